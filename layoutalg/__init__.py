@@ -1,0 +1,5 @@
+"""layoutalg: an exact algebra of tensor layouts on matrix hardware."""
+
+from layoutalg.core import Layout
+
+__all__ = ["Layout"]

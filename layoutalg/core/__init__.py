@@ -1,0 +1,84 @@
+"""The algebra of layouts: one kind of object under all the notations, and no dialect in sight.
+
+`Layout` is where to start reading; `algebra` has product, inverse and composition, `views` the ways to look at a tensor,
+`fragments` the maps as numpy arrays, `table` what has no closed form, `expressions` the sympy side, `swizzle` XOR.
+Names are imported when first used: the package itself costs nothing but `Layout`.
+
+>>> from layoutalg.core import Layout, compose
+>>> compose(Layout.parse("d0 = 4@lane 2@reg"), Layout.parse("d0 = 8@d0"))
+Layout.parse('d0 = 4@lane 2@reg')
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import (
+    CompositionError,
+    ConversionError,
+    DistributionError,
+    LayoutError,
+    ParseError,
+    PlanError,
+    SizeError,
+    VerificationError,
+)
+from layoutalg.core.extents import Condition, symbol
+from layoutalg.core.layout import MACHINE, Layout
+
+if TYPE_CHECKING:
+    from layoutalg.core.algebra import block_product, compose, inverse
+    from layoutalg.core.expressions import expression_text, index_function
+    from layoutalg.core.swizzle import Swizzle, Swizzled
+    from layoutalg.core.table import Table, compose_exactly
+    from layoutalg.core.views import row_major
+
+_HOMES = {
+    "block_product": "algebra",
+    "compose": "algebra",
+    "inverse": "algebra",
+    "expression_text": "expressions",
+    "index_function": "expressions",
+    "Swizzle": "swizzle",
+    "Swizzled": "swizzle",
+    "Table": "table",
+    "compose_exactly": "table",
+    "row_major": "views",
+}
+
+__all__ = [
+    "MACHINE",
+    "CompositionError",
+    "Condition",
+    "ConversionError",
+    "DistributionError",
+    "Factor",
+    "Layout",
+    "LayoutError",
+    "ParseError",
+    "PlanError",
+    "SizeError",
+    "Swizzle",
+    "Swizzled",
+    "Table",
+    "VerificationError",
+    "block_product",
+    "compose",
+    "compose_exactly",
+    "expression_text",
+    "index_function",
+    "inverse",
+    "row_major",
+    "symbol",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"layoutalg.core.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,316 @@
+"""Product, inverse and composition: the three operations that all else is built from. Each is O(factors).
+
+**Block product** puts a layout of elements inside each block of a layout of blocks; the dialects are built with it:
+
+>>> from layoutalg.core.layout import Layout
+>>> subgroups = Layout.parse("d0 = 2@sg:4, d1 = 4@sg")
+>>> print(subgroups * Layout.parse("d0 = 16@reg, d1 = 16@lane"))
+d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
+
+**Composition** follows one relation with another: `compose(outer, inner)(x)` is `outer(inner(x))`. A digit of `inner`
+that runs through several digits of `outer` is split where they meet. 6 rows of `inner` in a 2 x 3 `outer`:
+
+>>> print(compose(Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 6@d0")))
+d0 = 2@lane 3@reg
+
+Where a digit cannot be split so (4 values cannot be dealt out to digits of 3), there is no closed form and
+`CompositionError` says so; `core.table` has the answer as an index table.
+
+**Inverse** swaps domain and codomain, and is an involution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from layoutalg.core.digits import Factor, size_of
+from layoutalg.core.errors import CompositionError, LayoutError
+from layoutalg.core.extents import Extent, exact_quotient, extent_text, multiply
+from layoutalg.core.layout import Layout
+
+__all__ = ["block_product", "compose", "inverse"]
+
+
+def block_product(outer: Layout, inner: Layout) -> Layout:
+    """`outer` over blocks, `inner` inside each: `(A * B)(x) = A(x // shape B) + B(x % shape B)`.
+
+    Raises `LayoutError` where the two have different dimensions.
+
+    >>> print(block_product(Layout.parse("d0 = 2@reg"), Layout.parse("d0 = 4@reg 2@lane")))
+    d0 = 2@reg:4 4@reg 2@lane
+    """
+    if outer.names != inner.names:
+        raise LayoutError(
+            f"block product of dimensions {list(outer.names)} and {list(inner.names)}: expected the same ones"
+        )
+    reach = inner.spans()
+
+    def scaled(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+        return tuple(
+            Factor(n, multiply(s, reach[a]), a) if a is not None and a in reach else Factor(n, s, a)
+            for n, s, a in factors
+        )
+
+    offsets = {axis: offset * reach.get(axis, 1) for axis, offset in outer.offsets.items()}
+    for axis, offset in inner.offsets.items():
+        offsets[axis] = offsets.get(axis, 0) + offset
+    origins = inner.origins
+    if any(outer.origins):
+        origins = tuple(o * size_of(f) + i for o, f, i in zip(outer.origins, inner.dims, inner.origins, strict=True))
+    return Layout._make(  # pyright: ignore[reportPrivateUsage]
+        tuple(scaled(a) + b for a, b in zip(outer.dims, inner.dims, strict=True)),
+        scaled(outer.replicas) + inner.replicas,
+        tuple(sorted((a, o) for a, o in offsets.items() if o)),
+        outer.names,
+        origins,
+        outer._codomain if outer._codomain == inner._codomain else None,  # pyright: ignore[reportPrivateUsage]
+    )
+
+
+def inverse(layout: Layout) -> Layout:
+    """The relation read from the other side: its dimensions are the axes of `layout.codomain`.
+
+    Replicas become digits that move along no axis, and the other way round; an offset becomes an origin.
+
+    Raises `LayoutError` where the digits on an axis leave a gap or overlap, naming the axis and the digit.
+
+    >>> print(inverse(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")))
+    sg = 2@d0:16 4@d1:16, lane = 16@d1, reg = 16@d0
+    >>> inverse(Layout.parse("d0 = 2@reg:4 2@reg"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: axis 'reg' has a gap: no digit moves 2 along it, the next is 2@reg:4 (in d0 = 2@reg:4 2@reg)
+    """
+    on_axis: dict[str, list[tuple[Extent, Extent, Extent, str | None]]] = {}
+    replicas: list[Factor] = []
+    for name, factors in zip(layout.names, layout.dims, strict=True):
+        place = 1
+        for extent, stride, axis in reversed(factors):
+            if extent == 1:
+                continue
+            if axis is None:
+                replicas.append(Factor(extent, place, name))
+            else:
+                on_axis.setdefault(axis, []).append((stride, extent, place, name))
+            place = place * extent if type(place) is int and type(extent) is int else multiply(place, extent)
+    for extent, stride, axis in layout.replicas:
+        if axis is not None and extent != 1:
+            on_axis.setdefault(axis, []).append((stride, extent, 0, None))
+    names = layout.codomain
+    dims: list[tuple[Factor, ...]] = []
+    for axis in names:
+        digits = on_axis.get(axis)
+        dims.append(() if digits is None else _axis_digits(layout, axis, digits))
+    starts = layout.offsets
+    origins = layout.origins
+    return Layout._make(  # pyright: ignore[reportPrivateUsage]
+        tuple(dims),
+        tuple(replicas),
+        tuple(sorted((n, o) for n, o in zip(layout.names, origins, strict=True) if o)) if any(origins) else (),
+        names,
+        tuple([starts.get(axis, 0) for axis in names]) if starts else (0,) * len(names),
+        layout.names,
+    )
+
+
+def _axis_digits(
+    layout: Layout, axis: str, digits: list[tuple[Extent, Extent, Extent, str | None]]
+) -> tuple[Factor, ...]:
+    """The digits on one axis as the factors of a dimension, major to minor; they must count without gap or overlap."""
+    try:
+        digits.sort(key=_stride)
+    except TypeError:  # symbolic strides have no order; the chain below is found by equality
+        pass
+    factors: list[Factor] = []
+    place: Extent = 1
+    while digits:
+        index = 0
+        if digits[0][0] != place:
+            index = next((i for i, d in enumerate(digits) if d[0] == place), -1)
+            if index < 0:
+                _refuse_axis(layout, axis, place, digits[0])
+        _, extent, weight, name = digits.pop(index)
+        factors.append(Factor(extent) if name is None else Factor(extent, weight, name))
+        place = multiply(place, extent)
+    factors.reverse()
+    return tuple(factors)
+
+
+def _stride(digit: tuple[Extent, Extent, Extent, str | None]) -> Extent:
+    return digit[0]
+
+
+def _refuse_axis(
+    layout: Layout, axis: str, place: Extent, digit: tuple[Extent, Extent, Extent, str | None]
+) -> NoReturn:
+    found = Factor(digit[1], digit[0], axis)
+    numbers = type(place) is int and type(digit[0]) is int
+    if numbers and digit[0] < place:
+        problem = f"has an overlap: {found} moves less than the {place} values of the digits below it"
+    else:
+        problem = f"has a gap: no digit moves {extent_text(place)} along it, the next is {found}"
+    raise LayoutError(f"axis {axis!r} {problem} (in {layout})")
+
+
+class _Axis:
+    """The digits of one dimension of the outer layout, minor to major, and how much of each is already in use."""
+
+    __slots__ = ("factors", "free", "name", "origin", "places", "size")
+
+    def __init__(self, name: str, factors: Sequence[Factor], origin: int) -> None:
+        self.name = name
+        self.origin = origin
+        self.factors = [f for f in reversed(factors) if f.extent != 1]
+        self.places: list[Extent] = [1]
+        for factor in self.factors:
+            self.places.append(multiply(self.places[-1], factor.extent))
+        self.size = self.places.pop()
+        self.free: list[Extent] = [f.extent - 1 for f in self.factors]
+
+
+def compose(outer: Layout, inner: Layout) -> Layout:
+    """`outer` after `inner`: every pair (x, z) with a y such that `inner` relates x to y, and `outer` y to z.
+
+    The axes of `inner` are the dimensions of `outer`, by name. Closed form, O(factors).
+
+    Raises `CompositionError` where `inner` reaches outside `outer`'s dimensions, or where digits have no common
+    refinement; `layoutalg.core.table.compose_exactly` answers then with an index table.
+
+    >>> print(compose(Layout.parse("d0 = 4@lane 4@reg"), Layout.parse("d0 = 2@d0:8, d1 = 4@d0:2 | replicas 2@d0")))
+    d0 = 2@lane:2, d1 = 2@lane 2@reg:2 | replicas 2@reg
+    """
+    axes = {n: _Axis(n, f, o) for n, f, o in zip(outer.names, outer.dims, outer.origins, strict=True)}
+    starts = dict(outer.offsets)
+    given = inner.offsets
+    for axis in given:
+        if axis not in axes:
+            _refuse(outer, inner, f"axis {axis!r} of the inner layout is no dimension of the outer one")
+    for axis in axes.values():
+        start = given.get(axis.name, 0) - axis.origin
+        if start:
+            _take_start(outer, inner, axis, start, starts)
+    dims = tuple(_through(outer, inner, axes, factors) for factors in inner.dims)
+    replicas = _through(outer, inner, axes, inner.replicas) if inner.replicas else ()
+    return Layout._make(  # pyright: ignore[reportPrivateUsage]
+        dims,
+        tuple(f for f in replicas if f.axis is not None) + outer.replicas,
+        tuple(sorted((a, o) for a, o in starts.items() if o)),
+        inner.names,
+        inner.origins,
+        outer._codomain,  # pyright: ignore[reportPrivateUsage]
+    )
+
+
+def _take_start(outer: Layout, inner: Layout, axis: _Axis, start: int, starts: dict[str, int]) -> None:
+    """Spend the digits of a constant start on the outer axis."""
+    if start < 0 or (type(axis.size) is int and start >= axis.size):
+        _refuse(outer, inner, f"the inner layout starts at {start + axis.origin}, outside dimension {axis.name!r}")
+    rest = start
+    for k, factor in enumerate(axis.factors):
+        if not rest:
+            break
+        if type(factor.extent) is not int:
+            _refuse(outer, inner, f"a start of {start} in the symbolic digit {factor} of {axis.name!r}")
+        rest, digit = divmod(rest, factor.extent)
+        axis.free[k] -= digit
+        if factor.axis is not None and digit:
+            starts[factor.axis] = starts.get(factor.axis, 0) + digit * factor.stride
+
+
+def _through(outer: Layout, inner: Layout, axes: dict[str, _Axis], factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    """The digits of `inner` in terms of what `outer` does with them."""
+    result: list[Factor] = []
+    for factor in factors:
+        extent, stride, name = factor
+        if extent == 1:
+            continue
+        if name is None:
+            result.append(factor)
+            continue
+        axis = axes.get(name)
+        if axis is None:
+            _refuse(outer, inner, f"axis {name!r} of the inner layout is no dimension of the outer one")
+        pieces: list[Factor] = []
+        while True:
+            k = _digit_at(axis.places, stride)
+            last = k + 1 >= len(axis.places)
+            whole = last or _fits(extent, stride, axis.places[k + 1])
+            if whole:
+                part, rest = extent, 1
+            else:
+                part = exact_quotient(axis.places[k + 1], stride)
+                rest = None if part is None else exact_quotient(extent, part)
+                if part is None or rest is None:
+                    _refuse(outer, inner, f"digit {factor} cannot be split at {axis.places[k + 1]} of {name!r}")
+            pieces.append(_move(outer, inner, axis, k, part, stride, factor))
+            if whole:
+                break
+            extent, stride = rest, axis.places[k + 1]
+        pieces.reverse()
+        result += pieces
+    return tuple(result)
+
+
+def _digit_at(places: list[Extent], stride: Extent) -> int:
+    """The most significant outer digit that a step of `stride` moves."""
+    k = len(places) - 1
+    while k > 0 and not (
+        places[k] <= stride if type(stride) is int and type(places[k]) is int else _covers(stride, places[k])
+    ):
+        k -= 1
+    return k
+
+
+def _covers(stride: Extent, place: Extent) -> bool:
+    """Whether a symbolic `stride` is a multiple of `place` for all values of the symbols."""
+    from layoutalg.core.extents import conditions
+
+    quotient = exact_quotient(stride, place)
+    return quotient is not None and (type(quotient) is int or not conditions([quotient]))
+
+
+def _fits(extent: Extent, stride: Extent, place: Extent) -> bool:
+    """Whether `extent` steps of `stride` stay below `place`."""
+    if type(extent) is int and type(stride) is int and type(place) is int:
+        return (extent - 1) * stride < place
+    return _covers(place, multiply(extent, stride))
+
+
+def _move(outer: Layout, inner: Layout, axis: _Axis, k: int, part: Extent, stride: Extent, factor: Factor) -> Factor:
+    """One piece of an inner digit: how far it moves the outer digits up to `k`, and with them the outer axes."""
+    move: Extent = 0
+    along: str | None = None
+    rest = stride
+    while k >= 0 and axis.factors:
+        digit = exact_quotient(rest, axis.places[k])
+        if digit is None or (type(digit) is not int and not _covers(rest, axis.places[k])):
+            if type(rest) is not int or type(axis.places[k]) is not int:
+                _refuse(outer, inner, f"{extent_text(axis.places[k])} need not divide the stride of {factor}")
+            digit = rest // axis.places[k]
+        target = axis.factors[k]
+        if digit != 0:
+            free = axis.free[k] - (part - 1) * digit
+            axis.free[k] = free
+            if (free < 0) if type(free) is int else not _not_negative(free):
+                _refuse(outer, inner, f"digit {factor} carries over the end of digit {target} of {axis.name!r}")
+            if target.axis is not None:
+                if along is not None and along != target.axis:
+                    _refuse(outer, inner, f"digit {factor} moves along {along!r} and {target.axis!r} at once")
+                along = target.axis
+                move = move + digit * target.stride
+        rest = rest - digit * axis.places[k]
+        if rest == 0:
+            break
+        k -= 1
+    if rest != 0:
+        _refuse(outer, inner, f"digit {factor} reaches outside dimension {axis.name!r} of size {axis.size}")
+    return Factor(part) if along is None else Factor(part, multiply(move, 1), along)
+
+
+def _not_negative(value: Extent) -> bool:
+    """Whether a symbolic expression in positive symbols is provably at least 0."""
+    return value == 0 or bool(value.is_nonnegative)
+
+
+def _refuse(outer: Layout, inner: Layout, problem: str) -> NoReturn:
+    raise CompositionError(f"compose: {problem} (outer {outer}; inner {inner})")

@@ -1,0 +1,95 @@
+"""Layouts as closed index expressions (sympy), for printing, for evaluating, for generating code.
+
+The coordinate on an axis is a sum of digits, and a digit of x is `(x // place) % extent`. The top digit of a dimension
+needs no `%`, the lowest no `//`:
+
+>>> layout = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
+>>> [f"{axis} = {expression_text(e)}" for axis, e in axis_exprs(layout).items()]
+['sg = d1 // 16 + 4*(d0 // 16)', 'lane = d1 % 16', 'reg = d0 % 16']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from operator import floordiv, mod
+from typing import Any
+
+from layoutalg.core.extents import Extent, multiply
+from layoutalg.core.layout import Layout
+
+# Sympy has no types to check, so it comes in as Any.
+sympy: Any = import_module("sympy")
+_StrPrinter: Any = import_module("sympy.printing.str").StrPrinter
+
+__all__ = ["axis_exprs", "expression_text", "index_function"]
+
+
+def axis_exprs(layout: Layout) -> dict[str, Any]:
+    """The codomain's coordinates of the lowest owner, one sympy expression of the dimensions per axis.
+
+    >>> axis_exprs(Layout.parse("d0 = 8@lane:2 | offset 3@lane"))["lane"]
+    2*d0 + 3
+    """
+    totals: dict[str, Any] = {axis: sympy.Integer(layout.offsets.get(axis, 0)) for axis in layout.codomain}
+    for name, factors, origin in zip(layout.names, layout.canonical().dims, layout.origins, strict=True):
+        position: Any = sympy.Symbol(name, integer=True, nonnegative=True) - origin
+        place: Extent = 1
+        for i in reversed(range(len(factors))):
+            extent, stride, axis = factors[i]
+            if axis is not None:
+                digit = position if place == 1 else sympy.floor(position / place)
+                totals[axis] += stride * (digit if i == 0 else sympy.Mod(digit, extent, evaluate=False))
+            place = multiply(place, extent)
+    return totals
+
+
+class _IndexPrinter(_StrPrinter):
+    """Prints `floor(x/n)` as `x // n` and `Mod(x, n)` as `x % n`."""
+
+    def _print_Mod(self, expr: Any) -> str:
+        return f"{self._operand(expr.args[0])} % {self._operand(expr.args[1])}"
+
+    def _print_floor(self, expr: Any) -> str:
+        numerator, denominator = expr.args[0].as_numer_denom()
+        if denominator == 1:
+            return str(self._print(numerator))
+        return f"{self._operand(numerator)} // {self._operand(denominator)}"
+
+    def _print_Mul(self, expr: Any) -> str:
+        parts = [self._operand(a) if isinstance(a, (sympy.Mod, sympy.floor)) else self._print(a) for a in expr.args]
+        return "*".join(f"({p})" if a.is_Add else p for p, a in zip(parts, expr.args, strict=True))
+
+    def _operand(self, expr: Any) -> str:
+        text = str(self._print(expr))
+        return text if expr.is_Atom else f"({text})"
+
+
+def expression_text(expression: Any) -> str:
+    """An index expression in the notation of Python: `16*(sg // 4) + reg`.
+
+    >>> d = sympy.Symbol("d", integer=True)
+    >>> expression_text(3 * sympy.floor(d / 4) + sympy.Mod(d, 4))
+    'd % 4 + 3*(d // 4)'
+    """
+    terms: Any = sympy.Add.make_args(expression)
+    printer = _IndexPrinter()
+    texts = [str(printer.doprint(term)) for term in terms]
+    return " + ".join(sorted(texts, key=lambda t: (t.isdigit(), t.count("*"), t))).replace("+ -", "- ")
+
+
+def index_function(layout: Layout) -> Callable[..., tuple[Any, ...]]:
+    """A function of the dimensions' coordinates (ints or numpy arrays) that returns the codomain's, in its order.
+
+    The expressions are compiled with whole-number division, so that arrays of any integer type stay exact.
+
+    >>> index_function(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))(21, 50)
+    (7, 2, 5)
+    """
+    whole = sympy.Function("whole_quotient")
+    exact: list[Any] = [
+        e.replace(sympy.floor, lambda x: whole(*x.as_numer_denom())) for e in axis_exprs(layout).values()
+    ]
+    arguments = [sympy.Symbol(name, integer=True, nonnegative=True) for name in layout.names]
+    compiled: Any = sympy.lambdify(arguments, exact, modules=[{"whole_quotient": floordiv, "Mod": mod}, "math"])
+    return lambda *coordinates: tuple(compiled(*coordinates))

@@ -1,0 +1,270 @@
+"""Extents and strides: whole numbers, or sympy expressions that stand for them.
+
+An extent is an `int` nearly always, and then costs what an `int` costs. It may also be an expression in symbols (`M`,
+`K/16`): products and quotients are kept in one normal form, so that equal expressions are equal objects, and a quotient
+that need not be a whole number is not assumed to be one: it stays visible as a `Condition`.
+
+>>> m = symbol("M")
+>>> multiply(exact_quotient(m, 16), 16) == m
+True
+>>> [str(c) for c in conditions([exact_quotient(m, 16)])]
+['16 divides M']
+>>> exact_quotient(40, 16) is None
+True
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from operator import index
+from typing import Any, NamedTuple, TypeAlias
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.reader import MAX_EXTENT, Reader
+
+__all__ = [
+    "Condition",
+    "Extent",
+    "as_extent",
+    "conditions",
+    "exact_quotient",
+    "extent_text",
+    "multiply",
+    "read_extent",
+    "substitute",
+    "symbol",
+]
+
+Extent: TypeAlias = Any
+"""An `int`, or a sympy expression in positive integer symbols."""
+
+
+class Condition(NamedTuple):
+    """A divisibility that must hold for a symbolic layout to exist: `divisor` divides `dividend`.
+
+    >>> str(Condition(16, symbol("M")))
+    '16 divides M'
+    """
+
+    divisor: Extent
+    dividend: Extent
+
+    def __str__(self) -> str:
+        return f"{extent_text(self.divisor)} divides {extent_text(self.dividend)}"
+
+
+def _sympy() -> Any:
+    """Sympy, imported when the first symbol turns up: integers never pay for it. (It has no types to check.)"""
+    import sympy
+
+    return sympy
+
+
+def symbol(name: str) -> Extent:
+    """A symbol for an unknown positive whole number.
+
+    >>> symbol("M") * 2
+    2*M
+    """
+    return _sympy().Symbol(name, integer=True, positive=True)
+
+
+def _normal(expression: Any) -> Extent:
+    """The normal form of a rational expression: equal expressions become equal objects, numbers become `int`."""
+    result = _sympy().cancel(expression)
+    if result.is_Integer:
+        return int(result)
+    if result.is_Number or not result.is_rational_function():
+        raise LayoutError(f"{result} is no extent: expected a whole number or a rational expression in symbols")
+    return result
+
+
+def as_extent(value: object, what: str = "extent", low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
+    """Check an extent or stride that a caller gave.
+
+    Raises `LayoutError` for what is no whole number (bool and float included), for a value below `low` or over `high`.
+
+    >>> as_extent(16), as_extent(symbol("M") / 16)
+    (16, M/16)
+    >>> as_extent(0)
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: extent 0: expected a whole number from 1 to 2147483648
+    """
+    if type(value) is not int:
+        sympy: Any = sys.modules.get("sympy")
+        if sympy is not None and isinstance(value, sympy.Expr):
+            expression: Any = value
+            if not expression.is_Number:
+                return _normal(expression.xreplace({s: symbol(s.name) for s in expression.free_symbols}))
+        try:
+            number = None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+        except TypeError:
+            number = None
+        if number is None:
+            raise LayoutError(f"{what} {value!r}: expected a whole number, got {type(value).__name__}")
+        value = number
+    if value < low or (high is not None and value > high):
+        shown = value if abs(value) < 10**40 else "(a huge number)"
+        raise LayoutError(
+            f"{what} {shown}: expected a whole number "
+            + (f"of at least {low}" if high is None else f"from {low} to {high}")
+        )
+    return value
+
+
+def multiply(a: Extent, b: Extent) -> Extent:
+    """The product, in normal form.
+
+    >>> multiply(6, 7)
+    42
+    """
+    product = a * b
+    return product if type(product) is int else _normal(product)
+
+
+def exact_quotient(a: Extent, b: Extent) -> Extent | None:
+    """`a / b`, or None when both are numbers and `b` does not divide `a`.
+
+    A symbolic quotient that may be fractional is returned as it is; `conditions` names what it needs.
+
+    >>> exact_quotient(32, 16), exact_quotient(32, 3), exact_quotient(symbol("M"), 3)
+    (2, None, M/3)
+    """
+    if type(a) is int and type(b) is int:
+        return a // b if a % b == 0 else None
+    sympy = _sympy()
+    quotient = sympy.cancel(sympy.S(a) / b)
+    if quotient.is_number and not quotient.is_Integer:
+        return None
+    return _normal(quotient)
+
+
+def conditions(values: Iterable[Extent]) -> tuple[Condition, ...]:
+    """The divisibilities that make all of `values` whole numbers, each once.
+
+    >>> [str(c) for c in conditions([4, symbol("K") / 8, symbol("K") / 8])]
+    ['8 divides K']
+    """
+    found: dict[Condition, None] = {}
+    for value in values:
+        if type(value) is not int:
+            numerator, denominator = value.as_numer_denom()
+            if denominator != 1:
+                found[Condition(_normal(denominator), _normal(numerator))] = None
+    return tuple(found)
+
+
+def substitute(value: Extent, numbers: Mapping[str, int]) -> Extent:
+    """Put numbers for symbols (by name).
+
+    Raises `LayoutError` where the result is no positive whole number: the condition that fails is named.
+
+    >>> substitute(symbol("M") / 16, {"M": 64})
+    4
+    >>> substitute(symbol("M") / 16, {"M": 40})
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: 16 divides M does not hold for M = 40
+    """
+    if type(value) is int:
+        return value
+    result: Any = value.xreplace({s: int(numbers[s.name]) for s in value.free_symbols if s.name in numbers})
+    if not result.is_Number:
+        return _normal(result)
+    if not result.is_Integer:
+        given = ", ".join(f"{name} = {number}" for name, number in numbers.items())
+        raise LayoutError(f"{conditions([value])[0]} does not hold for {given}")
+    return as_extent(int(result), f"{extent_text(value)} =", high=None)
+
+
+def extent_text(value: Extent) -> str:
+    """The text of an extent inside a layout's text: sums in parentheses.
+
+    >>> extent_text(16), extent_text(symbol("M") / 16), extent_text(symbol("M") + 1)
+    ('16', 'M/16', '(M + 1)')
+    """
+    if type(value) is int:
+        return str(value)
+    text = str(value)
+    return f"({text})" if value.is_Add else text
+
+
+def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
+    """Read `16`, `M`, `K/16`, `2*M*(K + 1)` from a text: products and quotients, sums in parentheses.
+
+    Nothing is evaluated but this grammar, and an expression has at most 16 numbers and symbols: a normal form of more
+    could take for ever.
+
+    >>> read_extent(Reader("3*K/(M + 1)"))
+    3*K/(M + 1)
+    """
+    value = _ExtentReader(reader).product()
+    return as_extent(value if type(value) is int else _normal(value), low=low, high=high)
+
+
+_MOST_ATOMS = 16
+
+
+class _ExtentReader:
+    """The grammar of an extent, by recursive descent; `left` counts what the expression may still hold."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.left = _MOST_ATOMS
+
+    def total(self) -> Any:
+        value = self.product()
+        while True:
+            if self.reader.accept("+"):
+                value = value + self.product()
+            elif self.reader.accept("-"):
+                value = value - self.product()
+            else:
+                return value
+
+    def product(self) -> Any:
+        value = self.power()
+        while True:
+            if self.reader.accept("*"):
+                value = value * self.power()
+            elif self.reader.accept("/"):
+                value = self.quotient(value, self.power())
+            else:
+                return value
+
+    def quotient(self, a: Any, b: Any) -> Any:
+        if b == 0:
+            self.reader.fail("a divisor other than 0", "found 0")
+        if type(a) is not int or type(b) is not int:
+            return a / b
+        if a % b:
+            self.reader.fail(f"a divisor of {a}", f"found {b}")
+        return a // b
+
+    def power(self) -> Any:
+        value = self.atom()
+        if self.reader.accept("**"):
+            exponent = self.reader.integer(1, 8)
+            self.spend(exponent - 1)
+            return value**exponent
+        return value
+
+    def atom(self) -> Any:
+        reader = self.reader
+        self.spend(1)
+        if reader.accept("("):
+            value = reader.nested(self.total)
+            reader.expect(")")
+            return value
+        number = reader.accept_integer(0, MAX_EXTENT)
+        if number is not None:
+            return number
+        name = reader.word("an extent (a number or a symbol)")
+        if len(name) > 64 or "." in name or "$" in name:
+            reader.fail("a symbol of at most 64 letters, digits and '_'", f"found {name[:64]!r}")
+        return symbol(name)
+
+    def spend(self, atoms: int) -> None:
+        self.left -= atoms
+        if self.left < 0:
+            self.reader.fail(f"at most {_MOST_ATOMS} numbers and symbols in one extent", "found more")

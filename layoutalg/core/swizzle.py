@@ -1,0 +1,105 @@
+"""XOR swizzles of an address: which shared-memory bank an element falls into.
+
+A swizzle moves no data between rows, it renames addresses inside a block: some high bits are XORed onto low ones, so that
+a column of a row-major tile no longer falls into one bank. It is linear over bits, not over the integers, so it is not
+forced into digits and strides; it composes after a layout onto an address axis.
+
+Four rows of four words; without it, column 0 is at words 0, 4, 8, 12, all in bank 0 of four:
+
+>>> tile = Layout.parse("d0 = 4@addr:4, d1 = 4@addr")
+>>> Swizzled(tile, Swizzle(bits=2, base=0, shift=2)).owner_map().tolist()
+[[0, 1, 2, 3], [5, 4, 7, 6], [10, 11, 8, 9], [15, 14, 13, 12]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.fragments import Indices, owner_map
+from layoutalg.core.layout import Layout
+
+__all__ = ["Swizzle", "Swizzled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """`x ^ ((x >> shift) & mask)`, with `mask` the `bits` bits from bit `base` on (CuTe's Swizzle<bits, base, shift>).
+
+    Raises `LayoutError` unless 0 < bits <= shift: the bits read and the bits changed must not meet; then the swizzle is
+    its own inverse.
+
+    >>> swizzle = Swizzle(bits=3, base=0, shift=3)
+    >>> [swizzle(x) for x in (0, 8, 9, 63)]
+    [0, 9, 8, 56]
+    """
+
+    bits: int
+    base: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        whole = all(type(v) is int for v in (self.bits, self.base, self.shift))
+        if not whole or not 0 < self.bits <= self.shift or self.base < 0 or self.base + self.shift + self.bits > 62:
+            raise LayoutError(
+                f"swizzle of {self.bits} bits from bit {self.base}, shifted by {self.shift}: expected 0 < bits <= shift, "
+                "base >= 0, all within 62 bits"
+            )
+
+    def __call__(self, address: Any) -> Any:
+        """The swizzled address, of an int or an integer array.
+
+        >>> Swizzle(2, 0, 2)(6)
+        7
+        """
+        return address ^ ((address >> self.shift) & (((1 << self.bits) - 1) << self.base))
+
+    @property
+    def period(self) -> int:
+        """Addresses that differ by a multiple of this are swizzled alike; an aligned block of it maps onto itself.
+
+        >>> Swizzle(2, 0, 2).period
+        16
+        """
+        return 1 << (self.base + self.shift + self.bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzled:
+    """A layout whose coordinates on `axis` are swizzled afterwards. `==` compares by meaning of the layout.
+
+    >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).owners((5,))
+    [(4,)]
+    """
+
+    layout: Layout
+    swizzle: Swizzle
+    axis: str = "addr"
+
+    def __post_init__(self) -> None:
+        if self.axis not in self.layout.codomain:
+            raise LayoutError(f"swizzle of axis {self.axis!r}: {self.layout} has {', '.join(self.layout.codomain)}")
+
+    def owners(self, element: Sequence[int]) -> list[tuple[int, ...]]:
+        """Every position of an element, in the order of the layout's codomain.
+
+        >>> Swizzled(Layout.parse("d0 = 4@addr | replicas 2@addr:4"), Swizzle(2, 0, 2)).owners((1,))
+        [(1,), (4,)]
+        """
+        column = self.layout.codomain.index(self.axis)
+        moved = [list(place) for place in self.layout.owners(element)]
+        for place in moved:
+            place[column] = self.swizzle(place[column])
+        return sorted(map(tuple, moved))
+
+    def owner_map(self, axis: str | None = None) -> Indices:
+        """The coordinate of each element's first owner on an axis (the swizzled one unless named).
+
+        >>> Swizzled(Layout.parse("d0 = 2@addr:4, d1 = 2@addr"), Swizzle(1, 0, 2)).owner_map().tolist()
+        [[0, 1], [5, 4]]
+        """
+        wanted = self.axis if axis is None else axis
+        found = owner_map(self.layout, wanted)
+        return self.swizzle(found) if wanted == self.axis else found

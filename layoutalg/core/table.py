@@ -1,0 +1,178 @@
+"""Relations written out: exact index tables, for what has no closed form.
+
+A `Table` is a layout as a list of pairs (coordinates of the domain, coordinates of the codomain). It is what composition
+falls back to when digits have no common refinement: never a wrong answer, only a longer one. Reading 6 elements, dealt
+out 2 x 3, in blocks of 4 has no strided form:
+
+>>> outer, inner = Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 4@d0")
+>>> table = compose_exactly(outer, inner)
+>>> table.owners((3,))
+[(1, 0)]
+>>> Table.of(outer).inverse() == Table.of(outer.inverse())
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.algebra import compose
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import CompositionError, LayoutError, SizeError
+from layoutalg.core.fragments import MAX_ENTRIES, owner_map
+from layoutalg.core.layout import Layout
+
+__all__ = ["Table", "compose_exactly", "reached"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A relation as its list of pairs, sorted, each once.
+
+    `names` and `axes` name the columns of `domain` (int64 `[pairs, rank]`) and `codomain` (int64 `[pairs, axes]`).
+
+    >>> Table.of(Layout.parse("d0 = 2@lane | replicas 2@lane:2")).codomain.ravel().tolist()
+    [0, 2, 1, 3]
+    """
+
+    names: tuple[str, ...]
+    axes: tuple[str, ...]
+    domain: NDArray[np.int64]
+    codomain: NDArray[np.int64]
+
+    @staticmethod
+    def of(layout: Layout) -> Table:
+        """Write a layout out. Raises `SizeError` over 2^28 entries.
+
+        >>> Table.of(Layout.parse("d0 = 2@reg:5")).codomain.tolist()
+        [[0], [5]]
+        """
+        used = layout.axes
+        axes = tuple(axis for axis in layout.codomain if axis in used)
+        copies = prod(f.extent for f in layout.replicas)
+        shape = layout.shape
+        if any(type(n) is not int for n in (*shape, copies)):
+            raise LayoutError(f"{layout} has symbols; put numbers for them with substitute() before writing it out")
+        if prod(shape) * copies * max(1, layout.rank + len(axes)) > MAX_ENTRIES:
+            raise SizeError(f"{layout} has {prod(shape) * copies} pairs: over the limit of 2^28 entries for a table")
+        origins = np.array(layout.origins, np.int64).reshape(1, -1)
+        domain = np.indices(shape, np.int64).reshape(layout.rank, prod(shape)).T + origins
+        columns = [owner_map(layout, axis).reshape(-1, 1) + _reach(layout.replicas, axis) for axis in axes]
+        codomain = np.stack(columns, -1).astype(np.int64) if columns else np.zeros((len(domain), copies, 0), np.int64)
+        return Table._sorted(
+            layout.names, axes, np.repeat(domain, copies, axis=0), codomain.reshape(len(domain) * copies, len(axes))
+        )
+
+    @staticmethod
+    def _sorted(names: Sequence[str], axes: Sequence[str], domain: Any, codomain: Any) -> Table:
+        pairs = np.unique(np.concatenate([domain, codomain], axis=1), axis=0)
+        return Table(tuple(names), tuple(axes), pairs[:, : len(names)], pairs[:, len(names) :])
+
+    def inverse(self) -> Table:
+        """The pairs the other way round.
+
+        >>> Table.of(Layout.parse("d0 = 2@reg")).inverse().names
+        ('reg',)
+        """
+        return Table._sorted(self.axes, self.names, self.codomain, self.domain)
+
+    def compose(self, inner: Table) -> Table:
+        """`self` after `inner`: every (x, z) with a y between them. Columns that a side lacks are 0 there.
+
+        >>> lanes, view = Table.of(Layout.parse("d0 = 2@lane 3@reg")), Table.of(Layout.parse("d0 = 4@d0"))
+        >>> lanes.compose(view).codomain.tolist()
+        [[0, 0], [0, 1], [0, 2], [1, 0]]
+        """
+        middle = tuple(dict.fromkeys((*self.names, *inner.axes)))
+        left, right = _columns(inner.codomain, inner.axes, middle), _columns(self.domain, self.names, middle)
+        keys = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)[1].reshape(-1)
+        a, b = keys[: len(left)], keys[len(left) :]
+        order = np.argsort(b, kind="stable")
+        first, last = np.searchsorted(b[order], a, "left"), np.searchsorted(b[order], a, "right")
+        counts = last - first
+        pairs = int(counts.sum())
+        if pairs * (len(inner.names) + len(self.axes)) > MAX_ENTRIES:
+            raise SizeError(f"a composition of {pairs} pairs: over the limit of 2^28 entries for a table")
+        rows = np.repeat(np.arange(len(a)), counts)
+        within = np.arange(pairs) - np.repeat(np.cumsum(counts) - counts, counts)
+        return Table._sorted(
+            inner.names, self.axes, inner.domain[rows], self.codomain[order[np.repeat(first, counts) + within]]
+        )
+
+    def owners(self, element: Sequence[int]) -> list[tuple[int, ...]]:
+        """Every position (in the order of `axes`) that is related to one element.
+
+        >>> Table.of(Layout.parse("d0 = 4@lane")).owners((2,))
+        [(2,)]
+        """
+        hits = (self.domain == np.array(element, np.int64)).all(axis=1)
+        return [tuple(row) for row in self.codomain[hits].tolist()]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Layout):
+            other = Table.of(other)
+        if not isinstance(other, Table):
+            return NotImplemented
+        (columns, pairs), (others, found) = self._plain(), other._plain()
+        return columns == others and bool(np.array_equal(pairs, found))
+
+    def __hash__(self) -> int:
+        columns, pairs = self._plain()
+        return hash((columns, pairs.tobytes()))
+
+    def _plain(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], NDArray[np.int64]]:
+        """A coordinate that is 0 throughout says nothing; the rest in the order of their names."""
+        names = sorted(n for i, n in enumerate(self.names) if self.domain[:, i].any())
+        axes = sorted(a for i, a in enumerate(self.axes) if self.codomain[:, i].any())
+        sides = [_columns(self.domain, self.names, names), _columns(self.codomain, self.axes, axes)]
+        return (tuple(names), tuple(axes)), np.unique(np.concatenate(sides, axis=1), axis=0)
+
+
+def compose_exactly(outer: Layout, inner: Layout) -> Layout | Table:
+    """`outer` after `inner`: a `Layout` where there is a closed form, a `Table` where there is none.
+
+    >>> compose_exactly(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 2@d0"))
+    Layout.parse('d0 = 2@lane')
+    """
+    try:
+        return compose(outer, inner)
+    except CompositionError:
+        return Table.of(outer).compose(Table.of(inner))
+
+
+def reached(replicas: Sequence[Factor]) -> set[tuple[tuple[str, int], ...]]:
+    """The set of places that replicas reach, axis by axis.
+
+    >>> sorted(reached([Factor(2, 3, "reg"), Factor(2, 2, "reg")]))[0]
+    (('reg', 0), ('reg', 2), ('reg', 3), ('reg', 5))
+    """
+    axes = sorted({str(f.axis) for f in replicas})
+    if prod(f.extent for f in replicas) > MAX_ENTRIES:
+        raise SizeError(f"replicas {' '.join(map(str, replicas))}: too many to compare one by one")
+    return {
+        tuple((axis, int(v)) for v in np.unique(_reach([f for f in replicas if f.axis == axis], axis))) for axis in axes
+    }
+
+
+def _reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
+    """How far each combination of replica digits moves along `axis`: a vector, one entry per combination."""
+    steps = np.zeros(1, np.int64)
+    for extent, stride, along in replicas:
+        digit = np.arange(extent, dtype=np.int64) * (stride if along == axis else 0)
+        steps = (steps[:, None] + digit).reshape(-1)
+    return steps
+
+
+def _columns(values: NDArray[np.int64], have: Sequence[str], want: Sequence[str]) -> NDArray[np.int64]:
+    """Columns in the order of `want`; those that `values` lacks are 0."""
+    result = np.zeros((len(values), len(want)), np.int64)
+    for i, name in enumerate(want):
+        if name in have:
+            result[:, i] = values[:, list(have).index(name)]
+    return result

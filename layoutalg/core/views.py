@@ -1,0 +1,217 @@
+"""Views of a tensor: permute, reshape, slice, broadcast, tile, divide, restrict.
+
+A view is itself a layout, from the new tensor's dimensions to the old one's, and looking through it is composition.
+Transposing an 8x16 tile is the layout `d0 = 16@d1, d1 = 8@d0` composed in front:
+
+>>> from layoutalg.core.algebra import compose
+>>> tile = Layout.parse("d0 = 8@reg, d1 = 16@lane")
+>>> compose(tile, Layout.parse("d0 = 16@d1, d1 = 8@d0")) == permute(tile, (1, 0))
+True
+
+Two of them do more than look: `slice_dim` forgets a dimension, so that what was told apart by it is now the same data
+(replicas), and its registers close up; `tile` lays copies out along an axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from layoutalg.core.algebra import block_product, compose
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import CompositionError, LayoutError
+from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
+from layoutalg.core.layout import Layout
+
+__all__ = ["broadcast", "divide", "permute", "reshape", "restrict", "row_major", "slice_dim", "tile"]
+
+
+def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:
+    """A tensor laid out along one axis, last dimension fastest.
+
+    >>> print(row_major((2, 3, 4)))
+    d0 = 2@reg:12, d1 = 3@reg:4, d2 = 4@reg
+    """
+    stride: Extent = 1
+    dims: list[tuple[Factor, ...]] = []
+    for size in reversed(shape):
+        dims.append((Factor(size, stride, axis),) if size != 1 else ())
+        stride = multiply(stride, size)
+    return Layout(reversed(dims))
+
+
+def permute(layout: Layout, order: Sequence[int]) -> Layout:
+    """Reorder the dimensions: dimension i of the result is dimension `order[i]` of `layout`.
+
+    Raises `LayoutError` for an order that is no permutation.
+
+    >>> print(permute(Layout.parse("d0 = 2@sg, d1 = 3@lane, d2 = 4@reg"), (2, 0, 1)))
+    d0 = 4@reg, d1 = 2@sg, d2 = 3@lane
+    """
+    if sorted(order) != list(range(layout.rank)):
+        raise LayoutError(
+            f"permute by {list(order)}: expected an order of the dimensions 0..{layout.rank - 1} of {layout}"
+        )
+    old = layout.shape
+    view = Layout([[(old[d], 1, layout.names[d])] for d in order], offsets=_starts(layout))
+    return compose(layout, view)
+
+
+def reshape(layout: Layout, shape: Sequence[Extent]) -> Layout:
+    """The same elements in row-major order, in another shape.
+
+    Raises `LayoutError` where the number of elements differs, `CompositionError` where the digits of the two shapes have
+    no common refinement.
+
+    >>> print(reshape(Layout.parse("d0 = 6@lane, d1 = 4@reg"), (3, 8)))
+    d0 = 3@lane:2, d1 = 2@lane 4@reg
+    """
+    sizes = [as_extent(size, "size") for size in shape]
+    if multiply(1, prod(sizes)) != multiply(1, prod(layout.shape)):
+        raise LayoutError(
+            f"reshape of {list(layout.shape)} to {list(sizes)}: the number of elements differs (in {layout})"
+        )
+    # One dimension that counts the elements row-major: its digits are the old tensor's coordinates.
+    digits = [Factor(size, 1, name) for size, name in zip(layout.shape, layout.names, strict=True)]
+    flat = Layout([digits], offsets=_starts(layout), names=("flat",))
+    try:
+        return compose(layout, compose(flat, row_major(sizes, "flat")))
+    except CompositionError as error:
+        raise CompositionError(
+            f"reshape of {list(layout.shape)} to {list(sizes)}: the digits have no common refinement (in {layout})"
+        ) from error
+
+
+def _starts(layout: Layout) -> dict[str, int]:
+    return {n: o for n, o in zip(layout.names, layout.origins, strict=True) if o}
+
+
+def slice_dim(layout: Layout, dim: int, registers: Iterable[str] = ("reg",)) -> Layout:
+    """Drop dimension `dim`: its subgroups and lanes hold the same data (replicas), its registers go.
+
+    Axes named in `registers` close up: the digits that stay count without a gap again.
+
+    Raises `LayoutError` for a dimension that is not there, or a register axis that has a gap or an overlap already.
+
+    >>> print(slice_dim(Layout.parse("d0 = 2@lane:8 4@reg, d1 = 8@lane 2@reg:4"), 1))
+    d0 = 2@lane:8 4@reg | replicas 8@lane
+    >>> print(slice_dim(Layout.parse("d0 = 2@lane:8 4@reg, d1 = 8@lane 2@reg:4"), 0))
+    d0 = 8@lane 2@reg | replicas 2@lane:8
+    """
+    dim = _dimension(layout, dim)
+    gone = layout.dims[dim]
+    closing = tuple(registers)
+    kept = layout.dims[:dim] + layout.dims[dim + 1 :]
+    replicas = tuple(f for f in gone if f.axis is not None and f.axis not in closing)
+    moves = dict[tuple[str, Extent], Extent]()
+    for axis in closing:
+        if any(f.axis == axis and f.extent != 1 for f in gone):
+            _close_up(layout, dim, axis, moves)
+
+    def closed(factors: tuple[Factor, ...]) -> list[Factor]:
+        return [Factor(n, moves.get((a, s), s) if a is not None else 0, a) for n, s, a in factors]
+
+    origins = layout.origins
+    return Layout(
+        map(closed, kept),
+        [*closed(layout.replicas), *replicas],
+        layout.offsets,
+        origins=origins[:dim] + origins[dim + 1 :],
+    )
+
+
+def _close_up(layout: Layout, dim: int, axis: str, moves: dict[tuple[str, Extent], Extent]) -> None:
+    """The new strides on `axis` once the digits of dimension `dim` are gone from it."""
+    digits = [(f.stride, f.extent, d == dim) for d, fs in enumerate(layout.dims) for f in fs if f.axis == axis]
+    digits += [(f.stride, f.extent, False) for f in layout.replicas if f.axis == axis]
+    digits = [digit for digit in digits if digit[1] != 1]
+    place: Extent = 1
+    stride: Extent = 1
+    while digits:
+        digit = next((d for d in digits if d[0] == place), None)
+        if digit is None:
+            raise LayoutError(f"slice of dimension {dim}: axis {axis!r} has a gap or an overlap already (in {layout})")
+        digits.remove(digit)
+        moves[axis, place] = stride
+        place = multiply(place, digit[1])
+        if not digit[2]:
+            stride = multiply(stride, digit[1])
+
+
+def broadcast(layout: Layout, dim: int, size: Extent) -> Layout:
+    """Insert a dimension of `size` equal elements before dimension `dim`.
+
+    >>> print(broadcast(Layout.parse("d0 = 16@lane"), 1, 4))
+    d0 = 16@lane, d1 = 4@_
+    """
+    if not isinstance(dim, int) or not 0 <= dim <= layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"broadcast before dimension {dim!r}: expected 0..{layout.rank} (in {layout})")
+    new = as_extent(size, "size")
+    view = [[Factor(n, 1, name)] for n, name in zip(layout.shape, layout.names, strict=True)]
+    view.insert(dim, [Factor(new)])
+    return compose(layout, Layout(view, offsets=_starts(layout)))
+
+
+def tile(layout: Layout, repeats: Sequence[Extent], axis: str = "reg") -> Layout:
+    """A larger tensor of `repeats` tiles like `layout`, row-major one after another along `axis`.
+
+    >>> print(tile(Layout.parse("d0 = 8@reg, d1 = 16@lane"), (2, 2)))
+    d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
+    """
+    counts = [as_extent(count, "repeats") for count in repeats]
+    if len(counts) != layout.rank:
+        raise LayoutError(f"tile by {list(counts)}: expected {layout.rank} numbers, one per dimension (of {layout})")
+    grid = row_major(counts, axis)
+    return block_product(Layout(grid.dims, names=layout.names), layout)
+
+
+def divide(layout: Layout, tile: Sequence[Extent]) -> Layout:
+    """Split each dimension in two: which tile (the first dimensions of the result), and where in it (the last).
+
+    Raises `LayoutError` where a tile does not divide the shape.
+
+    >>> print(divide(Layout.parse("d0 = 2@sg 4@reg"), (4,)))
+    d0 = 2@sg, d1 = 4@reg
+    """
+    sizes = [as_extent(size, "tile size") for size in tile]
+    if len(sizes) != layout.rank:
+        raise LayoutError(
+            f"divide by {list(sizes)}: expected {layout.rank} tile sizes, one per dimension (of {layout})"
+        )
+    grid: list[list[Factor]] = []
+    inside: list[list[Factor]] = []
+    for name, whole, size in zip(layout.names, layout.shape, sizes, strict=True):
+        count = exact_quotient(whole, size)
+        if count is None:
+            raise LayoutError(f"divide by {list(sizes)}: {size} does not divide {name} of size {whole} (in {layout})")
+        grid.append([Factor(count, size, name)])
+        inside.append([Factor(size, 1, name)])
+    return compose(layout, Layout([*grid, *inside], offsets=_starts(layout)))
+
+
+def restrict(layout: Layout, dim: int, start: int, size: Extent) -> Layout:
+    """The part with `start <= x[dim] < start + size`; the result counts from 0.
+
+    Raises `LayoutError` where that reaches outside the tensor, `CompositionError` where it is no box of digits.
+
+    >>> print(restrict(Layout.parse("d0 = 4@lane 4@reg"), 0, 4, 4))
+    d0 = 4@reg | offset 1@lane
+    """
+    dim = _dimension(layout, dim)
+    whole, count = layout.shape[dim], as_extent(size, "size")
+    first = as_extent(start, "start", low=0)
+    if type(whole) is int and type(count) is int and first + count > whole:
+        raise LayoutError(
+            f"restrict dimension {dim} to {first}..{first + count - 1}: it has 0..{whole - 1} (in {layout})"
+        )
+    view = [[Factor(n, 1, name)] for n, name in zip(layout.shape, layout.names, strict=True)]
+    view[dim] = [Factor(count, 1, layout.names[dim])]
+    starts = _starts(layout)
+    starts[layout.names[dim]] = starts.get(layout.names[dim], 0) + first
+    return compose(layout, Layout(view, offsets=starts))
+
+
+def _dimension(layout: Layout, dim: int) -> int:
+    if isinstance(dim, bool) or not isinstance(dim, int) or not 0 <= dim < layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"dimension {dim!r}: expected one of 0..{layout.rank - 1} (of {layout})")
+    return dim
