@@ -1,0 +1,81 @@
+"""`parse`: any text that layoutalg reads, whatever the notation.
+
+The text says itself what it is: `#xegpu.layout<...>`, `!xegpu.tensor_desc<...>`, or a layout's own form `d0 = ...`.
+Definitions of aliases may stand before it, as in MLIR:
+
+>>> value = parse('''
+... #l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>
+... #xegpu.slice<#l, dims = [0]>
+... ''')
+>>> value.layout((128,))
+Layout.parse('d0 = 4@sg 32@reg | replicas 8@sg:4')
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from layoutalg.core.errors import ParseError
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import Reader
+
+if TYPE_CHECKING:
+    from layoutalg.xegpu.reading import Value
+
+__all__ = ["Parsed", "parse"]
+
+Parsed: TypeAlias = "Layout | Value"
+
+_DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
+_MOST_ALIASES = 4096
+
+
+def parse(text: str) -> Parsed:
+    """Read an attribute, a type or a layout.
+
+    Returns a frozen value: `str` prints its canonical text, and `parse(str(value)) == value`. A text that ends with the
+    definition of an alias is the value of that alias.
+
+    Raises `ParseError` with line and column; `VerificationError` where the text breaks a rule of its dialect.
+
+    >>> print(parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"))
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+    >>> parse("#xegpu.layout<lane_layout = [1, 16>")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ParseError: line 1, column 35: expected ',' or ']', found '>'
+    """
+    reader = Reader(text)
+    if not (reader.looking_at("#") or reader.looking_at("!") or _names_a_dialect(reader)):
+        return _layout(reader)
+    from layoutalg.xegpu.reading import read_attribute
+
+    aliases: dict[str, Any] = {}
+    value: Parsed | None = None
+    while not reader.at_end():
+        definition = _DEFINITION.match(text, reader.position)
+        if definition is None:
+            if value is not None and not aliases:
+                reader.fail("the end of the text")
+            value = read_attribute(reader, aliases)
+            reader.finish()
+            return value
+        if len(aliases) == _MOST_ALIASES:
+            reader.fail(f"at most {_MOST_ALIASES} aliases", "found one more")
+        reader.position = definition.end()
+        value = aliases[definition.group(2)] = read_attribute(reader, aliases)
+    if value is None:
+        reader.fail("an attribute, a type or a layout, such as #xegpu.layout<lane_layout = [1, 16]> or d0 = 16@lane")
+    return value
+
+
+def _names_a_dialect(reader: Reader) -> bool:
+    return reader.looking_at("xegpu.") or reader.looking_at("XeGPU.")
+
+
+def _layout(reader: Reader) -> Layout:
+    from layoutalg.core.text import parse_layout
+
+    if reader.at_end():
+        raise ParseError(reader.text, reader.position, "an attribute, a type or a layout")
+    return parse_layout(reader.text)

@@ -1,0 +1,281 @@
+"""`#xegpu.layout` and `#xegpu.slice`: the attributes that say who holds what.
+
+>>> attr = LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1))
+>>> print(attr)
+#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+>>> attr.layout((32, 64))
+Layout.parse('d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane')
+
+Three questions about an attribute and a shape, three answers that are kept apart: `check` is LLVM's verdict in LLVM's
+words, `blocks` the coordinates that LLVM computes, `layout` the exact relation (with the reason where there is none).
+Values check themselves when they are made, by LLVM's rules and in its words; what LLVM takes and then crashes or goes
+wrong on is refused too, and the message says so.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from math import prod
+
+from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.extents import Extent
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
+from layoutalg.xegpu.distribution import Distribution, as_shape
+from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
+from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
+
+__all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr"]
+
+Ints = tuple[int, ...]
+
+
+class DistributeLayout(ABC):
+    """What `#xegpu.layout` and `#xegpu.slice` have in common: everything that is asked with a shape.
+
+    >>> isinstance(LayoutAttr(lane_layout=(1, 16)), DistributeLayout)
+    True
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def distribution(self) -> Distribution:
+        """The fields with all slices worked in."""
+
+    @property
+    def rank(self) -> int:
+        """The rank of the tensors that the attribute distributes."""
+        return self.distribution().rank
+
+    def check(self, shape: Sequence[int], llvm: int = DEFAULT_LLVM) -> str | None:
+        """LLVM's verdict on this attribute for a tensor of `shape`: None where it accepts, else its diagnostic.
+
+        A layout is asked on a `tensor_desc`, a slice (which LLVM 22 cannot read there) on `convert_layout`.
+
+        >>> LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).check((8, 17))
+        'cannot distribute [8, 17] using #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>'
+        """
+        sizes = as_shape(shape)
+        found = self.distribution()
+        if found.accepts(sizes, rules(llvm)):
+            return None
+        return self._diagnostic(sizes)
+
+    def _diagnostic(self, sizes: Ints) -> str:
+        return "'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed."
+
+    def blocks(self, shape: Sequence[int], level: str | None = None) -> dict[int, list[tuple[int, ...]]]:
+        """The block origins of each id, exactly as LLVM computes them: `{id: [origin, ...]}` in LLVM's order.
+
+        `level` is "workgroup" (ids are subgroups), "subgroup" (ids are lanes) or "instruction" (one id, 0); unless given,
+        the outermost that the attribute has. LLVM's arithmetic does not ask its own verdict (`check`): blocks may overlap
+        or overrun the tensor, for pairs that it accepts too.
+
+        Raises `VerificationError` for a shape of another rank, `DistributionError` where LLVM fails for want of a data
+        size, `SizeError` over 2^22 blocks.
+
+        >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).blocks((8, 16))[1]
+        [(0, 2), (4, 2)]
+        """
+        sizes = as_shape(shape)
+        if len(sizes) != self.rank:
+            raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
+        return self.distribution().blocks(sizes, str(self), level)
+
+    def layout(self, shape: Sequence[Extent]) -> Layout:
+        """The exact relation between a tensor of `shape` and subgroups (`sg`), lanes and registers.
+
+        Registers count as LLVM's values do: a subgroup's blocks row-major, in each the instruction tiles, in each the
+        lane's vector. Without `lane_layout`, registers are those of the whole subgroup. Sizes may be symbols. A pair that LLVM
+        refuses (`check`) may still have one clear meaning, which is returned.
+
+        Raises `DistributionError` where the pair has no such relation: it names the dimension and what would fit.
+
+        >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).layout((4, 32))
+        Layout.parse('d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg')
+        """
+        return self.distribution().layout(as_shape(shape), str(self))
+
+    def fragment_type(
+        self, shape: Sequence[int], element: str, level: str = "lane", array_length: int = 1, block: bool = True
+    ) -> FragmentType:
+        """The vector type of one subgroup's or one lane's share of a tensor, as LLVM distributes it.
+
+        `level` is "subgroup" or "lane"; `block` says that the value comes from or goes to a 2D block message or dpas (1-D
+        at lane level, packed or transposed as the layout says); otherwise each dimension is divided by its own lanes.
+        A share in several pieces (rounds, instruction tiles) has `count` such vectors.
+
+        Raises `DistributionError` where the layout cannot tile the shape.
+
+        >>> str(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)).fragment_type((16, 16), "f16"))
+        'packed vector<16xf16>'
+        >>> str(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).fragment_type((8, 16), "f32", block=False))
+        'vector<8x1xf32>'
+        """
+        sizes = as_shape(shape)
+        self.distribution().layout(sizes, str(self))
+        if level == "subgroup":
+            return subgroup_fragment(self.distribution(), sizes, element)
+        if level != "lane":
+            raise DistributionError(f"level {level!r}: expected 'subgroup' or 'lane'")
+        return lane_fragment(self.distribution(), sizes, element, str(self), array_length, block)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutAttr(DistributeLayout):
+    """`#xegpu.layout<sg_layout, sg_data, inst_data, lane_layout, lane_data, order>`: all optional, in elements.
+
+    Raises `VerificationError` in LLVM's words, and for what LLVM 22 accepts and then crashes on: a size below 1, an empty
+    list, an order that is no permutation.
+
+    >>> LayoutAttr(sg_data=(16, 16))
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: expected at least one of sg_layout, inst_data or lane_layout
+    """
+
+    sg_layout: Ints | None = None
+    sg_data: Ints | None = None
+    inst_data: Ints | None = None
+    lane_layout: Ints | None = None
+    lane_data: Ints | None = None
+    order: Ints | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                object.__setattr__(self, field.name, _ints(field.name, value))
+        self._verify_ranks()
+        self._verify_sizes()
+
+    def _verify_ranks(self) -> None:
+        """LLVM's rules, in its order and its words (mlir-opt-22)."""
+        sg, inst, lane, order = self.sg_layout, self.inst_data, self.lane_layout, self.order
+        if sg is None and inst is None and lane is None:
+            raise VerificationError("expected at least one of sg_layout, inst_data or lane_layout")
+        if sg is not None and inst is not None and len(sg) != len(inst):
+            raise VerificationError("expected sg_layout and inst_data to have the same rank")
+        if sg is not None and lane is not None and len(sg) != len(lane):
+            raise VerificationError("expected sg_layout and lane_layout to have the same rank")
+        if inst is not None and lane is not None and len(inst) != len(lane):
+            raise VerificationError(
+                "expected inst_data and lane_layout to have the same rank, "
+                f"got inst_data {len(inst)}, lane_layout {len(lane)}"
+            )
+        if self.sg_data is not None:
+            if sg is None:
+                raise VerificationError("expected sg_layout being used with sg_data")
+            if len(self.sg_data) != len(sg):
+                raise VerificationError("expected sg_data and sg_layout to have the same rank")
+        if self.lane_data is not None:
+            if lane is None:
+                raise VerificationError("expected lane_layout being used with lane_data")
+            if len(self.lane_data) != len(lane):
+                raise VerificationError("expected lane_data and lane_layout to have the same rank")
+        if order is not None:
+            if sg is None and lane is None:
+                raise VerificationError("expected sg_layout/lane_layout being used with order")
+            if sg is not None and len(order) != len(sg):
+                raise VerificationError("expected order and sg_layout to have the same rank")
+            if lane is not None and len(order) != len(lane):
+                raise VerificationError("expected order and lane_layout to have the same rank")
+
+    def _verify_sizes(self) -> None:
+        """What LLVM 22 lets through and then crashes or miscompiles on."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None or field.name == "order":
+                continue
+            if not value:
+                raise VerificationError(f"{field.name} = []: expected one size per dimension (LLVM 22 accepts this)")
+            for size in value:
+                if not 1 <= size <= MAX_EXTENT:
+                    raise VerificationError(
+                        f"{field.name} = {list(value)}: expected sizes of at least 1, got {size} (LLVM 22 accepts this)"
+                    )
+            if field.name.endswith("layout") and prod(value) > MAX_EXTENT:
+                raise VerificationError(f"{field.name} = {list(value)}: more than 2^31 ids")
+        if self.order is not None and sorted(self.order) != list(range(len(self.order))):
+            raise VerificationError(
+                f"order = {list(self.order)}: expected a permutation of {list(range(len(self.order)))} "
+                "(LLVM 22 accepts this, and crashes or goes wrong later)"
+            )
+
+    def __str__(self) -> str:
+        parts = ((f.name, getattr(self, f.name)) for f in fields(self))
+        return f"#xegpu.layout<{', '.join(f'{name} = {list(value)}' for name, value in parts if value is not None)}>"
+
+    def distribution(self) -> Distribution:
+        """The fields as they stand.
+
+        >>> LayoutAttr(lane_layout=(1, 16)).distribution().rank
+        2
+        """
+        rank = next(len(f) for f in (self.sg_layout, self.inst_data, self.lane_layout) if f is not None)
+        return Distribution(
+            rank, self.sg_layout, self.sg_data, self.inst_data, self.lane_layout, self.lane_data, self.order
+        )
+
+    def _diagnostic(self, sizes: Ints) -> str:
+        if len(sizes) != self.rank:
+            return "expected layout rank to match tensor rank"
+        return f"cannot distribute {list(sizes)} using {self}"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceAttr(DistributeLayout):
+    """`#xegpu.slice<parent, dims = [..]>`: the parent's layout of a tensor that lacks dimensions `dims`.
+
+    The subgroups and lanes that differ only in a dropped dimension hold the same data. `dims` of a nested slice count
+    what its parent left.
+
+    Raises `VerificationError` in LLVM's words.
+
+    >>> parent = LayoutAttr(sg_layout=(8, 4), sg_data=(32, 32))
+    >>> SliceAttr(parent, (0,)).layout((128,))
+    Layout.parse('d0 = 4@sg 32@reg | replicas 8@sg:4')
+    >>> SliceAttr(parent, (2,))
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: invalid dim (2) in slice attribute.
+    """
+
+    parent: LayoutAttr | SliceAttr
+    dims: Ints
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.parent, (LayoutAttr, SliceAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"slice of {self.parent!r}: expected #xegpu.layout or #xegpu.slice")
+        object.__setattr__(self, "dims", _ints("dims", self.dims))
+        depth, parent = 1, self.parent
+        while isinstance(parent, SliceAttr):
+            depth, parent = depth + 1, parent.parent
+        if depth > MAX_NESTING:
+            raise VerificationError(f"a slice nested {depth} deep: at most {MAX_NESTING}")
+        rank = self.parent.rank
+        for i, dim in enumerate(self.dims):
+            if not 0 <= dim < rank:
+                raise VerificationError(f"invalid dim ({dim}) in slice attribute.")
+            if dim in self.dims[:i]:
+                raise VerificationError(f"repeated dim ({dim}) in slice attribute.")
+
+    def __str__(self) -> str:
+        return f"#xegpu.slice<{self.parent}, dims = {list(self.dims)}>"
+
+    def distribution(self) -> Distribution:
+        """The parent's fields without the dropped dimensions, ids still taken apart over all of them.
+
+        >>> SliceAttr(LayoutAttr(lane_layout=(2, 8)), (1,)).distribution().level("subgroup").strides
+        (8, 1)
+        """
+        return self.parent.distribution().drop(self.dims)
+
+
+def _ints(name: str, value: object) -> Ints:
+    if isinstance(value, (tuple, list)):
+        items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType]
+        if all(type(item) is int for item in items):
+            return items  # pyright: ignore[reportReturnType]
+    raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")

@@ -1,0 +1,353 @@
+"""Descriptors: the types that name a piece of memory, and the attributes they carry.
+
+`!xegpu.tensor_desc` is a block (or a scattered set) of elements with a layout, `!xegpu.mem_desc` a matrix in shared local
+memory. A memory layout is a `Layout` onto the axis `addr` (in elements):
+
+>>> from layoutalg.xegpu.reading import parse_attribute
+>>> blocked = parse_attribute("!xegpu.mem_desc<32x256xf16, #xegpu.mem_layout<stride = [1, 32], block = [16, 8]>>")
+>>> blocked.layout()
+Layout.parse('d0 = 2@addr:128 16@addr, d1 = 32@addr:256 8@addr:16')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.xegpu.elements import element_bits
+from layoutalg.xegpu.fragments import FragmentType
+
+__all__ = [
+    "CACHE_POLICIES",
+    "FENCE_SCOPES",
+    "MEMORY_SPACES",
+    "BlockTensorDescAttr",
+    "EnumAttr",
+    "MemDescType",
+    "MemLayoutAttr",
+    "NbarrierType",
+    "RangeAttr",
+    "ScatterTensorDescAttr",
+    "TensorDescType",
+]
+
+CACHE_POLICIES = ("cached", "uncached", "streaming", "read_invalidate", "write_back", "write_through")
+MEMORY_SPACES = ("global", "slm")
+FENCE_SCOPES = ("workgroup", "gpu")
+
+
+@dataclass(frozen=True, slots=True)
+class EnumAttr:
+    """`#xegpu.cache_hint<cached>`, `#xegpu.memory_space<slm>`, `#xegpu.fence_scope<gpu>`: one word of a list.
+
+    >>> print(EnumAttr("cache_hint", "cached"))
+    #xegpu.cache_hint<cached>
+    """
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"#xegpu.{self.name}<{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAttr:
+    """`#xegpu.range<[start, end]>`: the half-open range `start <= id < end`.
+
+    Raises `VerificationError` in LLVM's words unless `start < end`.
+
+    >>> print(RangeAttr(2, 4), list(RangeAttr(2, 4).ids()))
+    #xegpu.range<[2 : i64, 4 : i64]> [2, 3]
+    """
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.end <= self.start:
+            raise VerificationError(f"'end' : {self.end} must be greater than 'start' : {self.start}")
+
+    def __str__(self) -> str:
+        return f"#xegpu.range<[{self.start} : i64, {self.end} : i64]>"
+
+    def ids(self) -> range:
+        """The ids in the range.
+
+        >>> 3 in RangeAttr(2, 4).ids()
+        True
+        """
+        return range(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTensorDescAttr:
+    """`#xegpu.block_tdesc_attr<memory_space, array_length, boundary_check>`.
+
+    `array_length` blocks lie side by side: a tensor of 8x16 with array_length = 2 is 8x32 elements.
+
+    >>> print(BlockTensorDescAttr(array_length=2))
+    #xegpu.block_tdesc_attr<array_length = 2 : i64>
+    """
+
+    memory_space: str = "global"
+    array_length: int = 1
+    boundary_check: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.array_length <= MAX_EXTENT:
+            raise VerificationError(
+                f"array_length = {self.array_length}: expected at least 1 (LLVM 22 accepts this, and goes wrong later)"
+            )
+
+    def __str__(self) -> str:
+        parts = [] if self.memory_space == "global" else [f"memory_space = {self.memory_space}"]
+        if self.array_length != 1:
+            parts.append(f"array_length = {self.array_length} : i64")
+        if not self.boundary_check:
+            parts.append("boundary_check = false")
+        return f"#xegpu.block_tdesc_attr<{', '.join(parts)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterTensorDescAttr:
+    """`#xegpu.scatter_tdesc_attr<memory_space, chunk_size>`: `chunk_size` contiguous elements at each offset.
+
+    Raises `VerificationError` in LLVM's words for a chunk size below 1.
+
+    >>> print(ScatterTensorDescAttr(chunk_size=8))
+    #xegpu.scatter_tdesc_attr<chunk_size = 8 : i64>
+    """
+
+    memory_space: str = "global"
+    chunk_size: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.chunk_size <= MAX_EXTENT:
+            raise VerificationError("invalid chunk size")
+
+    def __str__(self) -> str:
+        parts = [] if self.memory_space == "global" else [f"memory_space = {self.memory_space}"]
+        if self.chunk_size != 1:
+            parts.append(f"chunk_size = {self.chunk_size} : i64")
+        return f"#xegpu.scatter_tdesc_attr<{', '.join(parts)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDescType:
+    """`!xegpu.tensor_desc<8x16xf16, encoding, layout>`: a block of elements, or (scattered) one chunk per lane.
+
+    Raises `VerificationError` in LLVM's words.
+
+    >>> print(TensorDescType((8, 16), "f16", layout=LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))))
+    !xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>
+    """
+
+    shape: tuple[int, ...]
+    element: str
+    encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None
+    attr: LayoutAttr | SliceAttr | None = None
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        element: str,
+        encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None,
+        layout: LayoutAttr | SliceAttr | None = None,
+    ) -> None:
+        if encoding == BlockTensorDescAttr():
+            encoding = None  # LLVM prints the default as nothing
+        for name, value in (("shape", tuple(shape)), ("element", element), ("encoding", encoding), ("attr", layout)):
+            object.__setattr__(self, name, value)
+        self._verify()
+
+    def _verify(self) -> None:
+        """LLVM's rules, in its order and its words (mlir-opt-22), then what it crashes on."""
+        if not self.shape:
+            raise VerificationError("expected non-zero rank tensor")
+        _verify_shape("tensor_desc", self.shape)
+        bits = element_bits(self.element)
+        scatter = self.encoding if isinstance(self.encoding, ScatterTensorDescAttr) else None
+        if isinstance(self.encoding, BlockTensorDescAttr) and self.encoding.memory_space == "slm" and len(self.shape) > 1:
+            raise VerificationError("SLM is only supported for 1D block tensor")
+        per_register = 32 // bits if bits < 32 else 1
+        if scatter is not None:
+            if len(self.shape) == 1 and scatter.chunk_size != 1:
+                raise VerificationError("expected non-contiguous elements for 1D tensor")
+            if len(self.shape) == 2 and self.shape[-1] != scatter.chunk_size:
+                raise VerificationError("expected last dim of tensor to match chunk size")
+            if scatter.chunk_size > 1 and self.shape[-1] % per_register:
+                raise VerificationError(f"expected last dim of tensor to be a multiple of {per_register}")
+        if self.attr is None:
+            return
+        if isinstance(self.attr, SliceAttr):
+            raise VerificationError(f"{self.attr} on a tensor_desc: expected #xegpu.layout (LLVM 22 crashes on a slice here)")
+        if self.attr.rank != len(self.shape):
+            raise VerificationError("expected layout rank to match tensor rank")
+        data = self.attr.lane_data
+        if scatter is not None and scatter.chunk_size > 1 and data is not None and data[-1] % per_register:
+            raise VerificationError(f"expected last dim of lane_data to be a multiple of: {per_register}")
+        problem = self.attr.check(self.shape)
+        if problem is not None:
+            raise VerificationError(problem)
+
+    def __str__(self) -> str:
+        parts = [f"{''.join(f'{n}x' for n in self.shape)}{self.element}"]
+        parts += [str(part) for part in (self.encoding, self.attr) if part is not None]
+        return f"!xegpu.tensor_desc<{', '.join(parts)}>"
+
+    @property
+    def array_length(self) -> int:
+        """How many blocks of `shape` lie side by side.
+
+        >>> TensorDescType((8, 16), "f16", BlockTensorDescAttr(array_length=2)).array_length
+        2
+        """
+        return self.encoding.array_length if isinstance(self.encoding, BlockTensorDescAttr) else 1
+
+    def layout(self) -> Layout:
+        """The exact relation of the type's layout on its shape (its blocks in registers one after another).
+
+        Raises `DistributionError` for a type without a layout.
+
+        >>> TensorDescType((32,), "f32", layout=LayoutAttr(lane_layout=(16,), lane_data=(2,))).layout()
+        Layout.parse('d0 = 16@lane 2@reg')
+        """
+        if self.attr is None:
+            raise DistributionError(f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>")
+        one = self.attr.layout(self.shape)
+        if self.array_length == 1:
+            return one
+        return one.tile((1,) * (len(self.shape) - 1) + (self.array_length,))
+
+    def fragment_type(self, level: str = "lane") -> FragmentType:
+        """The vector type that a load of this descriptor gives one subgroup or one lane.
+
+        >>> attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+        >>> str(TensorDescType((8, 16), "f16", BlockTensorDescAttr(array_length=2), attr).fragment_type())
+        'vector<16xf16>'
+        """
+        if self.attr is None:
+            raise DistributionError(f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>")
+        if isinstance(self.encoding, ScatterTensorDescAttr):
+            share = self.attr.fragment_type(self.shape, self.element, level, block=False)
+            if level == "lane":
+                return FragmentType((prod(share.shape),), self.element, share.count)
+            return share
+        return self.attr.fragment_type(self.shape, self.element, level, self.array_length)
+
+
+@dataclass(frozen=True, slots=True)
+class MemLayoutAttr:
+    """`#xegpu.mem_layout<stride = [..], block = [..]>`: strides in elements; elements of one block are contiguous.
+
+    >>> print(MemLayoutAttr(stride=(1, 128), block=(8, 8)))
+    #xegpu.mem_layout<block = [8, 8], stride = [1, 128]>
+    """
+
+    stride: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("stride", self.stride), ("block", self.block)):
+            if value is not None and (not value or not all(1 <= v <= MAX_EXTENT for v in value)):
+                raise VerificationError(f"{name} = {list(value)}: expected sizes of at least 1 (LLVM 22 accepts this)")
+        if self.stride is None and self.block is None:
+            raise VerificationError("expected valid attribute name: stride or block")
+
+    def __str__(self) -> str:
+        parts = ((name, value) for name, value in (("block", self.block), ("stride", self.stride)) if value is not None)
+        return f"#xegpu.mem_layout<{', '.join(f'{name} = {list(value)}' for name, value in parts)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MemDescType:
+    """`!xegpu.mem_desc<128x128xf16, mem_layout>`: a matrix in shared local memory; row-major unless it says otherwise.
+
+    >>> MemDescType((4, 8), "f16").layout()
+    Layout.parse('d0 = 4@addr:8, d1 = 8@addr')
+    """
+
+    shape: tuple[int, ...]
+    element: str
+    mem_layout: MemLayoutAttr | None = None
+
+    def __post_init__(self) -> None:
+        if not self.shape:
+            raise VerificationError("expected non-zero rank mem_desc (LLVM 22 accepts this)")
+        _verify_shape("mem_desc", self.shape)
+        element_bits(self.element)
+        if self.mem_layout is not None:
+            for name, value in (("stride", self.mem_layout.stride), ("block", self.mem_layout.block)):
+                if value is not None and len(value) != len(self.shape):
+                    raise VerificationError(
+                        f"{name} = {list(value)} of a mem_desc of rank {len(self.shape)}: expected {len(self.shape)} "
+                        "numbers (LLVM 22 accepts this, and goes wrong later)"
+                    )
+
+    def __str__(self) -> str:
+        shape = f"{''.join(f'{n}x' for n in self.shape)}{self.element}"
+        return f"!xegpu.mem_desc<{shape}{'' if self.mem_layout is None else f', {self.mem_layout}'}>"
+
+    def layout(self) -> Layout:
+        """Where each element lies: a `Layout` onto `addr`, in elements from the start of the buffer.
+
+        Blocks follow one another in the order of the strides, elements inside a block too: with `stride = [1, 128]` both
+        run down the columns. A stride larger than the shape needs (padding) widens the matrix that is cut into blocks.
+
+        Raises `DistributionError` where a block does not divide the matrix.
+
+        >>> MemDescType((4, 4), "f16", MemLayoutAttr(block=(2, 2))).layout()
+        Layout.parse('d0 = 2@addr:8 2@addr:2, d1 = 2@addr:4 2@addr')
+        """
+        spec = self.mem_layout or MemLayoutAttr(stride=self._row_major())
+        stride = spec.stride or self._row_major()
+        if spec.block is None:
+            return Layout([[Factor(n, s, "addr")] for n, s in zip(self.shape, stride, strict=True)]).canonical()
+        outer_to_inner = sorted(range(len(stride)), key=lambda d: (-stride[d], d))
+        counts: dict[int, int] = {}
+        for i, d in enumerate(outer_to_inner):
+            whole = self.shape[d] if i == 0 else stride[outer_to_inner[i - 1]] // stride[d]
+            for size in (whole, self.shape[d]):
+                if size % spec.block[d]:
+                    raise DistributionError(
+                        f"dimension {d} of {self}: blocks of {spec.block[d]} do not divide {size} elements; "
+                        f"a divisor of {size} would fit"
+                    )
+            counts[d] = whole // spec.block[d]
+        inside, between = 1, prod(spec.block)
+        dims: list[list[Factor]] = [[] for _ in stride]
+        for d in reversed(outer_to_inner):
+            n = self.shape[d] // spec.block[d]
+            dims[d] = [Factor(n, between, "addr"), Factor(spec.block[d], inside, "addr")]
+            between *= counts[d]
+            inside *= spec.block[d]
+        return Layout(dims).canonical()
+
+    def _row_major(self) -> tuple[int, ...]:
+        return tuple(prod(self.shape[d + 1 :]) for d in range(len(self.shape)))
+
+
+@dataclass(frozen=True, slots=True)
+class NbarrierType:
+    """`!xegpu.nbarrier`: a named barrier.
+
+    >>> print(NbarrierType())
+    !xegpu.nbarrier
+    """
+
+    def __str__(self) -> str:
+        return "!xegpu.nbarrier"
+
+
+def _verify_shape(what: str, shape: tuple[int, ...]) -> None:
+    for d, size in enumerate(shape):
+        if type(size) is not int or not 1 <= size <= MAX_EXTENT:
+            raise VerificationError(
+                f"{what} of shape {list(shape)}: dimension {d} has size {size}, expected 1 to 2^31 (LLVM 22 accepts this)"
+            )

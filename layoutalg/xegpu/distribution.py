@@ -1,0 +1,323 @@
+"""Which elements a subgroup or a lane holds: XeGPU's distribution rule, as LLVM has it and as a `Layout`.
+
+A layout distributes in levels, outermost first: subgroups over the workgroup's tensor, instruction tiles inside a
+subgroup's block, lanes inside an instruction tile. At a level with `layout` L and `data` D, an id is taken apart over all
+of L in the given `order` (first dimension of the order fastest), its coordinate c picks the block at c*D, and the whole
+is repeated until the tensor is covered. A slice drops its dimensions only after the id was taken apart: ids that differ
+in a dropped dimension hold the same data.
+
+>>> tensor = Distribution(sg_layout=(2, 4), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1), rank=2)
+>>> print(tensor.layout((32, 64), "this layout"))
+d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
+>>> tensor.blocks((32, 64), "this layout")[5]
+[(16, 16)]
+
+`blocks` says what LLVM computes, whatever it means. `layout` is an exact relation, and says where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import NoReturn
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import DistributionError, LayoutError, SizeError
+from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
+from layoutalg.core.layout import Layout
+from layoutalg.core.views import row_major
+from layoutalg.xegpu.rules import Rules, rules
+
+__all__ = ["Distribution", "Level", "as_shape"]
+
+_MOST_BLOCKS = 2**22
+
+
+def as_shape(shape: Sequence[Extent]) -> tuple[Extent, ...]:
+    """Check a tensor's shape.
+
+    Raises `LayoutError` for what is no sequence of positive whole numbers (or symbols).
+
+    >>> as_shape([8, 16])
+    (8, 16)
+    """
+    if isinstance(shape, str) or not isinstance(shape, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"shape {shape!r}: expected a sequence of whole numbers, such as (8, 16)")
+    return tuple(as_extent(size, f"dimension {d} of shape {list(shape)}: size") for d, size in enumerate(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of distribution: `layout` ids over `parents` (all dimensions), of which `kept` stay; `data` apiece.
+
+    >>> Level((2, 8), (1, 1), (1, 0), (0, 1)).strides
+    (8, 1)
+    """
+
+    layout: tuple[int, ...]
+    data: tuple[Extent, ...] | None
+    order: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far the id moves per step in each dimension of `layout`, dropped ones included."""
+        strides = [0] * len(self.layout)
+        step = 1
+        for d in self.order:
+            strides[d] = step
+            step *= self.layout[d]
+        return tuple(strides)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The ids per kept dimension."""
+        return tuple(self.layout[d] for d in self.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A layout attribute with its slices worked in: every field as long as the tensor's rank, or None.
+
+    `parent_*` fields, `order` and `kept` are set by a slice: ids are taken apart over the parent's dimensions.
+
+    >>> Distribution(lane_layout=(1, 16), rank=2).level("subgroup").counts
+    (1, 16)
+    """
+
+    rank: int
+    sg_layout: tuple[int, ...] | None = None
+    sg_data: tuple[int, ...] | None = None
+    inst_data: tuple[int, ...] | None = None
+    lane_layout: tuple[int, ...] | None = None
+    lane_data: tuple[int, ...] | None = None
+    order: tuple[int, ...] | None = None
+    parent_sg: tuple[int, ...] | None = None
+    parent_lane: tuple[int, ...] | None = None
+    kept: tuple[int, ...] | None = None
+
+    def drop(self, dims: Sequence[int]) -> Distribution:
+        """The distribution of a slice: `dims` count what is left here.
+
+        >>> Distribution(lane_layout=(2, 8), rank=2).drop([0]).level("subgroup").strides
+        (8, 1)
+        """
+        stay = [d for d in range(self.rank) if d not in dims]
+
+        def left(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
+            return None if field is None else tuple(field[d] for d in stay)
+
+        kept = self.kept or tuple(range(self.rank))
+        return replace(
+            self,
+            rank=len(stay),
+            sg_layout=left(self.sg_layout),
+            sg_data=left(self.sg_data),
+            inst_data=left(self.inst_data),
+            lane_layout=left(self.lane_layout),
+            lane_data=left(self.lane_data),
+            parent_sg=self.parent_sg if self.parent_sg is not None else self.sg_layout,
+            parent_lane=self.parent_lane if self.parent_lane is not None else self.lane_layout,
+            order=self.order or _default_order(self.sg_layout, self.lane_layout, self.parent_sg, self.parent_lane),
+            kept=tuple(kept[d] for d in stay) if self.kept is not None else tuple(stay),
+        )
+
+    def level(self, which: str) -> Level:
+        """The level of subgroups ("workgroup") or of lanes ("subgroup").
+
+        >>> Distribution(sg_layout=(2, 4), rank=2, order=(0, 1)).level("workgroup").strides
+        (1, 2)
+        """
+        mine, parent, data = (
+            (self.sg_layout, self.parent_sg, self.sg_data)
+            if which == "workgroup"
+            else (self.lane_layout, self.parent_lane, self.lane_data)
+        )
+        if mine is None:
+            raise LayoutError(f"level {which!r}: the layout has no {'sg' if which == 'workgroup' else 'lane'}_layout")
+        whole = mine if parent is None else parent
+        order = self.order or tuple(reversed(range(len(whole))))
+        return Level(whole, data, order, tuple(range(len(whole))) if self.kept is None else self.kept)
+
+    # What LLVM accepts
+
+    def accepts(self, shape: tuple[int, ...], llvm: Rules | None = None) -> bool:
+        """LLVM's rule for whether a layout fits a shape: each level over all dimensions at once.
+
+        >>> Distribution(sg_layout=(2, 4), sg_data=(16, 32), rank=2).accepts((64, 32))
+        False
+        """
+        version = llvm or rules()
+        if len(shape) != self.rank:
+            return False
+        sizes = shape
+        if self.sg_layout is not None:
+            if _all_divide(self.sg_layout, sizes):
+                sizes = tuple(s // n for s, n in zip(sizes, self.sg_layout, strict=True))
+            elif not _all_divide(sizes, self.sg_layout):
+                return False
+        if self.sg_data is not None:
+            if not (_all_divide(self.sg_data, sizes) or _all_divide(sizes, self.sg_data)):
+                return False
+            sizes = self.sg_data
+        if self.inst_data is not None:
+            if not _all_divide(self.inst_data, sizes):
+                return False
+            sizes = self.inst_data
+        if self.lane_layout is not None:
+            if _all_divide(self.lane_layout, sizes):
+                sizes = tuple(s // n for s, n in zip(sizes, self.lane_layout, strict=True))
+            elif not (version.lane_wrap and _all_divide(sizes, self.lane_layout)):
+                return False
+            if self.lane_data is not None and not (
+                _all_divide(self.lane_data, sizes) or (version.lane_wrap and _all_divide(sizes, self.lane_data))
+            ):
+                return False
+        return True
+
+    # What LLVM computes
+
+    def blocks(self, shape: tuple[int, ...], text: str, level: str | None = None) -> dict[int, list[tuple[int, ...]]]:
+        """The origins of the blocks that each id holds, as LLVM computes them (see `LayoutAttr.blocks`).
+
+        >>> Distribution(lane_layout=(2, 8), lane_data=(2, 2), rank=2).blocks((8, 16), "it")[9]
+        [(2, 2), (6, 2)]
+        """
+        which = level or ("workgroup" if self.sg_layout else "subgroup" if self.lane_layout else "instruction")
+        if which == "instruction":
+            tile = self.inst_data or shape
+            return {0: list(product(*(range(0, s, t) for s, t in zip(shape, tile, strict=True))))}
+        at = self.level(which)
+        sizes = []
+        for d, (size, count) in enumerate(zip(shape, at.counts, strict=True)):
+            data = at.data[d] if at.data is not None else exact_quotient(size, count)
+            if data is None:
+                raise DistributionError(
+                    f"dimension {d} of {list(shape)}: no data size is given, and {count} ids do not divide {size} "
+                    f"(LLVM too fails to distribute by {text})"
+                )
+            sizes.append(data)
+        steps = [min(size, count * data) for size, count, data in zip(shape, at.counts, sizes, strict=True)]
+        rounds = list(product(*(range(0, size, step) for size, step in zip(shape, steps, strict=True))))
+        ids = prod(at.layout)
+        if ids * len(rounds) > _MOST_BLOCKS:
+            raise SizeError(
+                f"{ids} ids with {len(rounds)} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {text})"
+            )
+        found: dict[int, list[tuple[int, ...]]] = {}
+        strides = at.strides
+        for one in range(ids):
+            place = [one // strides[d] % at.layout[d] * data for d, data in zip(at.kept, sizes, strict=True)]
+            found[one] = [tuple((u + p) % s for u, p, s in zip(start, place, shape, strict=True)) for start in rounds]
+        return found
+
+    # What it means
+
+    def layout(self, shape: tuple[Extent, ...], text: str) -> Layout:
+        """The exact relation from the tensor to subgroups, lanes and registers.
+
+        Raises `DistributionError` naming the dimension where there is none, and what would fit.
+
+        >>> print(Distribution(sg_layout=(4,), sg_data=(8,), rank=1).layout((16,), "it"))
+        d0 = 2@sg 8@reg | replicas 2@sg:2
+        """
+        if len(shape) != self.rank:
+            raise DistributionError(f"shape {list(shape)} has rank {len(shape)}, {text} has rank {self.rank}")
+        parts: list[Layout] = []
+        sizes = shape
+        if self.sg_layout is not None:
+            rounds, ids, sizes = _spread(self.level("workgroup"), sizes, "sg", text)
+            parts += [row_major(rounds), ids]
+        if self.inst_data is not None:
+            parts.append(row_major(_tiles(sizes, self.inst_data, shape, text)))
+            sizes = self.inst_data
+        if self.lane_layout is not None:
+            at = self.level("subgroup")
+            units, ids, data = _spread(at, sizes, "lane", text)
+            parts.append(_interleave(units, ids, data))
+        else:
+            parts.append(row_major(sizes))
+        result = parts[0]
+        for part in parts[1:]:
+            result = result * part
+        return result.canonical()
+
+
+def _default_order(*layouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    rank = next((len(layout) for layout in layouts if layout is not None), None)
+    return None if rank is None else tuple(reversed(range(rank)))
+
+
+def _all_divide(small: Sequence[int], large: Sequence[int]) -> bool:
+    return all(n % m == 0 for m, n in zip(small, large, strict=True))
+
+
+def _tiles(
+    sizes: Sequence[Extent], tile: tuple[int, ...], shape: tuple[Extent, ...], text: str
+) -> tuple[Extent, ...]:
+    counts: list[Extent] = []
+    for d, (size, one) in enumerate(zip(sizes, tile, strict=True)):
+        count = exact_quotient(size, one)
+        if count is None:
+            raise DistributionError(
+                f"dimension {d} of {list(shape)}: inst_data[{d}] = {one} does not divide the block of {size}; "
+                f"a divisor of {size} would fit (layout {text})"
+            )
+        counts.append(count)
+    return tuple(counts)
+
+
+def _spread(
+    at: Level, sizes: tuple[Extent, ...], axis: str, text: str
+) -> tuple[tuple[Extent, ...], Layout, tuple[Extent, ...]]:
+    """One level: how often it repeats per dimension, the layout of the ids, and the block that each holds."""
+    rounds: list[Extent] = []
+    blocks: list[Extent] = []
+    ids: list[list[Factor]] = []
+    strides = at.strides
+    shared = [Factor(n, s, axis) for d, (n, s) in enumerate(zip(at.layout, strides, strict=True)) if d not in at.kept]
+    for d, (size, count, parent) in enumerate(zip(sizes, at.counts, at.kept, strict=True)):
+        data = at.data[d] if at.data is not None else exact_quotient(size, count)
+        if data is None:
+            _refuse(d, size, axis, f"{count} {axis}s do not divide {size}, and no {axis}_data says what each holds", text)
+        blocks.append(data)
+        stride = strides[parent]
+        times = exact_quotient(size, multiply(count, data))
+        if times is not None:
+            rounds.append(times)
+            ids.append([Factor(count, stride, axis)])
+            continue
+        # The ids reach past the end and wrap around: they share blocks, evenly or not at all.
+        rounds.append(1)
+        if data > size:
+            _refuse(d, size, axis, f"{axis}_data[{d}] = {data} is larger than the tile: the block overruns it", text)
+        across = exact_quotient(size, data)
+        if across is None or count * data < size:
+            _refuse(d, size, axis, f"blocks of {data} wrap around and overlap without coinciding", text)
+        sharing = exact_quotient(count, across)
+        if sharing is None:
+            _refuse(d, size, axis, f"{count} {axis}s cannot share {across} blocks evenly", text)
+        ids.append([Factor(across, stride, axis)])
+        shared.append(Factor(sharing, stride * across, axis))
+    return tuple(rounds), Layout(ids, [f for f in shared if f.extent != 1]), tuple(blocks)
+
+
+def _refuse(d: int, size: Extent, axis: str, problem: str, text: str) -> NoReturn:
+    raise DistributionError(
+        f"dimension {d} of the {'tensor' if axis == 'sg' else 'tile that the lanes share'} has size {size}: {problem}; "
+        f"{axis}_layout[{d}] * {axis}_data[{d}] must divide it, or {axis}_data[{d}] divide it and the {axis}s share the blocks "
+        f"evenly (layout {text})"
+    )
+
+
+def _interleave(units: tuple[Extent, ...], ids: Layout, data: tuple[Extent, ...]) -> Layout:
+    """Lanes inside one instruction tile: registers are row-major over each lane's vector, units and data together."""
+    registers = row_major([multiply(u, n) for u, n in zip(units, data, strict=True)])
+    reach = [f[0].stride if f else 0 for f in registers.dims]
+    dims = [
+        [Factor(u, multiply(n, step), "reg"), *lanes, Factor(n, step, "reg")]
+        for u, n, step, lanes in zip(units, data, reach, ids.dims, strict=True)
+    ]
+    return Layout([[f for f in factors if f.extent != 1] for factors in dims], ids.replicas)

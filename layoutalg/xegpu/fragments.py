@@ -1,0 +1,94 @@
+"""Fragment types: the vector that one subgroup, or one lane, has of a tensor.
+
+At lane level, values of 2D block messages and of dpas are 1-D, as long as the lane's share. Whether a load is `packed` or
+`transpose`d is read off the layout, as LLVM 22 does: more than one row per lane means VNNI, one row per lane in all lanes
+means a transposed load.
+
+>>> from layoutalg.xegpu.attributes import LayoutAttr
+>>> vnni = LayoutAttr(lane_layout=(1, 16), lane_data=(4, 1))
+>>> str(vnni.fragment_type((32, 16), "i8"))
+'packed vector<32xi8>'
+>>> str(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 2)).fragment_type((16, 16), "f16"))
+'transposed vector<16xf16>'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from layoutalg.core.errors import DistributionError
+from layoutalg.xegpu.distribution import Distribution
+from layoutalg.xegpu.elements import element_bits
+
+__all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentType:
+    """A vector type, how many such vectors the share consists of, and how a load delivers it.
+
+    >>> print(FragmentType((8,), "f16"), "x", FragmentType((8,), "f16", count=2).count)
+    vector<8xf16> x 2
+    """
+
+    shape: tuple[int, ...]
+    element: str
+    count: int = 1
+    packed: bool = False
+    transposed: bool = False
+
+    def __str__(self) -> str:
+        how = "packed " if self.packed else "transposed " if self.transposed else ""
+        return how + self.vector
+
+    @property
+    def vector(self) -> str:
+        """The MLIR type alone.
+
+        >>> FragmentType((8, 1), "f32").vector
+        'vector<8x1xf32>'
+        """
+        return f"vector<{''.join(f'{n}x' for n in self.shape)}{self.element}>"
+
+
+def subgroup_fragment(given: Distribution, shape: tuple[int, ...], element: str) -> FragmentType:
+    """One subgroup's share: vectors of `inst_data`, or of `sg_data` where instructions are not blocked.
+
+    >>> str(subgroup_fragment(Distribution(2, sg_layout=(2, 4), sg_data=(16, 16)), (32, 64), "f32"))
+    'vector<16x16xf32>'
+    """
+    element_bits(element)
+    block, rounds = _subgroup_block(given, shape)
+    tile = given.inst_data or block
+    return FragmentType(tile, element, rounds * prod(b // t for b, t in zip(block, tile, strict=True)))
+
+
+def lane_fragment(
+    given: Distribution, shape: tuple[int, ...], element: str, text: str, array_length: int = 1, block: bool = True
+) -> FragmentType:
+    """One lane's share: vectors of an instruction tile divided by the lanes.
+
+    >>> str(lane_fragment(Distribution(2, lane_layout=(1, 16)), (8, 16), "f16", "it"))
+    'vector<8xf16>'
+    """
+    if given.lane_layout is None:
+        raise DistributionError(f"{text} has no lane_layout: a lane's share is not defined")
+    element_bits(element)
+    whole = subgroup_fragment(given, shape, element)
+    lanes = given.lane_layout
+    share = tuple(max(1, n // lane) for n, lane in zip(whole.shape, lanes, strict=True))
+    if not block:
+        return FragmentType(share, element, whole.count)
+    two = len(lanes) == 2
+    packed = two and given.lane_data is not None and given.lane_data[0] != 1 and lanes[0] == 1
+    transposed = two and lanes[0] > 1 and lanes[1] == 1
+    return FragmentType((prod(share) * array_length,), element, whole.count, packed, transposed)
+
+
+def _subgroup_block(given: Distribution, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    if given.sg_layout is None:
+        return shape, 1
+    data = given.sg_data or tuple(s // n for s, n in zip(shape, given.sg_layout, strict=True))
+    steps = [min(s, n * d) for s, n, d in zip(shape, given.sg_layout, data, strict=True)]
+    return data, prod(s // step for s, step in zip(shape, steps, strict=True))

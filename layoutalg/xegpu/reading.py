@@ -1,0 +1,348 @@
+"""Text to values: `#xegpu.*` attributes and `!xegpu.*` types, in LLVM's spelling and in the older ones of its pages.
+
+>>> print(parse_attribute("#xegpu.slice<#xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>, dim = [0]>"))
+#xegpu.slice<#xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>, dims = [0]>
+
+Spellings that no LLVM takes today but that users have in their notes are read and printed in today's: `dim` for `dims`,
+`tdesc_attr` and `scattered_tdesc_attr`, a type without `!`, `sg_map` and what else the RFC writes (`xegpu.rfc`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.xegpu.descriptors import (
+    CACHE_POLICIES,
+    FENCE_SCOPES,
+    MEMORY_SPACES,
+    BlockTensorDescAttr,
+    EnumAttr,
+    MemDescType,
+    MemLayoutAttr,
+    NbarrierType,
+    RangeAttr,
+    ScatterTensorDescAttr,
+    TensorDescType,
+)
+from layoutalg.xegpu.elements import read_element
+from layoutalg.xegpu.rfc import SgMapAttr
+
+__all__ = ["Aliases", "Value", "parse_attribute", "read_attribute"]
+
+Value: TypeAlias = (
+    LayoutAttr
+    | SliceAttr
+    | RangeAttr
+    | BlockTensorDescAttr
+    | ScatterTensorDescAttr
+    | MemLayoutAttr
+    | EnumAttr
+    | SgMapAttr
+    | TensorDescType
+    | MemDescType
+    | NbarrierType
+)
+Aliases: TypeAlias = Mapping[str, Any]
+
+_FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
+_MOST_DIMENSIONS = 64
+
+
+def parse_attribute(text: str, aliases: Aliases | None = None) -> Value:
+    """Read one attribute or type of the dialect; `aliases` are values for `#name` and `!name`.
+
+    Raises `ParseError` with line and column, `VerificationError` for what the dialect's rules refuse.
+
+    >>> parse_attribute("#xegpu.range<[2, 4]>")
+    RangeAttr(start=2, end=4)
+    """
+    reader = Reader(text)
+    value = read_attribute(reader, aliases or {})
+    reader.finish()
+    return value
+
+
+def read_attribute(reader: Reader, aliases: Aliases) -> Value:
+    """Read one attribute or type, and leave the reader behind it.
+
+    >>> print(read_attribute(Reader("!xegpu.tensor_desc<16xf16> and more"), {}))
+    !xegpu.tensor_desc<16xf16>
+    """
+    start = reader.skip()
+    sigil = "#" if reader.accept("#") else "!" if reader.accept("!") else ""
+    at = reader.skip()
+    word = reader.word("an attribute or type, such as #xegpu.layout<...>")
+    dialect, dot, name = word.partition(".")
+    if not dot or dialect not in ("xegpu", "XeGPU"):
+        if sigil and word in aliases:
+            return aliases[word]
+        known = "".join(f", '{sigil}{alias}'" for alias in aliases) if sigil else ""
+        reader.fail(f"'#xegpu.' or '!xegpu.'{known}", at=start)
+    readers: dict[str, Callable[[Reader, Aliases], Value]] = {}
+    if sigil != "!":
+        readers |= _ATTRIBUTES
+    if sigil != "#":
+        readers |= _TYPES
+    read = readers.get(name)
+    if read is None:
+        names = ", ".join(f"'{n}'" for n in readers if n not in _OLD_NAMES)
+        reader.fail(f"one of {names}", at=at + len("xegpu."))
+    return reader.nested(lambda: read(reader, aliases))
+
+
+def _layout(reader: Reader, aliases: Aliases) -> LayoutAttr:
+    fields: dict[str, tuple[int, ...]] = {}
+
+    def field() -> None:
+        start = reader.skip()
+        name = reader.one_of(_FIELDS)
+        if name in fields:
+            reader.fail("each parameter once", f"found a second {name}", at=start)
+        reader.expect("=")
+        fields[name] = reader.integers()
+
+    _struct(reader, field)
+    return LayoutAttr(**fields)
+
+
+def _slice(reader: Reader, aliases: Aliases) -> SliceAttr:
+    reader.expect("<")
+    start = reader.skip()
+    parent = read_attribute(reader, aliases)
+    if not isinstance(parent, (LayoutAttr, SliceAttr)):
+        reader.fail("#xegpu.layout or #xegpu.slice", f"found {parent}", at=start)
+    reader.expect(",")
+    reader.one_of(("dims", "dim"))
+    reader.expect("=")
+    dims = reader.integers(-(2**63), 2**63 - 1)
+    reader.expect(">")
+    return SliceAttr(parent, dims)
+
+
+def _range(reader: Reader, aliases: Aliases) -> RangeAttr:
+    reader.expect("<")
+    reader.expect("[")
+    start = _typed_integer(reader)
+    reader.expect(",")
+    end = _typed_integer(reader)
+    reader.expect("]")
+    reader.expect(">")
+    return RangeAttr(start, end)
+
+
+def _block(reader: Reader, aliases: Aliases) -> BlockTensorDescAttr:
+    values = _named(reader, {"memory_space": _space, "array_length": _typed_integer, "boundary_check": _boolean})
+    return BlockTensorDescAttr(**values)
+
+
+def _scatter(reader: Reader, aliases: Aliases) -> ScatterTensorDescAttr:
+    return ScatterTensorDescAttr(**_named(reader, {"memory_space": _space, "chunk_size": _typed_integer}))
+
+
+def _tdesc(reader: Reader, aliases: Aliases) -> BlockTensorDescAttr | ScatterTensorDescAttr:
+    """The RFC's `tdesc_attr`: one attribute for blocks and for scattered accesses."""
+    return _encoding(
+        _named(
+            reader,
+            {
+                "memory_space": _space,
+                "memory_scope": _space,
+                "array_length": _typed_integer,
+                "boundary_check": _boolean,
+                "scattered": _boolean,
+                "chunk_size": _typed_integer,
+                "chunk_size_per_lane": _typed_integer,
+            },
+        )
+    )
+
+
+def _encoding(values: dict[str, Any]) -> BlockTensorDescAttr | ScatterTensorDescAttr:
+    space = values.get("memory_space", values.get("memory_scope", "global"))
+    chunk = values.get("chunk_size", values.get("chunk_size_per_lane"))
+    if values.get("scattered") or chunk is not None:
+        if "array_length" in values:
+            raise VerificationError("a scattered tensor has no array_length")
+        return ScatterTensorDescAttr(space, 1 if chunk is None else chunk)
+    return BlockTensorDescAttr(space, values.get("array_length", 1), values.get("boundary_check", True))
+
+
+def _mem_layout(reader: Reader, aliases: Aliases) -> MemLayoutAttr:
+    return MemLayoutAttr(**_named(reader, {"stride": Reader.integers, "block": Reader.integers}))
+
+
+def _sg_map(reader: Reader, aliases: Aliases) -> SgMapAttr:
+    start = reader.skip()
+    values = _named(reader, {"wi_layout": Reader.integers, "wi_data": Reader.integers})
+    if len(values) != 2:
+        reader.fail("wi_layout and wi_data", "found one of them", at=start)
+    return SgMapAttr(**values)
+
+
+def _enum(name: str, words: tuple[str, ...]) -> Callable[[Reader, Aliases], EnumAttr]:
+    def read(reader: Reader, aliases: Aliases) -> EnumAttr:
+        reader.expect("<")
+        value = reader.one_of(words)
+        reader.expect(">")
+        return EnumAttr(name, value)
+
+    return read
+
+
+def _tensor_desc(reader: Reader, aliases: Aliases) -> TensorDescType:
+    reader.expect("<")
+    shape, element = _shape(reader)
+    encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None
+    layout: LayoutAttr | SliceAttr | None = None
+    loose: dict[str, Any] = {}
+    while reader.accept(","):
+        start = reader.skip()
+        if reader.accept("#scattered") or reader.accept("#Scattered"):
+            loose["scattered"] = True
+            continue
+        if not reader.looking_at("#"):
+            name = reader.one_of(tuple(_LOOSE))
+            reader.expect("=")
+            loose[name] = _LOOSE[name](reader)
+            continue
+        value = read_attribute(reader, aliases)
+        if isinstance(value, SgMapAttr):
+            value = value.to_layout(len(shape))
+        if isinstance(value, (BlockTensorDescAttr, ScatterTensorDescAttr)) and encoding is None:
+            encoding = value
+        elif isinstance(value, (LayoutAttr, SliceAttr)) and layout is None:
+            layout = value
+        else:
+            reader.fail("one encoding and one layout", f"found {value}", at=start)
+    reader.expect(">")
+    if loose and encoding is None:
+        encoding = _encoding(loose)
+    return TensorDescType(shape, element, encoding, layout)
+
+
+def _mem_desc(reader: Reader, aliases: Aliases) -> MemDescType:
+    reader.expect("<")
+    shape, element = _shape(reader)
+    layout: MemLayoutAttr | None = None
+    if reader.accept(","):
+        start = reader.skip()
+        value = read_attribute(reader, aliases)
+        if not isinstance(value, MemLayoutAttr):
+            reader.fail("#xegpu.mem_layout", f"found {value}", at=start)
+        layout = value
+    reader.expect(">")
+    return MemDescType(shape, element, layout)
+
+
+def _nbarrier(reader: Reader, aliases: Aliases) -> NbarrierType:
+    return NbarrierType()
+
+
+def _shape(reader: Reader) -> tuple[tuple[int, ...], str]:
+    """`8x16xf16`; an `x` follows each size. (`0x16xf16` is a size of 0, not a hexadecimal number.)"""
+    sizes: list[int] = []
+    while True:
+        start = reader.skip()
+        digits = _leading_digits(reader)
+        if not digits:
+            if reader.looking_at("?"):
+                reader.fail("a static size")
+            break
+        if len(digits) > 10 or int(digits) > MAX_EXTENT or len(sizes) == _MOST_DIMENSIONS:
+            reader.fail(f"at most {_MOST_DIMENSIONS} sizes of at most 2^31", at=start)
+        sizes.append(int(digits))
+        reader.expect("x")
+    return tuple(sizes), read_element(reader)
+
+
+def _leading_digits(reader: Reader) -> str:
+    start = reader.skip()
+    end = start
+    while end < len(reader.text) and reader.text[end] in "0123456789":
+        end += 1
+    reader.position = end
+    return reader.text[start:end]
+
+
+def _struct(reader: Reader, field: Callable[[], None]) -> None:
+    reader.expect("<")
+    if reader.accept(">"):
+        return
+    while True:
+        field()
+        if not reader.accept(","):
+            break
+    if not reader.accept(">"):
+        reader.fail("',' or '>'")
+
+
+def _named(reader: Reader, readers: Mapping[str, Callable[[Reader], Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+
+    def field() -> None:
+        start = reader.skip()
+        name = reader.one_of(tuple(readers))
+        if name in values:
+            reader.fail("each parameter once", f"found a second {name}", at=start)
+        reader.expect("=")
+        values[name] = readers[name](reader)
+
+    _struct(reader, field)
+    return values
+
+
+def _typed_integer(reader: Reader) -> int:
+    value = reader.integer()
+    if reader.accept(":"):
+        start = reader.skip()
+        kind = reader.word("an integer type")
+        if kind not in ("i64", "i32", "index"):
+            reader.fail("i64", at=start)
+    return value
+
+
+def _boolean(reader: Reader) -> bool:
+    return reader.one_of(("true", "false")) == "true"
+
+
+def _space(reader: Reader) -> str:
+    return reader.one_of(MEMORY_SPACES)
+
+
+_LOOSE: dict[str, Callable[[Reader], Any]] = {
+    "memory_space": _space,
+    "memory_scope": _space,
+    "array_length": _typed_integer,
+    "boundary_check": _boolean,
+    "scattered": _boolean,
+    "chunk_size_per_lane": _typed_integer,
+}
+"""What the RFC writes straight into a tensor_desc."""
+
+_OLD_NAMES = ("tdesc_attr", "scattered_tdesc_attr", "sg_map")
+
+_ATTRIBUTES: dict[str, Callable[[Reader, Aliases], Value]] = {
+    "layout": _layout,
+    "slice": _slice,
+    "range": _range,
+    "block_tdesc_attr": _block,
+    "scatter_tdesc_attr": _scatter,
+    "mem_layout": _mem_layout,
+    "cache_hint": _enum("cache_hint", CACHE_POLICIES),
+    "memory_space": _enum("memory_space", MEMORY_SPACES),
+    "fence_scope": _enum("fence_scope", FENCE_SCOPES),
+    "tdesc_attr": _tdesc,
+    "scattered_tdesc_attr": _scatter,
+    "sg_map": _sg_map,
+}
+
+_TYPES: dict[str, Callable[[Reader, Aliases], Value]] = {
+    "tensor_desc": _tensor_desc,
+    "mem_desc": _mem_desc,
+    "nbarrier": _nbarrier,
+    "tdesc_attr": _tdesc,
+}

@@ -1,0 +1,129 @@
+"""The RFC's `sg_map`: the old name of `lane_layout` and `lane_data`.
+
+`#xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>` parses in no LLVM of today, but the RFC that explains the dialect
+is written in it. A work item is a lane; `wi_data` is what it holds per distribution:
+
+>>> vnni = SgMapAttr((1, 16), (2, 1))
+>>> print(vnni.to_layout())
+#xegpu.layout<lane_layout = [1, 16], lane_data = [2, 1]>
+>>> vnni.fragment_shape((16, 16))
+(8, 2)
+
+`sg_map_of` goes the other way: from the layout of an operand's fragment to the attribute that the RFC prescribes for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from layoutalg.core.digits import Factor, merge_digits, size_of
+from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.xegpu.attributes import LayoutAttr
+
+__all__ = ["SgMapAttr", "sg_map_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class SgMapAttr:
+    """`#xegpu.sg_map<wi_layout = [..], wi_data = [..]>`, always 2-D.
+
+    Raises `VerificationError` for anything but two sizes of at least 1 each.
+
+    >>> print(SgMapAttr((1, 16), (1, 1)))
+    #xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>
+    """
+
+    wi_layout: tuple[int, ...]
+    wi_data: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name, value in (("wi_layout", self.wi_layout), ("wi_data", self.wi_data)):
+            if len(value) != 2 or not all(1 <= v <= MAX_EXTENT for v in value):
+                raise VerificationError(f"{name} = {list(value)}: expected two sizes of at least 1")
+
+    def __str__(self) -> str:
+        return f"#xegpu.sg_map<wi_layout = {list(self.wi_layout)}, wi_data = {list(self.wi_data)}>"
+
+    def to_layout(self, rank: int = 2) -> LayoutAttr:
+        """The same as a layout attribute; on a 1-D tensor, the one dimension that is not 1.
+
+        >>> print(SgMapAttr((1, 16), (1, 1)).to_layout(1))
+        #xegpu.layout<lane_layout = [16], lane_data = [1]>
+        """
+        if rank == 2:
+            return LayoutAttr(lane_layout=self.wi_layout, lane_data=self.wi_data)
+        if rank == 1 and 1 in self.wi_layout and self.wi_data[0] == 1:
+            return LayoutAttr(lane_layout=(max(self.wi_layout),), lane_data=(self.wi_data[1],))
+        raise VerificationError(f"{self} on a tensor of rank {rank}: expected rank 2, or 1 with wi_data[0] = 1")
+
+    def check(self, shape: tuple[int, ...]) -> str | None:
+        """The RFC's size rule: each size divisible by `wi_layout * wi_data`. None where it holds.
+
+        >>> SgMapAttr((1, 16), (1, 1)).check((8, 24))
+        'dimension 1 of [8, 24]: 24 is not divisible by wi_layout[1] * wi_data[1] = 16'
+        """
+        if len(shape) != 2:
+            return None if len(shape) == 1 else f"shape {list(shape)}: expected a 1D or 2D tensor"
+        for d in range(2):
+            unit = self.wi_layout[d] * self.wi_data[d]
+            if shape[d] % unit:
+                return f"dimension {d} of {list(shape)}: {shape[d]} is not divisible by wi_layout[{d}] * wi_data[{d}] = {unit}"
+        return None
+
+    def layout(self, shape: tuple[int, ...]) -> Layout:
+        """The exact relation on a tensor of `shape`.
+
+        >>> SgMapAttr((2, 8), (1, 1)).layout((8, 8))
+        Layout.parse('d0 = 4@reg 2@lane:8, d1 = 8@lane')
+        """
+        return self.to_layout(len(shape)).layout(shape)
+
+    def fragment_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
+        """The RFC's `WI_data_frag`: how many distributions, and the elements of each.
+
+        Raises `DistributionError` where the map does not tile the shape.
+
+        >>> SgMapAttr((1, 16), (1, 2)).fragment_shape((8, 32))
+        (8, 2)
+        """
+        problem = self.check(shape)
+        if problem is not None:
+            raise DistributionError(f"{problem} (in {self})")
+        each = prod(self.wi_data)
+        return prod(shape) // (prod(self.wi_layout) * each), each
+
+
+def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
+    """The `sg_map` of a fragment whose registers hold `packed` elements each.
+
+    The `packed` lowest values of the register digits are what one distribution gives a lane; where they lie in the tensor
+    is `wi_data`, and where the lanes lie is `wi_layout`.
+
+    Raises `DistributionError` where the fragment is no such map.
+
+    >>> print(sg_map_of(Layout.parse("d0 = 16@reg, d1 = 16@lane"), packed=2))
+    #xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>
+    """
+    lanes: list[int] = []
+    data: list[int] = []
+    for factors in fragment.dims:
+        lanes.append(size_of([f for f in factors if f.axis == "lane"]))
+        data.append(size_of(_within(factors, packed)))
+    if len(lanes) != 2 or prod(data) != packed:
+        raise DistributionError(f"{fragment} with {packed} elements per register is no sg_map")
+    found = SgMapAttr(tuple(lanes), tuple(data))
+    if found.check(fragment.shape) is not None or found.layout(fragment.shape) != fragment:
+        raise DistributionError(f"{fragment} with {packed} elements per register is no sg_map; the nearest is {found}")
+    return found
+
+
+def _within(factors: tuple[Factor, ...], packed: int) -> tuple[Factor, ...]:
+    """The part of the register digits that counts below `packed`."""
+    inside: list[Factor] = []
+    for extent, stride, axis in merge_digits(factors):
+        if axis == "reg" and stride < packed:
+            inside.append(Factor(min(extent, packed // stride), stride, axis))
+    return tuple(inside)
