@@ -1,5 +1,111 @@
-"""layoutalg: an exact algebra of tensor layouts on matrix hardware."""
+"""layoutalg: an exact algebra of tensor layouts on matrix hardware.
 
-from layoutalg.core import Layout
+Paste an attribute, say which shape, and ask who holds what:
 
-__all__ = ["Layout"]
+>>> import layoutalg as la
+>>> attr = la.parse("#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>")
+>>> layout = attr.layout((32, 64))
+>>> print(layout)
+d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
+>>> layout.coords(sg=3, lane=5)[:2].tolist()
+[[0, 53], [1, 53]]
+
+`core` has the algebra, `xegpu` Intel's dialect and hardware, `gemm` the planner, `simulate` what runs its code. Names are
+imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import (
+    CompositionError,
+    ConversionError,
+    DistributionError,
+    LayoutError,
+    ParseError,
+    PlanError,
+    SizeError,
+    VerificationError,
+)
+from layoutalg.core.layout import Layout
+
+if TYPE_CHECKING:
+    from layoutalg.core.algebra import compose
+    from layoutalg.core.expressions import expression_text
+    from layoutalg.core.extents import symbol
+    from layoutalg.core.swizzle import Swizzle, Swizzled
+    from layoutalg.core.table import Table, compose_exactly
+    from layoutalg.gemm import plan_gemm
+    from layoutalg.parsing import parse
+    from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType
+    from layoutalg.xegpu.hardware import block_load, block_store, dpas, gather
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "compose": "core.algebra",
+    "expression_text": "core.expressions",
+    "symbol": "core.extents",
+    "Swizzle": "core.swizzle",
+    "Swizzled": "core.swizzle",
+    "Table": "core.table",
+    "compose_exactly": "core.table",
+    "plan_gemm": "gemm",
+    "parse": "parsing",
+    "LayoutAttr": "xegpu",
+    "MemDescType": "xegpu",
+    "SgMapAttr": "xegpu",
+    "SliceAttr": "xegpu",
+    "TensorDescType": "xegpu",
+    "block_load": "xegpu.hardware",
+    "block_store": "xegpu.hardware",
+    "dpas": "xegpu.hardware",
+    "gather": "xegpu.hardware",
+}
+
+__all__ = [
+    "CompositionError",
+    "ConversionError",
+    "DistributionError",
+    "Factor",
+    "Layout",
+    "LayoutAttr",
+    "LayoutError",
+    "MemDescType",
+    "ParseError",
+    "PlanError",
+    "SgMapAttr",
+    "SizeError",
+    "SliceAttr",
+    "Swizzle",
+    "Swizzled",
+    "Table",
+    "TensorDescType",
+    "VerificationError",
+    "block_load",
+    "block_store",
+    "compose",
+    "compose_exactly",
+    "dpas",
+    "expression_text",
+    "gather",
+    "parse",
+    "plan_gemm",
+    "symbol",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"layoutalg.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

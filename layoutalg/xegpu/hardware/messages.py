@@ -1,0 +1,237 @@
+"""What a load delivers: 2D block messages and gathers, as layouts from the memory tile to lanes and registers.
+
+One rule gives all of them (cl_intel_subgroup_2d_block_io 1.1.0). A row as wide as the subgroup gives each lane one
+element; a narrower row leaves room for the next rows in the same register; of a wider row each lane takes neighbours, as
+many as fit into 32 bits. Blocks of an array follow one another. On 16 lanes, 8 rows of 16, of 8 and of 32 elements:
+
+>>> print(row_fragment(8, 16, 16, 16)); print(row_fragment(8, 8, 32, 16)); print(row_fragment(8, 32, 8, 16))
+d0 = 8@reg, d1 = 16@lane
+d0 = 4@reg 2@lane:8, d1 = 8@lane
+d0 = 8@reg:2, d1 = 16@lane 2@reg
+
+`packed` (VNNI, "transform") puts 32 bits' worth of a column's rows into one register, lowest row lowest: the registers,
+counted in elements, are the same as without. `transpose` distributes the transposed tile by the same rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.xegpu.hardware.targets import target_info
+
+__all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "row_fragment"]
+
+_ROWS = (1, 2, 4, 8, 16, 32)
+
+# (bits, width in elements) -> (rows, blocks side by side). Source: cl_intel_subgroup_2d_block_io 1.1.0.
+_LOADS = {
+    (8, 32): (_ROWS, (1, 2)),
+    (8, 16): ((8, 16, 32), (4,)),
+    (16, 16): (_ROWS, (1, 2)),
+    (32, 8): (_ROWS, (1, 2)),
+    (32, 16): (_ROWS, (1,)),
+}
+_TRANSFORMS = {(8, 16): ((32,), (1, 2, 4)), (16, 16): ((16, 32), (1, 2))}
+_TRANSPOSES = {(32, 8): ((16, 32), (1,))}
+_STORES = {
+    (8, 16): ((1, 2, 4, 8), (1,)),
+    (8, 32): ((1, 2, 4, 8), (1,)),
+    (16, 16): ((1, 2, 4, 8), (1,)),
+    (32, 16): ((1, 2, 4, 8), (1,)),
+}
+
+
+def row_fragment(rows: int, width: int, bits: int, subgroup_size: int) -> Layout:
+    """How rows of elements spread over a subgroup's registers: the rule that all messages and operands follow.
+
+    `bits` is the size of an element. Raises `VerificationError` where rows and lanes do not fit one another.
+
+    >>> print(row_fragment(8, 16, 16, 8))
+    d0 = 8@reg:2, d1 = 8@lane 2@reg
+    """
+    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("subgroup_size", subgroup_size)):
+        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
+            raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
+    if width <= subgroup_size:
+        abreast = subgroup_size // width
+        if subgroup_size % width or (rows % abreast and abreast % rows):
+            raise VerificationError(f"{rows} rows of {width} elements do not fill {subgroup_size} lanes")
+        together = min(rows, abreast)
+        down = [Factor(rows // together, 1, "reg"), Factor(together, width, "lane")]
+        return Layout([down, [Factor(width, 1, "lane")]]).canonical()
+    each = width // subgroup_size
+    if width % subgroup_size:
+        raise VerificationError(f"rows of {width} elements do not spread evenly over {subgroup_size} lanes")
+    lanes, neighbours = Factor(subgroup_size, 1, "lane"), Factor(each, 1, "reg")
+    # Elements of 32 bits do not pack: the row goes on in the next register, so a lane's elements are a subgroup apart.
+    across = [lanes, neighbours] if each * bits <= 32 else [neighbours, lanes]
+    return Layout([[Factor(rows, each, "reg")], across]).canonical()
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLoad:
+    """A 2D block load of `count` blocks side by side, each `rows` x `width` elements of `bits` bits.
+
+    >>> block_load(16, 16, 16, transform=True).name
+    'read_transform_16b_16r16x1c'
+    """
+
+    rows: int
+    width: int
+    bits: int
+    count: int = 1
+    transform: bool = False
+    transpose: bool = False
+    transpose_bits: int = 0
+    subgroup_size: int = 16
+
+    @property
+    def name(self) -> str:
+        """The name that the OpenCL extension has for the message.
+
+        >>> block_load(8, 16, 16, count=2).name
+        'read_16b_8r16x2c'
+        """
+        kind = "transform_" if self.transform else "transpose_" if self.transpose else ""
+        bits, width = self.bits, self.width
+        if self.transpose:
+            bits, width = self.transpose_bits, self.width * self.bits // self.transpose_bits
+        return f"read_{kind}{bits}b_{self.rows}r{width}x{self.count}c"
+
+    @property
+    def layout(self) -> Layout:
+        """From the memory tile (`rows` x `width * count` elements) to lanes and registers (counted in elements).
+
+        >>> block_load(16, 16, 16, transpose=True, transpose_bits=32).layout
+        Layout.parse('d0 = 16@lane, d1 = 16@reg')
+        >>> block_load(8, 16, 16, count=2).layout
+        Layout.parse('d0 = 8@reg, d1 = 2@reg:8 16@lane')
+        """
+        if self.transpose:
+            units = self.width * self.bits // self.transpose_bits
+            transposed = row_fragment(units, self.rows, self.transpose_bits, self.subgroup_size)
+            inside = Layout([[], [Factor(self.transpose_bits // self.bits, 1, "reg")]])
+            return (transposed.permute((1, 0)) * inside).canonical()
+        one = row_fragment(self.rows, self.width, self.bits, self.subgroup_size)
+        return one.tile((1, self.count)).canonical()
+
+    @property
+    def registers(self) -> int:
+        """The elements that each lane gets.
+
+        >>> block_load(8, 32, 8).registers
+        16
+        """
+        return self.rows * self.width * self.count // self.subgroup_size
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStore:
+    """A 2D block store of `rows` x `width` elements of `bits` bits.
+
+    >>> block_store(8, 16, 32).layout
+    Layout.parse('d0 = 8@reg, d1 = 16@lane')
+    """
+
+    rows: int
+    width: int
+    bits: int
+    subgroup_size: int = 16
+
+    @property
+    def layout(self) -> Layout:
+        """From the memory tile to the lanes and registers that it is stored from.
+
+        >>> block_store(4, 32, 8).layout
+        Layout.parse('d0 = 4@reg:2, d1 = 16@lane 2@reg')
+        """
+        return row_fragment(self.rows, self.width, self.bits, self.subgroup_size)
+
+
+def block_load(
+    rows: int,
+    width: int,
+    bits: int,
+    count: int = 1,
+    transform: bool = False,
+    transpose: bool = False,
+    transpose_bits: int | None = None,
+    subgroup_size: int = 16,
+) -> BlockLoad:
+    """The 2D block load of a tile; `transform` is VNNI packing, `transpose_bits` the RFC's `transpose_bit_width`.
+
+    Raises `VerificationError` where the hardware (pvc and bmg alike) has no such message: it lists what there is.
+
+    >>> block_load(8, 16, 16).layout
+    Layout.parse('d0 = 8@reg, d1 = 16@lane')
+    >>> block_load(8, 24, 16)
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: 2D block load of 8 rows x 24 elements of 16 bits: no such message; of 16 bits there are 16 wide x 1, 2, 4, 8, 16, 32 rows x 1, 2 blocks
+    """
+    if transform and transpose:
+        raise VerificationError("transform and transpose cannot be combined in one 2D block load")
+    if transpose_bits is not None and not transpose:
+        raise VerificationError("transpose_bits without transpose: expected both")
+    unit = (transpose_bits or bits) if transpose else bits
+    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("transpose_bits", unit)):
+        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
+            raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
+    if unit % bits or width * bits % unit:
+        raise VerificationError(f"transpose in units of {unit} bits: expected a multiple of {bits} that divides a row")
+    kind = "transform" if transform else "transpose" if transpose else ""
+    table = _TRANSFORMS if transform else _TRANSPOSES if transpose else _LOADS
+    what = f"2D block {kind + ' ' if kind else ''}load of {rows} rows x {width} elements of {bits} bits"
+    _require(table, unit, width * bits // unit, rows, count, what + (f" in units of {unit}" if unit != bits else ""))
+    if subgroup_size != target_info("pvc").subgroup_size:
+        raise VerificationError(f"{what} on {subgroup_size} lanes: only chips with 16 lanes have 2D block messages")
+    return BlockLoad(rows, width, bits, count, transform, transpose, unit if transpose else 0, subgroup_size)
+
+
+def block_store(rows: int, width: int, bits: int, subgroup_size: int = 16) -> BlockStore:
+    """The 2D block store of a tile.
+
+    Raises `VerificationError` where the hardware has no such message.
+
+    >>> block_store(8, 16, 16).rows
+    8
+    """
+    what = f"2D block store of {rows} rows x {width} elements of {bits} bits"
+    _require(_STORES, bits, width, rows, 1, what)
+    if subgroup_size != target_info("pvc").subgroup_size:
+        raise VerificationError(f"{what} on {subgroup_size} lanes: only chips with 16 lanes have 2D block messages")
+    return BlockStore(rows, width, bits, subgroup_size)
+
+
+def gather(lanes: int, chunk_size: int = 1) -> Layout:
+    """What a gather delivers: lane i has the `chunk_size` consecutive elements from its own offset on.
+
+    >>> print(gather(16, 4))
+    d0 = 16@lane, d1 = 4@reg
+    """
+    dims = [[Factor(lanes, 1, "lane")]]
+    return Layout(dims if chunk_size == 1 else [*dims, [Factor(chunk_size, 1, "reg")]])
+
+
+def _require(
+    table: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]],
+    bits: int,
+    width: int,
+    rows: int,
+    count: int,
+    what: str,
+) -> None:
+    row = table.get((bits, width))
+    if row is not None and rows in row[0] and count in row[1]:
+        return
+    blocks = "" if count == 1 else f" x {count} blocks"
+    there = [
+        f"{w} wide x {', '.join(map(str, r))} rows x {', '.join(map(str, c))} blocks"
+        for (b, w), (r, c) in table.items()
+        if b == bits
+    ]
+    offer = f"of {bits} bits there are {'; '.join(there)}" if there else f"there are {', '.join(sorted({f'{b}' for b, _ in table}))} bits"
+    raise VerificationError(f"{what}{blocks}: no such message; {offer}")

@@ -1,0 +1,121 @@
+"""Every operand fragment of the 23 DPAS instructions, lane by lane, component by component.
+
+The tables were computed from the formulas of the extension texts and checked against their worked examples (see the
+`sources` and `cross_checks` in the file). A component is what a lane's vector element holds: several elements, the first
+in the low bits.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutalg.core import Layout
+from layoutalg.xegpu.hardware import BlockLoad, block_load, block_store, dpas, dpas_instructions
+
+with gzip.open(Path(__file__).parent / "data" / "dpas_fragments.json.gz", "rt") as file:
+    FACTS: dict[str, Any] = json.load(file)
+ROWS: list[dict[str, Any]] = FACTS["dpas"]
+
+
+def name(row: dict[str, Any]) -> str:
+    return f"{row['builtin'].removeprefix('intel_sub_group_')}-{row['acc_type']}-simd{row['simd']}"
+
+
+def components(fragment: Layout, bits: int, component_bits: int) -> np.ndarray:
+    """A fragment as [lane, component, element in the component, (row, column)]."""
+    held = fragment.fragment_map()[0]
+    each = component_bits // bits
+    return held.reshape(held.shape[0], held.shape[1] // each, each, 2)
+
+
+def test_all_instructions_of_the_tables_are_known_and_no_others() -> None:
+    known = {(d.builtin, d.acc_type, d.subgroup_size) for t in ("pvc", "dg2") for d in dpas_instructions(t)}
+    assert known == {(row["builtin"], row["acc_type"], row["simd"]) for row in ROWS}
+    assert len(ROWS) == len(known) == 23
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_fragments_agree_lane_by_lane_and_component_by_component(row: dict[str, Any]) -> None:
+    found = dpas(row["a_type"], row["b_type"], row["acc_type"], target="pvc" if row["simd"] == 16 else "dg2")
+    assert (found.subgroup_size, found.n, found.k) == (row["simd"], row["N"], row["K"])
+    bits = row["elem_bits"]
+    a = np.array(row["A_lane_component_to_row_col_M8"])
+    b = np.array(row["B_lane_component_to_row_col"])
+    c = np.array(row["C_lane_component_to_row_col_M8"])
+    assert np.array_equal(components(found.a, bits, found.a_bits), a)
+    assert np.array_equal(components(found.b, bits, found.b_bits), b)
+    assert np.array_equal(components(found.c, found.c_bits, found.c_bits), c)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+@pytest.mark.parametrize("m", [1, 2, 4, 8])
+def test_fewer_rows_are_the_first_rows_of_eight(row: dict[str, Any], m: int) -> None:
+    """The tables list M = 8; the rules beside them say that row r is component r (tf32: 2r and 2r + 1)."""
+    target = "pvc" if row["simd"] == 16 else "dg2"
+    found = dpas(row["a_type"], row["b_type"], row["acc_type"], target=target, m=m)
+    eight = dpas(row["a_type"], row["b_type"], row["acc_type"], target=target)
+    for part, whole in ((found.a, eight.a), (found.c, eight.c)):
+        for element in np.ndindex(part.shape):
+            assert part.owners(element) == whole.owners(element)
+
+
+CROSS_CHECKS = {
+    "A f16 8x16  = read_16b_8r16x1c": (dpas("f16", "f16").a, block_load(8, 16, 16)),
+    "A i8  8x32  = read_8b_8r32x1c": (dpas("s8", "s8").a, block_load(8, 32, 8)),
+    "A tf32 8x8  = read_32b_8r8x1c": (dpas("tf32", "tf32").a, block_load(8, 8, 32)),
+    "B f16 16x16 = read_transform_16b_16r16x1c": (dpas("f16", "f16").b, block_load(16, 16, 16, transform=True)),
+    "B f16 16x16 = read_16b_16r16x1c reinterpreted (per-lane bits identical, no transform needed)": (
+        dpas("f16", "f16").b,
+        block_load(16, 16, 16),
+    ),
+    "B i8  32x16 = read_transform_8b_32r16x1c": (dpas("s8", "s8").b, block_load(32, 16, 8, transform=True)),
+    "B tf32 8x16 = read_32b_8r16x1c": (dpas("tf32", "tf32").b, block_load(8, 16, 32)),
+    "C f32 8x16  = write_32b_8r16x1c": (dpas("f16", "f16").c, block_store(8, 16, 32)),
+    "C f16 8x16  = write_16b_8r16x1c": (dpas("f16", "f16", "f16").c, block_store(8, 16, 16)),
+    "B^T tf32: read_transpose_32b_16r8x1c of B^T[16x8] gives B[8x16]": (
+        dpas("tf32", "tf32").b.permute((1, 0)),
+        block_load(16, 8, 32, transpose=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("check", [row["check"] for row in FACTS["cross_checks"]])
+def test_operands_are_what_the_messages_deliver(check: str) -> None:
+    operand, message = CROSS_CHECKS[check]
+    assert operand == message.layout
+    if isinstance(message, BlockLoad) and "read" in check:
+        assert message.name in check
+
+
+def test_the_messages_are_those_of_the_table() -> None:
+    def there(kind: str, **how: bool) -> set[tuple[int, int, int, int]]:
+        found = set()
+        for bits, widths in FACTS["block2d"][kind].items():
+            for width, sizes in widths.items():
+                for w in width.removesuffix(" wide").split(" or "):
+                    found |= {(r, int(w), int(bits[:-1]), n) for r in sizes["rows"] for n in sizes["count"]}
+        return found
+
+    def ours(make: Any, **how: bool) -> set[tuple[int, int, int, int]]:
+        found = set()
+        for rows in (1, 2, 3, 4, 8, 16, 32, 64):
+            for width in (4, 8, 16, 32, 64):
+                for bits in (8, 16, 32, 64):
+                    for count in (1, 2, 3, 4):
+                        try:
+                            make(rows, width, bits, count, **how)
+                        except ValueError:
+                            continue
+                        found.add((rows, width, bits, count))
+        return found
+
+    assert ours(block_load) == there("load")
+    assert ours(block_load, transform=True) == there("load_transform")
+    assert ours(block_load, transpose=True) == there("load_transpose")
+    assert ours(lambda r, w, b, n: block_store(r, w, b) if n == 1 else block_load(0, 0, 0)) == there("store")
