@@ -66,7 +66,7 @@ def test_tf32_on_arc_follows_the_same_rule(lanes: int, operand: str, line: str, 
     """The RFC lists tf32 for ARC, but the chips have no such DPAS; the rows follow from the rule all operands obey."""
     with pytest.raises(la.VerificationError, match="no such instruction"):
         dpas("tf32", "tf32", target="dg2")
-    fragment = row_fragment(*tile, 32, lanes)
+    fragment = row_fragment(*tile, lanes)
     assert sg_map_of(fragment, packed=1) == la.parse(f"#xegpu.sg_map<{line}>")
     assert sg_map_of(fragment, packed=1).fragment_shape(tile) == (8, 1)
 
@@ -75,7 +75,7 @@ def test_transposed_operands() -> None:
     pvc = sg_map_of(block_load(16, 8, 32, transpose=True).layout, packed=1)
     assert pvc == la.parse("#xegpu.sg_map<wi_layout = [16, 1], wi_data = [1, 1]>")
     assert pvc.fragment_shape((16, 8)) == (8, 1)
-    arc = sg_map_of(row_fragment(8, 8, 32, 8).permute((1, 0)), packed=1)
+    arc = sg_map_of(row_fragment(8, 8, 8).permute((1, 0)), packed=1)
     assert arc == la.parse("#xegpu.sg_map<wi_layout = [8, 1], wi_data = [1, 1]>")
     assert arc.fragment_shape((8, 8)) == (8, 1)
 
@@ -201,7 +201,7 @@ def test_transpose_of_a_32_bit_tile() -> None:
     load = block_load(16, 8, 32, transpose=True)
     transposed = load.layout.permute((1, 0))
     assert transposed.shape == (8, 16)
-    assert transposed == row_fragment(8, 16, 32, 16)
+    assert transposed == row_fragment(8, 16, 16)
 
 
 def test_transpose_bit_width() -> None:
@@ -215,13 +215,13 @@ def test_transpose_bit_width() -> None:
         load = block_load(rows, 16, 16, transpose=True, transpose_bits=32)
         held = load.layout.fragment_map()[0]
         assert held.shape == (16, rows, 2)
-        # What the unit (r, c) of the i32 tile is in the transposed one: row c, column r.
-        units = row_fragment(8, rows, 32, 16)
+        # The unit (r, c) of the i32 tile is (c, r) of the transposed one, whose rows of 16 or 32 units go to 16 lanes.
+        each = rows // 16
         for r in range(rows):
             for c in range(8):
-                ((_, lane, register),) = units.owners((c, r))
                 for low in range(2):
-                    assert load.layout.owners((r, 2 * c + low)) == [(0, lane, 2 * register + low)]
+                    lane, register = r // each, (c * each + r % each) * 2 + low
+                    assert load.layout.owners((r, 2 * c + low)) == [(0, lane, register)]
     # On B^T it is VNNI packing at the same time: the fragment is that of a dpas B operand.
     assert block_load(16, 16, 16, transpose=True, transpose_bits=32).layout.permute((1, 0)) == dpas("f16", "f16").b
 

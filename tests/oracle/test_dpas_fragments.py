@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from layoutalg.core import Layout
-from layoutalg.xegpu.hardware import BlockLoad, block_load, block_store, dpas, dpas_instructions
+from layoutalg.xegpu.hardware import BlockLoad, block_load, block_store, dpas, dpas_instructions, row_fragment
 
 with gzip.open(Path(__file__).parent / "data" / "dpas_fragments.json.gz", "rt") as file:
     FACTS: dict[str, Any] = json.load(file)
@@ -119,3 +119,26 @@ def test_the_messages_are_those_of_the_table() -> None:
     assert ours(block_load, transform=True) == there("load_transform")
     assert ours(block_load, transpose=True) == there("load_transpose")
     assert ours(lambda r, w, b, n: block_store(r, w, b) if n == 1 else block_load(0, 0, 0)) == there("store")
+
+
+# The worked examples of SPV_INTEL_2d_block_io rev 1: rows, columns, lanes, and what each invocation is assigned.
+SPIRV = [
+    (2, 4, 4, [["00", "10"], ["01", "11"], ["02", "12"], ["03", "13"]]),
+    (4, 2, 4, [["00", "20"], ["01", "21"], ["10", "30"], ["11", "31"]]),
+    (2, 8, 4, [["00", "01", "10", "11"], ["02", "03", "12", "13"], ["04", "05", "14", "15"], ["06", "07", "16", "17"]]),
+]
+
+
+@pytest.mark.parametrize(("rows", "columns", "lanes", "assigned"), SPIRV)
+def test_worked_examples_of_the_spirv_text(rows: int, columns: int, lanes: int, assigned: list[list[str]]) -> None:
+    held = row_fragment(rows, columns, lanes).fragment_map()[0]
+    assert [["".join(map(str, c)) for c in lane] for lane in held.tolist()] == assigned
+
+
+def test_transposed_and_transformed_examples_of_the_spirv_text() -> None:
+    """Example 4: a 4x2 block transposed, on 4 lanes; examples 5 and 6: packed rows, lowest row in the lowest bits."""
+    transposed = BlockLoad(4, 2, 32, transpose=True, transpose_bits=32, subgroup_size=4).layout.fragment_map()[0]
+    assert transposed.tolist() == [[[lane, 0], [lane, 1]] for lane in range(4)]
+    for rows in (2, 4):
+        packed = BlockLoad(rows, 4, 32 // rows, transform=True, subgroup_size=4).layout.fragment_map()[0]
+        assert packed.tolist() == [[[row, lane] for row in range(rows)] for lane in range(4)]

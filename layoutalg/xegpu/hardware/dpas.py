@@ -168,9 +168,9 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
         b,
         acc,
         m,
-        row_fragment(m, k, bits, lanes),
-        row_fragment(k, lanes, bits, lanes),
-        row_fragment(m, lanes, _BITS[acc], lanes),
+        row_fragment(m, k, lanes),
+        row_fragment(k, lanes, lanes),
+        row_fragment(m, lanes, lanes),
     )
 
 

@@ -1,10 +1,10 @@
 """What a load delivers: 2D block messages and gathers, as layouts from the memory tile to lanes and registers.
 
-One rule gives all of them (cl_intel_subgroup_2d_block_io 1.1.0). A row as wide as the subgroup gives each lane one
-element; a narrower row leaves room for the next rows in the same register; of a wider row each lane takes neighbours, as
-many as fit into 32 bits. Blocks of an array follow one another. On 16 lanes, 8 rows of 16, of 8 and of 32 elements:
+One rule gives all of them (SPV_INTEL_2d_block_io rev 1, "Mapping Block Data to Invocations"). A row as wide as the
+subgroup gives each lane one element; a narrower row leaves room for the next rows in the same register; of a wider row
+each lane takes neighbours. Blocks of an array follow one another. On 16 lanes, 8 rows of 16, of 8 and of 32 elements:
 
->>> print(row_fragment(8, 16, 16, 16)); print(row_fragment(8, 8, 32, 16)); print(row_fragment(8, 32, 8, 16))
+>>> print(row_fragment(8, 16, 16)); print(row_fragment(8, 8, 16)); print(row_fragment(8, 32, 16))
 d0 = 8@reg, d1 = 16@lane
 d0 = 4@reg 2@lane:8, d1 = 8@lane
 d0 = 8@reg:2, d1 = 16@lane 2@reg
@@ -45,15 +45,15 @@ _STORES = {
 }
 
 
-def row_fragment(rows: int, width: int, bits: int, subgroup_size: int) -> Layout:
+def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
     """How rows of elements spread over a subgroup's registers: the rule that all messages and operands follow.
 
-    `bits` is the size of an element. Raises `VerificationError` where rows and lanes do not fit one another.
+    Raises `VerificationError` where rows and lanes do not fit one another.
 
-    >>> print(row_fragment(8, 16, 16, 8))
+    >>> print(row_fragment(8, 16, 8))
     d0 = 8@reg:2, d1 = 8@lane 2@reg
     """
-    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("subgroup_size", subgroup_size)):
+    for name, value in (("rows", rows), ("width", width), ("subgroup_size", subgroup_size)):
         if type(value) is not int or not 1 <= value <= MAX_EXTENT:
             raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
     if width <= subgroup_size:
@@ -66,9 +66,7 @@ def row_fragment(rows: int, width: int, bits: int, subgroup_size: int) -> Layout
     each = width // subgroup_size
     if width % subgroup_size:
         raise VerificationError(f"rows of {width} elements do not spread evenly over {subgroup_size} lanes")
-    lanes, neighbours = Factor(subgroup_size, 1, "lane"), Factor(each, 1, "reg")
-    # Elements of 32 bits do not pack: the row goes on in the next register, so a lane's elements are a subgroup apart.
-    across = [lanes, neighbours] if each * bits <= 32 else [neighbours, lanes]
+    across = [Factor(subgroup_size, 1, "lane"), Factor(each, 1, "reg")]
     return Layout([[Factor(rows, each, "reg")], across]).canonical()
 
 
@@ -113,10 +111,10 @@ class BlockLoad:
         """
         if self.transpose:
             units = self.width * self.bits // self.transpose_bits
-            transposed = row_fragment(units, self.rows, self.transpose_bits, self.subgroup_size)
+            transposed = row_fragment(units, self.rows, self.subgroup_size)
             inside = Layout([[], [Factor(self.transpose_bits // self.bits, 1, "reg")]])
             return (transposed.permute((1, 0)) * inside).canonical()
-        one = row_fragment(self.rows, self.width, self.bits, self.subgroup_size)
+        one = row_fragment(self.rows, self.width, self.subgroup_size)
         return one.tile((1, self.count)).canonical()
 
     @property
@@ -149,7 +147,7 @@ class BlockStore:
         >>> block_store(4, 32, 8).layout
         Layout.parse('d0 = 4@reg:2, d1 = 16@lane 2@reg')
         """
-        return row_fragment(self.rows, self.width, self.bits, self.subgroup_size)
+        return row_fragment(self.rows, self.width, self.subgroup_size)
 
 
 def block_load(

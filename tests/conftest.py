@@ -1,0 +1,18 @@
+"""What the whole test run shares: one closing line about the compilers that were not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle.toolchains import MISSING
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    missing = [reason for reason in skipped if MISSING in reason]
+    if missing:
+        names = sorted({reason.partition(f"{MISSING}: ")[2].split()[0] for reason in missing})
+        terminalreporter.write_line(
+            f"{len(missing)} tests need a compiler that is not installed ({', '.join(names)}); "
+            "`make toolchains` installs them, `make test` then runs them."
+        )

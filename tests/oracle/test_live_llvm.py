@@ -1,0 +1,194 @@
+"""LLVM 22 asked anew at every run: verdicts, coordinates, attribute rules, memory layouts."""
+
+from __future__ import annotations
+
+import random
+import re
+import secrets
+
+import numpy as np
+import pytest
+
+from layoutalg.core import DistributionError, LayoutError
+from layoutalg.xegpu import SliceAttr, parse_attribute
+from tests.oracle.llvm_xegpu import Question, ask, coordinates, random_question
+from tests.oracle.toolchains import require, run
+
+
+def test_random_layouts_agree_on_every_verdict_and_every_coordinate() -> None:
+    """300 fresh pairs; the seed is in the message, so that a disagreement can be run again."""
+    seed = secrets.randbits(32)
+    rng = random.Random(seed)
+    questions = [random_question(rng) for _ in range(300)]
+    answers = ask(questions)
+    given = accepted = 0
+    for question, answer in zip(questions, answers, strict=True):
+        where = (seed, str(question.attr), question.shape)
+        found = question.attr.check(question.shape)
+        assert (found is None) == (answer.diagnostic is None), (*where, found, answer.diagnostic)
+        if answer.diagnostic is not None:
+            assert found == answer.diagnostic, where
+            continue
+        accepted += 1
+        if answer.blocks is None:
+            continue
+        assert question.attr.blocks(question.shape) == answer.blocks, where
+        given += 1
+    assert accepted >= 100, (seed, accepted)
+    assert given >= 60, (seed, given)
+
+
+def test_where_llvm_cannot_distribute_for_want_of_a_data_size_we_say_so() -> None:
+    question = Question(parse_attribute("#xegpu.layout<sg_layout = [16]>"), (8,))
+    (answer,) = ask([question])
+    assert (answer.diagnostic, answer.blocks) == (None, None)
+    assert question.attr.check((8,)) is None
+    with pytest.raises(DistributionError, match="no data size"):
+        question.attr.blocks((8,))
+
+
+def test_random_lane_layouts_agree_on_the_first_block() -> None:
+    """What --xegpu-subgroup-distribute gives for load_matrix: LLVM 22 uses only the first block of a lane."""
+    seed = secrets.randbits(32)
+    rng = random.Random(seed)
+    questions: list[Question] = []
+    while len(questions) < 60:
+        question = random_question(rng, lanes=True)
+        flat = not isinstance(question.attr, SliceAttr) and len(question.shape) == 2 and question.attr.lane_data
+        if flat and question.attr.check(question.shape) is None:
+            questions.append(question)
+    modules = []
+    for i, q in enumerate(questions):
+        size = "x".join(map(str, q.shape))
+        mem, vector = f"!xegpu.mem_desc<{size}xf32>", f"vector<{size}xf32>"
+        modules.append(
+            f'gpu.module @q{i} [#xevm.target<chip = "pvc">] {{\ngpu.func @f(%m: {mem}, %n: {mem}) {{\n'
+            f"%v = xegpu.load_matrix %m[0, 0] <{{layout = {q.attr}}}> : {mem} -> {vector}\n"
+            f"xegpu.store_matrix %v, %n[0, 0] <{{layout = {q.attr}}}> : {vector}, {mem}\ngpu.return\n}}\n}}\n"
+        )
+    passes = ["--split-input-file", "--xegpu-subgroup-distribute"]
+    done = run([require("mlir-opt-22"), *passes, "-"], "// -----\n".join(modules))
+    bodies = dict(re.findall(r"gpu\.module @q(\d+) .*?\{(.*?)\n  \}\n", done.stdout, re.DOTALL))
+    compared = 0
+    for i, question in enumerate(questions):
+        found = coordinates(bodies[str(i)], question) if str(i) in bodies else None
+        if found is None or not found[0]:
+            continue
+        blocks = question.attr.blocks(question.shape)
+        first = {one: places[0] for one, places in found.items()}
+        assert first == {one: origins[0] for one, origins in blocks.items()}, (seed, question)
+        compared += 1
+    assert compared >= 20, (seed, compared)
+
+
+RULES = [
+    "#xegpu.layout<>",
+    "#xegpu.layout<sg_data = [1, 2]>",
+    "#xegpu.layout<lane_layout = [1, 16], lane_data = [1]>",
+    "#xegpu.layout<sg_layout = [2, 2], lane_layout = [1, 16, 2]>",
+    "#xegpu.layout<sg_layout = [2, 2], sg_data = [1]>",
+    "#xegpu.layout<sg_layout = [2, 2], inst_data = [1]>",
+    "#xegpu.layout<inst_data = [1], lane_layout = [1, 2]>",
+    "#xegpu.layout<inst_data = [1, 2], order = [1, 0]>",
+    "#xegpu.layout<sg_layout = [1, 2], order = [1, 0, 2]>",
+    "#xegpu.layout<lane_layout = [1, 2], order = [0]>",
+    "#xegpu.layout<inst_data = [1, 2], lane_data = [1, 2]>",
+    "#xegpu.layout<inst_data = [1, 2], sg_data = [1, 2]>",
+    "#xegpu.slice<#xegpu.layout<sg_layout = [2, 2]>, dims = [2]>",
+    "#xegpu.slice<#xegpu.layout<sg_layout = [2, 2]>, dims = [0, 0]>",
+    "#xegpu.slice<#xegpu.layout<sg_layout = [2, 2]>, dims = [-1]>",
+    "#xegpu.slice<#xegpu.slice<#xegpu.layout<sg_layout = [2, 2]>, dims = [0]>, dims = [1]>",
+    "#xegpu.range<[4, 4]>",
+    "#xegpu.scatter_tdesc_attr<chunk_size = 0>",
+    "!xegpu.tensor_desc<f16>",
+    "!xegpu.tensor_desc<16x7xf32, #xegpu.scatter_tdesc_attr<chunk_size = 8>>",
+    "!xegpu.tensor_desc<16x3xf16, #xegpu.scatter_tdesc_attr<chunk_size = 3>>",
+    "!xegpu.tensor_desc<16xf16, #xegpu.scatter_tdesc_attr<chunk_size = 2>>",
+    "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<memory_space = slm>>",
+    "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [16], lane_data = [1]>>",
+    "!xegpu.tensor_desc<8x17xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>",
+    "!xegpu.tensor_desc<16x8xf16, #xegpu.scatter_tdesc_attr<chunk_size = 8>, "
+    "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>>",
+]
+ACCEPTED = [
+    "#xegpu.layout<order = [1, 0], lane_layout = [0x10, 1]>",
+    "#xegpu.layout<inst_data = [8, 16], lane_layout = [2, 8], lane_data = [2, 2], order = [0, 1]>",
+    "#xegpu.slice<#xegpu.layout<sg_layout = [2, 2]>, dims = []>",
+    "#xegpu.slice<#xegpu.layout<sg_layout = [2, 2]>, dims = [1, 0]>",
+    "#xegpu.range<[-4, 4]>",
+    "#xegpu.block_tdesc_attr<>",
+    "#xegpu.block_tdesc_attr<boundary_check = false, array_length = 2, memory_space = slm>",
+    "#xegpu.block_tdesc_attr<memory_space = global, boundary_check = true>",
+    "#xegpu.scatter_tdesc_attr<memory_space = slm, chunk_size = 8>",
+    "#xegpu.cache_hint<read_invalidate>",
+    "#xegpu.mem_layout<stride = [1, 128], block = [8, 8]>",
+    "!xegpu.mem_desc<128x128xf16, #xegpu.mem_layout<stride = [1, 128], block = [8, 8]>>",
+    "!xegpu.tensor_desc<8x16xf32, #xegpu.block_tdesc_attr<>>",
+    "!xegpu.tensor_desc<8x16xf32, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, "
+    "#xegpu.block_tdesc_attr<array_length = 2>>",
+    "!xegpu.tensor_desc<16x8xf32, #xegpu.scatter_tdesc_attr<chunk_size = 8>>",
+    "!xegpu.tensor_desc<8x8x16xbf16>",
+    "!xegpu.nbarrier",
+]
+
+
+def _module(text: str) -> str:
+    return f"func.func private @f({text})\n" if text.startswith("!") else f"func.func private @f() attributes {{l = {text}}}\n"
+
+
+def test_rules_of_attributes_are_refused_in_llvms_words() -> None:
+    done = run([require("mlir-opt-22"), "--split-input-file", "-"], "// -----\n".join(map(_module, RULES)))
+    said = dict(re.findall(r"^<stdin>:(\d+):\d+: error: (.*)$", done.stderr, re.MULTILINE))
+    assert len(said) == len(RULES)
+    for line, text in enumerate(RULES):
+        with pytest.raises(LayoutError) as caught:
+            parse_attribute(text)
+        assert str(caught.value) == said[str(2 * line + 1)], text
+
+
+def test_what_llvm_accepts_is_read_and_printed_as_llvm_prints_it() -> None:
+    done = run([require("mlir-opt-22"), "--split-input-file", "-"], "// -----\n".join(map(_module, ACCEPTED)))
+    assert done.returncode == 0, done.stderr
+    printed = re.findall(r"@f\((.+)\)$|\{l = (.*)\}$", done.stdout, re.MULTILINE)
+    assert len(printed) == len(ACCEPTED)
+    for text, (kind, attribute) in zip(ACCEPTED, printed, strict=True):
+        llvms = re.sub(" +", " ", kind or attribute)  # LLVM prints two spaces after `memory_space =`
+        assert str(parse_attribute(text)) == llvms
+        assert parse_attribute(llvms) == parse_attribute(text)
+
+
+def test_memory_layouts_have_the_addresses_that_llvm_computes() -> None:
+    """--convert-xegpu-to-xevm turns load_matrix into address arithmetic; every element's address is compared."""
+    cases = ["<32x64xf16>", "<32x64xf16, #xegpu.mem_layout<stride = [1, 32]>>"]
+    cases += ["<32x64xf16, #xegpu.mem_layout<block = [8, 16]>>"]
+    cases += ["<32x64xf16, #xegpu.mem_layout<stride = [1, 32], block = [16, 8]>>"]
+    cases += ["<32x64xf16, #xegpu.mem_layout<stride = [1, 64], block = [16, 8]>>"]
+    cases += ["<32x64xf16, #xegpu.mem_layout<stride = [96, 1], block = [4, 32]>>"]
+    modules = [
+        f'gpu.module @q{i} [#xevm.target<chip = "pvc">] {{\ngpu.func @f(%m: memref<4096xi8, 3>, %x: index, %y: index) {{\n'
+        f"%d = xegpu.create_mem_desc %m : memref<4096xi8, 3> -> !xegpu.mem_desc{case}\n"
+        f"%v = xegpu.load_matrix %d[%x, %y] : !xegpu.mem_desc{case}, index, index -> f16\n"
+        f"xegpu.store_matrix %v, %d[%x, %y] : f16, !xegpu.mem_desc{case}, index, index\ngpu.return\n}}\n}}\n"
+        for i, case in enumerate(cases)
+    ]
+    done = run([require("mlir-opt-22"), "--split-input-file", "--convert-xegpu-to-xevm", "-"], "// -----\n".join(modules))
+    assert done.returncode == 0, done.stderr
+    bodies = dict(re.findall(r"gpu\.module @q(\d+) .*?\{(.*?)\n  \}\n", done.stdout, re.DOTALL))
+    x, y = np.indices((32, 64))
+    steps = {"addi": np.add, "muli": np.multiply, "divsi": np.floor_divide, "remsi": np.remainder}
+    for i, case in enumerate(cases):
+        values: dict[str, np.ndarray] = {"%arg1": x, "%arg2": y}
+        address = None
+        for line in bodies[str(i)].splitlines():
+            if found := re.match(r"\s*(%\w+) = arith\.constant (-?\d+) : (?:index|i32)", line):
+                values[found[1]] = np.full_like(x, int(found[2]))
+            elif "extract_aligned_pointer" in line:
+                values[line.split("=")[0].strip()] = np.zeros_like(x)
+            elif found := re.match(r"\s*(%\w+) = arith\.index_castui (%\w+)", line):
+                values[found[1]] = values[found[2]]
+            elif found := re.match(r"\s*(%\w+) = arith\.(\w+) (%\w+), (%\w+)", line):
+                values[found[1]] = steps[found[2]](values[found[3]], values[found[4]])
+            elif address is None and (found := re.search(r"llvm\.inttoptr (%\w+)", line)):
+                address = values[found[1]]
+        layout = parse_attribute(f"!xegpu.mem_desc{case}").layout()
+        assert np.array_equal(layout.owner_map("addr") * 2, address), case
