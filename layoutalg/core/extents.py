@@ -195,11 +195,17 @@ def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> 
     Nothing is evaluated but this grammar, and an expression has at most 16 numbers and symbols: a normal form of more
     could take for ever.
 
+    Raises `ParseError`.
+
     >>> read_extent(Reader("3*K/(M + 1)"))
     3*K/(M + 1)
     """
+    start = reader.skip()
     value = _ExtentReader(reader).product()
-    return as_extent(value if type(value) is int else _normal(value), low=low, high=high)
+    try:
+        return as_extent(value if type(value) is int else _normal(value), low=low, high=high)
+    except LayoutError as error:
+        reader.fail("an extent", str(error), at=start)
 
 
 _MOST_ATOMS = 16

@@ -187,8 +187,9 @@ class Distribution:
         """
         which = level or ("workgroup" if self.sg_layout else "subgroup" if self.lane_layout else "instruction")
         if which == "instruction":
-            tile = self.inst_data or shape
-            return {0: list(product(*(range(0, s, t) for s, t in zip(shape, tile, strict=True))))}
+            starts = [range(0, s, t) for s, t in zip(shape, self.inst_data or shape, strict=True)]
+            _limit_blocks(1, prod(map(len, starts)), shape, text)
+            return {0: list(product(*starts))}
         at = self.level(which)
         sizes = []
         for d, (size, count) in enumerate(zip(shape, at.counts, strict=True)):
@@ -200,12 +201,10 @@ class Distribution:
                 )
             sizes.append(data)
         steps = [min(size, count * data) for size, count, data in zip(shape, at.counts, sizes, strict=True)]
-        rounds = list(product(*(range(0, size, step) for size, step in zip(shape, steps, strict=True))))
-        ids = prod(at.layout)
-        if ids * len(rounds) > _MOST_BLOCKS:
-            raise SizeError(
-                f"{ids} ids with {len(rounds)} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {text})"
-            )
+        starts = [range(0, size, step) for size, step in zip(shape, steps, strict=True)]
+        ids, each = prod(at.layout), prod(map(len, starts))
+        _limit_blocks(ids, each, shape, text)
+        rounds = list(product(*starts))
         found: dict[int, list[tuple[int, ...]]] = {}
         strides = at.strides
         for one in range(ids):
@@ -243,6 +242,11 @@ class Distribution:
         for part in parts[1:]:
             result = result * part
         return result.canonical()
+
+
+def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], text: str) -> None:
+    if ids * each > _MOST_BLOCKS:
+        raise SizeError(f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {text})")
 
 
 def _default_order(*layouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
