@@ -1,0 +1,370 @@
+"""`layoutalg`: the command line. One thin function per command; every command has `--json`.
+
+    layoutalg show '#xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>' 8x16 --lane 9
+    layoutalg gemm 512 512 512 --run -o build/gemm.mlir
+
+Bad input is answered with one line on standard error and exit code 2.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from layoutalg.core.errors import DistributionError, LayoutError, ParseError
+from layoutalg.core.layout import Layout
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layoutalg.gemm import Gemm
+
+__all__ = ["cli", "main"]
+
+_MOST_LISTED = 4096
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    >>> main(["show", "d0 = 4@lane", "--json"]) == 0
+    {"input": "d0 = 4@lane", "shape": [4], "layout": "d0 = 4@lane", "axes": {"lane": 4}, "replicas": [], "index": {"d0": "lane"}, "fragment_shape": [1]}
+    True
+    """
+    try:
+        done: object = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        return _refuse("interrupted")
+    except click.ClickException as error:
+        return _refuse(error.format_message())
+    except LayoutError as error:
+        return _refuse(str(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        return _refuse(f"{error.filename or 'output'}: {error.strerror}")
+
+
+def _refuse(message: str) -> int:
+    one_line = " ".join(message.split())
+    print(f"layoutalg: {one_line}", file=sys.stderr)
+    return 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="layoutalg")
+def cli() -> None:
+    """Who holds what: exact layouts of tensors on matrix hardware."""
+
+
+@cli.command()
+@click.argument("text")
+@click.argument("shape", required=False)
+@click.option("--sg", type=int, help="List what one subgroup holds.")
+@click.option("--lane", type=int, help="List what one lane holds.")
+@click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
+@click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def show(
+    text: str, shape: str | None, sg: int | None, lane: int | None, element: str, blocks: bool, as_json: bool
+) -> None:
+    """Show who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
+
+    Types and layouts know their shape. TEXT may be `-` for standard input.
+    """
+    facts = _facts(sys.stdin.read() if text == "-" else text, shape, element)
+    layout: Layout = facts.pop("_layout")
+    if sg is not None or lane is not None:
+        held = layout.coords(**({"sg": sg} if sg is not None else {}), **({"lane": lane} if lane is not None else {}))
+        if held.size > _MOST_LISTED and not as_json:
+            raise LayoutError(f"{len(held)} elements: too many to list, use --json")
+        facts["coords"] = held.reshape(-1, layout.rank).tolist()
+    if blocks:
+        facts["blocks"] = _blocks(text, layout)
+    if as_json:
+        print(json.dumps(facts))
+        return
+    _print_facts(facts, layout)
+
+
+def _facts(text: str, shape: str | None, element: str) -> dict[str, Any]:
+    """Everything that `show` has to say, ready for JSON; `_layout` is the layout itself."""
+    from layoutalg.core.expressions import expression_text
+    from layoutalg.parsing import parse
+    from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
+
+    value = parse(text)
+    facts: dict[str, Any] = {"input": str(value)}
+    sizes = None if shape is None else _shape(shape)
+    if isinstance(value, (Layout, MemDescType, TensorDescType)):
+        layout = value if isinstance(value, Layout) else value.layout()
+        if sizes is not None and sizes != layout.shape:
+            raise DistributionError(f"shape {shape}: {value} has the shape {'x'.join(map(str, layout.shape))} of its own")
+        facts["shape"] = [_plain(n) for n in layout.shape]
+        if isinstance(value, TensorDescType):
+            facts["fragment_type"] = str(value.fragment_type())
+    elif isinstance(value, (DistributeLayout, SgMapAttr)):
+        if sizes is None:
+            raise DistributionError(f"{value} needs a shape, such as 32x64")
+        facts["shape"] = list(sizes)
+        verdict = value.check(sizes)
+        facts["llvm" if isinstance(value, DistributeLayout) else "rfc"] = verdict or "accepts"
+        layout = value.layout(sizes)
+        if isinstance(value, DistributeLayout):
+            level = "lane" if value.distribution().lane_layout is not None else "subgroup"
+            found = value.fragment_type(sizes, element, level)
+            facts["fragment_type"], facts["fragment_count"], facts["fragment_of"] = str(found), found.count, level
+    else:
+        raise DistributionError(f"{value} distributes nothing: expected a layout, a slice, a tensor_desc or a mem_desc")
+    facts["layout"] = str(layout)
+    facts["axes"] = {axis: _plain(n) for axis, n in layout.axes.items()}
+    facts["replicas"] = [str(f) for f in layout.canonical().replicas]
+    try:
+        facts["index"] = {name: expression_text(e) for name, e in layout.index_exprs().items() if name in layout.names}
+    except LayoutError as error:
+        facts["index_error"] = str(error)
+    if "reg" in layout.codomain:
+        facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
+    facts["_layout"] = layout
+    return facts
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int) else str(value)
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    parts = text.lower().replace(",", "x").split("x")
+    if not all(p.strip().isdecimal() and p.strip().isascii() and len(p) < 12 for p in parts) or len(parts) > 64:
+        raise ParseError(text, 0, "a shape, such as 32x64")
+    return tuple(int(p) for p in parts)
+
+
+def _blocks(text: str, layout: Layout) -> dict[str, list[list[int]]]:
+    from layoutalg.parsing import parse
+    from layoutalg.xegpu import DistributeLayout
+
+    value = parse(text)
+    if not isinstance(value, DistributeLayout):
+        raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
+    found = value.blocks(layout.shape)
+    return {str(one): [list(origin) for origin in origins] for one, origins in found.items()}
+
+
+def _print_facts(facts: dict[str, Any], layout: Layout) -> None:
+    console = _console()
+    shape = "x".join(map(str, facts["shape"])) or "()"
+    rows = [("input", facts["input"]), ("shape", shape)]
+    for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")):
+        if key in facts:
+            rows.append((name, facts[key]))
+    rows.append(("layout", facts["layout"]))
+    rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
+    rows += [("replicas", _replica_sentence(f)) for f in layout.canonical().replicas]
+    if "fragment_shape" in facts:
+        rows.append(("fragment", "x".join(map(str, facts["fragment_shape"])) or "1"))
+    if "fragment_type" in facts:
+        count = facts.get("fragment_count", 1)
+        each = f"per {facts.get('fragment_of', 'lane')}: {f'{count} x ' if count > 1 else ''}{facts['fragment_type']}"
+        rows.append(("type", each))
+    rows += [("needs", str(condition)) for condition in layout.conditions]
+    rows += [("index", f"{name} = {text}") for name, text in facts.get("index", {}).items()]
+    if "index_error" in facts:
+        rows.append(("index", facts["index_error"]))
+    if "coords" in facts:
+        rows.append(("holds", _points(facts["coords"])))
+    rows += [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
+    before = ""
+    for name, value in rows:
+        console.print(f"{'' if name == before else name:10}{value}", soft_wrap=True)
+        before = name
+    _print_grid(console, layout)
+
+
+def _points(points: Sequence[Sequence[int]]) -> str:
+    return " ".join("(" + ", ".join(map(str, point)) + ")" for point in points)
+
+
+def _replica_sentence(factor: Any) -> str:
+    return f"{factor}: each element lives in {factor.extent} places of {factor.axis}, {factor.stride} apart"
+
+
+def _print_grid(console: Console, layout: Layout) -> None:
+    from layoutalg.viz import owner_grid, render
+
+    if layout.conditions or any(not isinstance(n, int) for n in layout.shape):
+        return
+    try:
+        grid = owner_grid(layout).fit(console.width)
+    except LayoutError as error:
+        console.print(f"{'owners':10}{error}", soft_wrap=True)
+        return
+    console.print(f"{'owners':10}{grid.caption}", soft_wrap=True)
+    console.print(render(grid))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+@cli.command()
+@click.argument("m", type=int)
+@click.argument("n", type=int)
+@click.argument("k", type=int)
+@click.option("--a", "a_type", default="f16", show_default=True, help="Element type of A.")
+@click.option("--b", "b_type", default=None, help="Element type of B (A's unless given).")
+@click.option("--c", "c_type", default="f32", show_default=True, help="Element type of C.")
+@click.option("--target", default="pvc", show_default=True, help="The chip.")
+@click.option("--tile", default=None, help="The tile of C that a subgroup computes, such as 32x32.")
+@click.option("--lda", type=int, help="Elements from one row of A to the next (k unless given).")
+@click.option("--ldb", type=int, help="Elements from one row of B to the next (n unless given).")
+@click.option("--ldc", type=int, help="Elements from one row of C to the next (n unless given).")
+@click.option("--emit", "level", default="lane", show_default=True, help="The level of the kernel.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the kernel to a file.")
+@click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the random matrices.")
+@click.option("--check", is_flag=True, help="Ask LLVM 22, if it is installed, whether it accepts and lowers the kernel.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def gemm(
+    m: int,
+    n: int,
+    k: int,
+    a_type: str,
+    b_type: str | None,
+    c_type: str,
+    target: str,
+    tile: str | None,
+    lda: int | None,
+    ldb: int | None,
+    ldc: int | None,
+    level: str,
+    output: Path | None,
+    run: bool,
+    seed: int,
+    check: bool,
+    as_json: bool,
+) -> None:
+    """Plan C[M, N] = A[M, K] * B[K, N], print the plan, and write, run and check its kernel."""
+    from layoutalg.gemm import plan_gemm
+
+    plan = plan_gemm(
+        m,
+        n,
+        k,
+        a_type,
+        b_type or a_type,
+        c_type,
+        target,
+        tile=None if tile is None else _shape(tile),
+        lda=lda,
+        ldb=ldb,
+        ldc=ldc,
+    )
+    text = plan.emit(level)
+    facts = _plan_facts(plan)
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text)
+        facts["output"] = str(output)
+    if run:
+        facts["largest_difference"], facts["largest_value"] = _largest_difference(plan, text, seed)
+    if check:
+        facts["llvm"] = _llvm_sentence(text, level)
+    if as_json:
+        print(json.dumps(facts | ({} if output is not None else {"kernel": text})))
+        return
+    _print_plan(facts)
+    if output is None and not run and not check:
+        print(text)
+
+
+def _plan_facts(plan: Gemm) -> dict[str, Any]:
+    registers = plan.registers
+    return {
+        "problem": {"m": plan.m, "n": plan.n, "k": plan.k, "a": plan.a, "b": plan.b, "c": plan.c},
+        "target": plan.target,
+        "tile": [plan.tile.m, plan.tile.n, plan.tile.k],
+        "grid": list(plan.grid),
+        "workgroup": list(plan.workgroup),
+        "k_steps": plan.k_steps,
+        "dpas_per_step": plan.dpas_per_step,
+        "dpas_total": plan.dpas_total,
+        "bytes_per_step": plan.bytes_per_step,
+        "registers": {"used": registers.used, "available": registers.available},
+        "fragments": {
+            f.name: {
+                "block": list(f.block),
+                "count": f.count,
+                "vector": f.vector,
+                "fragment_shape": list(f.layout.fragment_shape),
+                "layout": str(f.layout),
+            }
+            for f in plan.fragments
+        },
+    }
+
+
+def _print_plan(facts: dict[str, Any]) -> None:
+    problem, registers = facts["problem"], facts["registers"]
+
+    def by(sizes: Sequence[int]) -> str:
+        return "x".join(map(str, sizes))
+
+    rows = [
+        ("problem", "C[{m}, {n}] {c} = A[{m}, {k}] {a} * B[{k}, {n}] {b}".format(**problem) + f" on {facts['target']}"),
+        ("tile", f"{by(facts['tile'])} (m x n x k) per subgroup, one subgroup per workgroup"),
+        ("grid", f"{by(facts['grid'])} workgroups of {by(facts['workgroup'])} work-items, {facts['k_steps']} steps over k"),
+        ("dpas", f"{facts['dpas_per_step']} per step, {facts['dpas_total']} in all"),
+        ("loads", f"{facts['bytes_per_step']} bytes per step and subgroup"),
+        ("registers", f"{registers['used']} of {registers['available']} per subgroup"),
+    ]
+    for name, fragment in facts["fragments"].items():
+        lane = f"{by(fragment['fragment_shape'])} per lane ({fragment['vector']})"
+        rows.append((f"{name}", f"{fragment['count']} x {by(fragment['block'])}, {lane}: {fragment['layout']}"))
+    if "output" in facts:
+        rows.append(("kernel", facts["output"]))
+    if "largest_difference" in facts:
+        difference, value = facts["largest_difference"], facts["largest_value"]
+        rows.append(("simulated", f"largest difference from numpy {difference:.3g} (largest element {value:.3g})"))
+    if "llvm" in facts:
+        rows.append(("LLVM 22", facts["llvm"]))
+    for name, value in rows:
+        print(f"{name:10}{value}")
+
+
+def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]:
+    """The kernel's result on random matrices against numpy's product of the same numbers in f64."""
+    import numpy as np
+
+    from layoutalg.simulate import numpy_type
+
+    random = np.random.default_rng(seed)
+    a = random.standard_normal((plan.m, plan.k)).astype(numpy_type(plan.a))
+    b = random.standard_normal((plan.k, plan.n)).astype(numpy_type(plan.b))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    found = plan.simulate(a, b, text=text)
+    return float(np.abs(found - exact).max()), float(np.abs(exact).max())
+
+
+def _llvm_sentence(text: str, level: str) -> str:
+    from layoutalg.ir.llvm import MLIR_OPT, llvm_verdict
+
+    verdict = llvm_verdict(text, level)
+    if verdict is None:
+        return f"not asked: {MLIR_OPT} is not installed (make toolchains)"
+    return "accepts the kernel and lowers it to SPIR-V" if verdict.accepted else f"refuses: {verdict.diagnostic}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

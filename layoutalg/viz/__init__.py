@@ -1,0 +1,12 @@
+"""Pictures of layouts. So far: the grid of owners in a terminal.
+
+>>> from layoutalg.core import Layout
+>>> from layoutalg.viz import owner_grid
+>>> grid = owner_grid(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
+>>> grid.rows, grid.columns
+(('0-15', '16-31'), ('0-15', '16-31', '32-47', '48-63'))
+"""
+
+from layoutalg.viz.terminal import OwnerGrid, owner_grid, render
+
+__all__ = ["OwnerGrid", "owner_grid", "render"]

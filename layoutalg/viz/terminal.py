@@ -1,0 +1,202 @@
+"""The grid of owners in a terminal: who holds each element, with what repeats folded away.
+
+Rows that have the same owners as the row above fold into it, and so do columns along which the lane stays or counts up by
+one: a 32x64 tile over 2 x 4 subgroups of 16 lanes is a picture of 2 x 4 cells, each a subgroup with its lanes.
+
+>>> from layoutalg.core import Layout
+>>> grid = owner_grid(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
+>>> [cell.label for cell in grid.cells[1]]
+['4:0-15', '5:0-15', '6:0-15', '7:0-15']
+
+Owners are subgroup:lane (the lowest, where an element has several); layouts onto other axes show their own coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import SizeError
+from layoutalg.core.layout import Layout
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
+
+_MOST_ELEMENTS = 2**24
+_MOST_ROWS = 48
+
+# Twelve light backgrounds that dark text reads well on; neighbours in the list differ in hue.
+_COLOURS = (
+    "#a6cee3",
+    "#fdbf6f",
+    "#b2df8a",
+    "#fb9a99",
+    "#cab2d6",
+    "#ffff99",
+    "#8dd3c7",
+    "#fccde5",
+    "#d9d9d9",
+    "#bebada",
+    "#ffed6f",
+    "#80b1d3",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of the folded grid: its label, and the number that its colour stands for.
+
+    >>> Cell("3:0-15", 3).label
+    '3:0-15'
+    """
+
+    label: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerGrid:
+    """A folded grid: the ranges of row and column coordinates, the cells, and which part of the tensor it shows.
+
+    `of` counts the folded rows and columns that there are; the grid may have fewer.
+
+    >>> owner_grid(Layout.parse("d0 = 4@lane")).caption
+    'lane'
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    of: tuple[int, int]
+    legend: str
+    plane: str
+
+    @property
+    def caption(self) -> str:
+        """What the labels are, and what is left out.
+
+        >>> owner_grid(Layout.parse("d0 = 2@reg, d1 = 64@lane:2"), most_columns=3).caption
+        'lane of d0 x d1; 3 of 64 columns'
+        """
+        parts = [f"{self.legend} of {self.plane}" if self.plane else self.legend]
+        for shown, there, what in ((self.rows, self.of[0], "rows"), (self.columns, self.of[1], "columns")):
+            if len(shown) < there:
+                parts.append(f"{len(shown)} of {there} {what}")
+        return "; ".join(parts)
+
+    def fit(self, width: int) -> OwnerGrid:
+        """The grid with as many columns as `width` characters have room for, at least one.
+
+        >>> len(owner_grid(Layout.parse("d0 = 64@lane:2")).fit(30).columns)
+        6
+        """
+        left = width - 2 - max(map(len, self.rows), default=0)
+        count = 0
+        for i, name in enumerate(self.columns):
+            left -= 3 + max(len(name), *(len(row[i].label) for row in self.cells))
+            if left < 0:
+                break
+            count += 1
+        count = max(count, 1)
+        return replace(self, columns=self.columns[:count], cells=tuple(row[:count] for row in self.cells))
+
+
+def owner_grid(layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = 256) -> OwnerGrid:
+    """Fold the owners of a layout's last two dimensions into a grid of at most `most_rows` x `most_columns` cells.
+
+    Of further dimensions the first index is shown. Raises `SizeError` over 2^24 elements of the plane.
+
+    >>> owner_grid(Layout.parse("d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg")).columns[:3]
+    ('0-1', '2-3', '4-5')
+    """
+    plane = layout
+    while plane.rank > 2:
+        plane = plane.restrict(0, 0, 1)
+        plane = Layout(plane.dims[1:], plane.replicas, plane.offsets, origins=plane.origins[1:])
+    if plane.rank < 2:
+        plane = Layout([*[()] * (2 - plane.rank), *plane.dims], plane.replicas, plane.offsets)
+    if prod(plane.shape) > _MOST_ELEMENTS:
+        raise SizeError(
+            f"a picture of {' x '.join(map(str, plane.shape))} elements: at most 2^24; show a part (layout {layout})"
+        )
+    major, minor = _owner_axes(plane)
+    second = np.asarray(plane.owner_map(minor), np.int64)
+    first = np.zeros_like(second) if major is None else np.asarray(plane.owner_map(major), np.int64)
+    rows = _folded(first, second, count=False)
+    tops = [start for start, _ in rows]
+    columns = _folded(first[tops].T, second[tops].T, count=True)
+    several = int(first.max(initial=0)) > int(first.min(initial=0))
+    cells = tuple(
+        tuple(_cell(first[r, c], second[r, c], second[r, last], several) for c, last in columns[:most_columns])
+        for r in tops[:most_rows]
+    )
+    zeros = "".join(f" at {name} = 0" for name in layout.names[:-2])
+    return OwnerGrid(
+        tuple(_range(*r) for r in rows[:most_rows]),
+        tuple(_range(*c) for c in columns[:most_columns]),
+        cells,
+        (len(rows), len(columns)),
+        f"{major}:{minor}" if several else minor,
+        " x ".join(layout.names[-2:]) + zeros if layout.rank > 1 else "",
+    )
+
+
+def render(grid: OwnerGrid) -> RenderableType:
+    """The grid as a rich table, coloured by its major axis.
+
+    >>> type(render(owner_grid(Layout.parse("d0 = 8@reg, d1 = 16@lane")))).__name__
+    'Table'
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), show_edge=False, pad_edge=False)
+    table.add_column("", justify="right", no_wrap=True)
+    for column in grid.columns:
+        table.add_column(Text(column), justify="center", no_wrap=True)
+    for name, cells in zip(grid.rows, grid.cells, strict=True):
+        painted = [Text(f" {c.label} ", style=f"black on {_COLOURS[c.colour % len(_COLOURS)]}") for c in cells]
+        table.add_row(Text(f"{name} "), *painted)
+    return table
+
+
+def _owner_axes(layout: Layout) -> tuple[str | None, str]:
+    """The axes that name an owner: subgroup and lane, or the first one or two of another codomain."""
+    names = layout.codomain
+    if "lane" in names:
+        return "sg", "lane"
+    return (names[0], names[1]) if len(names) > 1 else (None, names[0])
+
+
+def _folded(first: NDArray[Any], second: NDArray[Any], count: bool) -> list[tuple[int, int]]:
+    """Ranges of rows that look alike: equal, or (`count`) all counting up by one on the second axis."""
+    ranges: list[tuple[int, int]] = []
+    step = -1
+    for i in range(len(first)):
+        if ranges:
+            start, last = ranges[-1]
+            same = bool(np.array_equal(first[i], first[last]))
+            moved = second[i] - second[last]
+            by = int(moved.flat[0]) if moved.size and bool((moved == moved.flat[0]).all()) else -1
+            if same and (by == 0 or (count and by == 1)) and (last == start or by == step):
+                ranges[-1] = (start, i)
+                step = by
+                continue
+        ranges.append((i, i))
+    return ranges
+
+
+def _cell(first: Any, low: Any, high: Any, several: bool) -> Cell:
+    lanes = _range(int(low), int(high))
+    return Cell(f"{int(first)}:{lanes}" if several else lanes, int(first) if several else int(low))
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}-{high}"
