@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
     >>> main(["show", "d0 = 4@lane", "--json"]) == 0
-    {"input": "d0 = 4@lane", "shape": [4], "layout": "d0 = 4@lane", "axes": {"lane": 4}, "replicas": [], "index": {"d0": "lane"}, "fragment_shape": [1]}
+    {"input": "d0 = 4@lane", "shape": [4], "layout": "d0 = 4@lane", "axes": {"lane": 4}, "replicas": [],
+    "index": {"d0": "lane"}, "fragment_shape": [1]}
     True
     """
     try:
@@ -108,7 +109,9 @@ def _facts(text: str, shape: str | None, element: str) -> dict[str, Any]:
     if isinstance(value, (Layout, MemDescType, TensorDescType)):
         layout = value if isinstance(value, Layout) else value.layout()
         if sizes is not None and sizes != layout.shape:
-            raise DistributionError(f"shape {shape}: {value} has the shape {'x'.join(map(str, layout.shape))} of its own")
+            raise DistributionError(
+                f"shape {shape}: {value} has the shape {'x'.join(map(str, layout.shape))} of its own"
+            )
         facts["shape"] = [_plain(n) for n in layout.shape]
         if isinstance(value, TensorDescType):
             facts["fragment_type"] = str(value.fragment_type())
@@ -234,7 +237,9 @@ def _console() -> Console:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the kernel to a file.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the random matrices.")
-@click.option("--check", is_flag=True, help="Ask LLVM 22, if it is installed, whether it accepts and lowers the kernel.")
+@click.option(
+    "--check", is_flag=True, help="Ask LLVM 22, if it is installed, whether it accepts and lowers the kernel."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def gemm(
     m: int,
@@ -324,7 +329,10 @@ def _print_plan(facts: dict[str, Any]) -> None:
     rows = [
         ("problem", "C[{m}, {n}] {c} = A[{m}, {k}] {a} * B[{k}, {n}] {b}".format(**problem) + f" on {facts['target']}"),
         ("tile", f"{by(facts['tile'])} (m x n x k) per subgroup, one subgroup per workgroup"),
-        ("grid", f"{by(facts['grid'])} workgroups of {by(facts['workgroup'])} work-items, {facts['k_steps']} steps over k"),
+        (
+            "grid",
+            f"{by(facts['grid'])} workgroups of {by(facts['workgroup'])} work-items, {facts['k_steps']} steps over k",
+        ),
         ("dpas", f"{facts['dpas_per_step']} per step, {facts['dpas_total']} in all"),
         ("loads", f"{facts['bytes_per_step']} bytes per step and subgroup"),
         ("registers", f"{registers['used']} of {registers['available']} per subgroup"),

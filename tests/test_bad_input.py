@@ -33,9 +33,13 @@ SEEDS = [
     "d0 = 2@sg:4 16@reg, d1 = M/16@sg 16@lane 4@_ | replicas 2@lane:16 | offset 64@addr | origin 8@d0",
 ]
 WORDS = [
-    "#xegpu.", "!xegpu.", "layout", "slice", "<", ">", "[", "]", ",", "=", "d0", "@", "|", ":", "x", "-", "*", "/", "(", ")", "**",
-    "0", "1", "-1", "2147483648", "99999999999999999999999", "0x", "0x7fffffff", "//", "\n", "\t", "\0", "é", "𝕏", "🎲", "\ud800",
-    "replicas", "offset", "origin", "M", "sg_layout", "dims = [0]", "__import__('os')", "10**9**9", "%s%n", "\\", '"', "tensor_desc",
+    "#xegpu.", "!xegpu.", "layout", "slice", "<", ">", "[", "]", ",", "=", "d0", "@",
+    "|", ":", "x", "-", "*", "/", "(", ")", "**",
+    "0", "1", "-1",
+    "2147483648", "99999999999999999999999", "0x", "0x7fffffff",
+    "//", "\n", "\t", "\0", "é", "𝕏", "🎲", "\ud800",
+    "replicas", "offset", "origin", "M", "sg_layout", "dims = [0]", "__import__('os')", "10**9**9",
+    "%s%n", "\\", '"', "tensor_desc",
 ]  # fmt: skip
 
 
@@ -218,7 +222,12 @@ def test_absurd_sizes_are_refused_before_anything_is_allocated() -> None:
     la.Table.of(Layout.parse("d0 = 8@lane"))  # what has to be imported is not counted
     tracemalloc.start()
     try:
-        for ask in (huge.fragment_map, lambda: huge.owner_map("lane"), lambda: huge.coords(lane=0), lambda: la.Table.of(huge)):
+        for ask in (
+            huge.fragment_map,
+            lambda: huge.owner_map("lane"),
+            lambda: huge.coords(lane=0),
+            lambda: la.Table.of(huge),
+        ):
             with pytest.raises(SizeError, match=r"2\^28"):
                 ask()
         with pytest.raises(SizeError, match=r"2\^22"):

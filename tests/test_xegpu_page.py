@@ -39,9 +39,10 @@ def test_example_2_subgroup_level_layout_with_order() -> None:
 
 
 def test_example_3_subgroup_level_layout_with_inst_data() -> None:
-    """"Each work-item is assigned four 2x2 blocks in a round-robin manner": 4 on a 16x32 tensor? On 8x16 per instruction
-    the 16 lanes hold one unit of 4x16, so two 2x2 blocks each; two instructions of 8x16 make it four. The page's number
-    holds for a tensor of two instructions, such as 16x16.
+    """The page: "each work-item is assigned four 2x2 blocks in a round-robin manner".
+
+    The 16 lanes together hold 4x16 elements at a time, so an instruction of 8x16 gives each lane two 2x2 blocks. The
+    page's four are those of a tensor of two instructions, 16x16, which it does not state.
     """
     attr = la.parse("#xegpu.layout<inst_data = [8, 16], lane_layout = [2, 8], lane_data = [2, 2]>")
     assert arrangement(attr, "lane") == EIGHT
@@ -70,7 +71,7 @@ def test_example_5_workgroup_level_layout_with_order() -> None:
 
 
 def test_example_6_workgroup_level_layout_with_inst_data() -> None:
-    """"inst_data divides sg_data into two instructions, each processing an 8x16 block" in non-contiguous 1x1 units."""
+    """The page: two instructions of an 8x16 block each, in non-contiguous 1x1 units."""
     attr = la.parse(
         "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], inst_data = [8, 16], "
         "lane_layout = [2, 8], lane_data = [1, 1]>"
@@ -177,7 +178,7 @@ def test_workgroup_level_tensor_desc() -> None:
 
 
 def test_array_length_of_the_block_descriptor() -> None:
-    """"If the TensorDesc shape is 8x16, with array_length = 2. The loaded block shape will be actually 8x32.""" ""
+    """The page: a TensorDesc of 8x16 with array_length = 2 loads a block of 8x32."""
     desc = la.parse(
         "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2>, "
         "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
@@ -188,7 +189,7 @@ def test_array_length_of_the_block_descriptor() -> None:
 
 
 def test_range_is_half_open() -> None:
-    """"the scf.if op will only be executed for subgroup IDs 2 and 3"""
+    """The page: the scf.if op is executed for subgroups 2 and 3 only."""
     assert list(la.parse("#xegpu.range<[2, 4]>").ids()) == [2, 3]
 
 
@@ -202,7 +203,7 @@ def test_column_major_mem_desc() -> None:
 
 
 def test_blocked_mem_desc() -> None:
-    """"Elements within the same block are stored contiguously in memory. Blocks are stored in row-major order."""
+    """The page: elements of a block are contiguous in memory, blocks are in row-major order."""
     desc = la.parse("!xegpu.mem_desc<128x128xf16, #xegpu.mem_layout<block = [8, 8]>>")
     addresses = desc.layout().owner_map("addr")
     for i in range(0, 128, 8):
@@ -247,7 +248,7 @@ def test_load_nd_and_store_nd_in_simt_mode() -> None:
     [("f16", 16, (2, 1), "packed vector<16xf16>"), ("i8", 32, (4, 1), "packed vector<32xi8>")],
 )
 def test_load_nd_packed(element: str, rows: int, lane_data: tuple[int, int], stated: str) -> None:
-    """"taking 2 or 4 elements from the first dimension and inserted into the newly added innermost dimension"""
+    """The page: 2 or 4 elements of the first dimension go into a new innermost dimension."""
     attr = LayoutAttr(lane_layout=(1, 16), lane_data=lane_data)
     assert str(attr.fragment_type((rows, 16), element)) == stated
     held = attr.layout((rows, 16)).fragment_map()[0]
@@ -256,7 +257,7 @@ def test_load_nd_packed(element: str, rows: int, lane_data: tuple[int, int], sta
 
 
 def test_dpas_shapes() -> None:
-    """"m=8, n=16 and k=8 * 32/bit_width_of_elem_type"; B as a 3D vector<8x16x2xf16>."""
+    """The page: m = 8, n = 16, k = 8 * 32 / bit width; B as a 3D vector<8x16x2xf16>."""
     for element, bits in (("f16", 16), ("bf16", 16), ("s8", 8), ("s4", 4), ("tf32", 32)):
         mma = la.dpas(element, element)
         assert (mma.m, mma.n, mma.k) == (8, 16, 8 * 32 // bits)
@@ -278,10 +279,13 @@ def test_gather_with_chunks() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["#xegpu.cache_hint<cached>", "#xegpu.cache_hint<uncached>", "#xegpu.cache_hint<streaming>"]
-    + ["#xegpu.cache_hint<write_back>", "#xegpu.cache_hint<write_through>", "#xegpu.cache_hint<read_invalidate>"]
-    + ["#xegpu.memory_space<slm>", "#xegpu.memory_space<global>", "#xegpu.fence_scope<workgroup>", "#xegpu.fence_scope<gpu>"]
-    + ["!xegpu.nbarrier"],
+    [
+        *(f"#xegpu.cache_hint<{policy}>" for policy in ("cached", "uncached", "streaming", "read_invalidate")),
+        *(f"#xegpu.cache_hint<{policy}>" for policy in ("write_back", "write_through")),
+        *(f"#xegpu.memory_space<{space}>" for space in ("global", "slm")),
+        *(f"#xegpu.fence_scope<{scope}>" for scope in ("workgroup", "gpu")),
+        "!xegpu.nbarrier",
+    ],
 )
 def test_enums_of_the_page_are_read(text: str) -> None:
     assert str(la.parse(text)) == text

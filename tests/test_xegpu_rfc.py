@@ -89,9 +89,11 @@ def test_regular_loads_prepared_for_dpas(lanes: int) -> None:
 
 def test_sizes_of_the_section_on_wi_data() -> None:
     sg_map = la.parse("xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>")
-    desc = la.parse("tensor_desc<8x16xbf16, #sg_map_a>".replace("tensor_desc", "xegpu.tensor_desc").replace(
-        "#sg_map_a", "#xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>"
-    ))
+    desc = la.parse(
+        "tensor_desc<8x16xbf16, #sg_map_a>".replace("tensor_desc", "xegpu.tensor_desc").replace(
+            "#sg_map_a", "#xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>"
+        )
+    )
     wi_data_size = sg_map.wi_data[0] * sg_map.wi_data[1]
     assert wi_data_size == 1
     assert sg_map.wi_layout[0] * sg_map.wi_layout[1] * wi_data_size == 16
@@ -176,12 +178,15 @@ def test_the_rfcs_spellings_are_read_and_printed_in_todays(old: str, today: str)
 
 
 def test_array_length_covers_an_array_of_blocks() -> None:
-    """"The subtensor being created in the example below covers 8x32xbf16."""
+    """The RFC: the subtensor being created in the example below covers 8x32xbf16."""
     load = block_load(8, 16, 16, count=2)
     assert load.layout.shape == (8, 32)
-    desc = la.TensorDescType((8, 16), "bf16", la.parse("#xegpu.block_tdesc_attr<array_length = 2>"), LayoutAttr(
-        lane_layout=(1, 16), lane_data=(1, 1)
-    ))
+    desc = la.TensorDescType(
+        (8, 16),
+        "bf16",
+        la.parse("#xegpu.block_tdesc_attr<array_length = 2>"),
+        LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)),
+    )
     assert desc.layout() == load.layout
     assert str(desc.fragment_type()) == "vector<16xbf16>"
 

@@ -22,7 +22,9 @@ Where a digit cannot be split so (4 values cannot be dealt out to digits of 3), 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from contextlib import suppress
+from operator import itemgetter
+from typing import Any, NoReturn, TypeAlias
 
 from layoutalg.core.digits import Factor, size_of
 from layoutalg.core.errors import CompositionError, LayoutError
@@ -79,9 +81,10 @@ def inverse(layout: Layout) -> Layout:
     sg = 2@d0:16 4@d1:16, lane = 16@d1, reg = 16@d0
     >>> inverse(Layout.parse("d0 = 2@reg:4 2@reg"))
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: axis 'reg' has a gap: no digit moves 2 along it, the next is 2@reg:4 (in d0 = 2@reg:4 2@reg)
+    layoutalg.core.errors.LayoutError: axis 'reg' has a gap: no digit moves 2 along it, the next is 2@reg:4
+    (in d0 = 2@reg:4 2@reg)
     """
-    on_axis: dict[str, list[tuple[Extent, Extent, Extent, str | None]]] = {}
+    on_axis: dict[str, list[_Digit]] = {}
     replicas: list[Factor] = []
     for name, factors in zip(layout.names, layout.dims, strict=True):
         place = 1
@@ -96,15 +99,10 @@ def inverse(layout: Layout) -> Layout:
     for extent, stride, axis in layout.replicas:
         if axis is not None and extent != 1:
             on_axis.setdefault(axis, []).append((stride, extent, 0, None))
-    names = layout.codomain
-    dims: list[tuple[Factor, ...]] = []
-    for axis in names:
-        digits = on_axis.get(axis)
-        dims.append(() if digits is None else _axis_digits(layout, axis, digits))
-    starts = layout.offsets
-    origins = layout.origins
+    starts, origins = layout.offsets, layout.origins
+    names = layout.codomain_of({*on_axis, *starts})
     return Layout._make(  # pyright: ignore[reportPrivateUsage]
-        tuple(dims),
+        tuple([_axis_digits(layout, axis, on_axis[axis]) if axis in on_axis else () for axis in names]),
         tuple(replicas),
         tuple(sorted((n, o) for n, o in zip(layout.names, origins, strict=True) if o)) if any(origins) else (),
         names,
@@ -113,14 +111,16 @@ def inverse(layout: Layout) -> Layout:
     )
 
 
-def _axis_digits(
-    layout: Layout, axis: str, digits: list[tuple[Extent, Extent, Extent, str | None]]
-) -> tuple[Factor, ...]:
+_Digit: TypeAlias = tuple[Extent, Extent, Extent, str | None]
+"""A digit on a codomain axis: its stride there, its extent, its stride in the dimension that it belongs to, and which."""
+
+
+def _axis_digits(layout: Layout, axis: str, digits: list[_Digit]) -> tuple[Factor, ...]:
     """The digits on one axis as the factors of a dimension, major to minor; they must count without gap or overlap."""
-    try:
-        digits.sort(key=_stride)
-    except TypeError:  # symbolic strides have no order; the chain below is found by equality
-        pass
+    if len(digits) > 1:
+        # Symbolic strides have no order; the chain below then finds each digit by equality.
+        with suppress(TypeError):
+            digits.sort(key=_stride)
     factors: list[Factor] = []
     place: Extent = 1
     while digits:
@@ -130,14 +130,15 @@ def _axis_digits(
             if index < 0:
                 _refuse_axis(layout, axis, place, digits[0])
         _, extent, weight, name = digits.pop(index)
-        factors.append(Factor(extent) if name is None else Factor(extent, weight, name))
-        place = multiply(place, extent)
+        # tuple.__new__ is what Factor(...) does, at half its cost.
+        factors.append(Factor(extent) if name is None else _new(Factor, (extent, weight, name)))
+        place = place * extent if type(place) is int and type(extent) is int else multiply(place, extent)
     factors.reverse()
     return tuple(factors)
 
 
-def _stride(digit: tuple[Extent, Extent, Extent, str | None]) -> Extent:
-    return digit[0]
+_stride = itemgetter(0)
+_new: Any = vars(tuple)["__new__"]
 
 
 def _refuse_axis(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from operator import floordiv, mod
 from typing import Any
 
 from layoutalg.core.extents import Extent, multiply
@@ -47,7 +46,7 @@ def axis_exprs(layout: Layout) -> dict[str, Any]:
 class _IndexPrinter(_StrPrinter):
     """Prints `floor(x/n)` as `x // n` and `Mod(x, n)` as `x % n`."""
 
-    def _print_Mod(self, expr: Any) -> str:
+    def _print_Mod(self, expr: Any) -> str:  # noqa: N802 (sympy's name)
         return f"{self._operand(expr.args[0])} % {self._operand(expr.args[1])}"
 
     def _print_floor(self, expr: Any) -> str:
@@ -56,7 +55,7 @@ class _IndexPrinter(_StrPrinter):
             return str(self._print(numerator))
         return f"{self._operand(numerator)} // {self._operand(denominator)}"
 
-    def _print_Mul(self, expr: Any) -> str:
+    def _print_Mul(self, expr: Any) -> str:  # noqa: N802
         parts = [self._operand(a) if isinstance(a, (sympy.Mod, sympy.floor)) else self._print(a) for a in expr.args]
         return "*".join(f"({p})" if a.is_Add else p for p, a in zip(parts, expr.args, strict=True))
 
@@ -86,10 +85,20 @@ def index_function(layout: Layout) -> Callable[..., tuple[Any, ...]]:
     >>> index_function(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))(21, 50)
     (7, 2, 5)
     """
-    whole = sympy.Function("whole_quotient")
-    exact: list[Any] = [
-        e.replace(sympy.floor, lambda x: whole(*x.as_numer_denom())) for e in axis_exprs(layout).values()
-    ]
+    exact: list[Any] = [e.replace(sympy.floor, _quotient) for e in axis_exprs(layout).values()]
     arguments = [sympy.Symbol(name, integer=True, nonnegative=True) for name in layout.names]
-    compiled: Any = sympy.lambdify(arguments, exact, modules=[{"whole_quotient": floordiv, "Mod": mod}, "math"])
+    compiled: Any = sympy.lambdify(arguments, exact, modules=[{"whole_quotient": _divide, "Mod": _remainder}, "math"])
     return lambda *coordinates: tuple(compiled(*coordinates))
+
+
+def _quotient(argument: Any) -> Any:
+    """`floor(x/n)` as a function of x and n, so that it is computed in whole numbers."""
+    return sympy.Function("whole_quotient")(*argument.as_numer_denom())
+
+
+def _divide(a: Any, b: Any) -> Any:
+    return a // b
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    return a % b

@@ -62,11 +62,9 @@ def fragment_map(layout: Layout, **part: Selection) -> Indices:
     result = np.empty((layout.rank, *sizes), dtype)
     start = slots.offsets
     for d, name in enumerate(layout.names):
-        steps = [
-            _steps(f, name, dtype) if p is None else _steps(f, name, dtype)[p]
-            for f, p in zip(slots.dims, picks, strict=True)
-        ]
-        _outer_sum(steps, start.get(name, 0), result[d])
+        vectors = [None if all(f.axis != name for f in fs) else _steps(fs, name, dtype) for fs in slots.dims]
+        picked = [v if v is None or p is None else v[p] for v, p in zip(vectors, picks, strict=True)]
+        _outer_sum(picked, start.get(name, 0), result[d])
     return np.moveaxis(result, 0, -1)
 
 
@@ -101,7 +99,8 @@ def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
         rest = index(value) - origins[d]
         if not 0 <= rest < shape[d]:
             raise LayoutError(
-                f"element {tuple(element)}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} (in {layout})"
+                f"element {tuple(element)}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} "
+                f"(in {layout})"
             )
         for extent, stride, axis in reversed(layout.dims[d]):
             rest, digit = divmod(rest, extent)
@@ -139,25 +138,29 @@ def owner_map(layout: Layout, axis: str) -> Indices:
 
 def _steps(factors: Sequence[Factor], axis: str, dtype: np.dtype[Any]) -> Indices:
     """How far each value of a dimension moves along `axis`: a vector of the dimension's size."""
-    steps = np.zeros(1, dtype)
+    steps: Indices = np.zeros(1, dtype)
     for extent, stride, along in factors:
-        digit = np.arange(extent, dtype=dtype)
-        steps = (steps[:, None] + (digit * stride if along == axis else np.zeros_like(digit))).reshape(-1)
+        if along == axis:
+            moves: Indices = np.arange(0, extent * stride, stride, dtype=dtype)
+            steps = (steps[:, None] + moves).reshape(-1)
+        elif extent != 1:
+            steps = np.repeat(steps, extent)
     return steps
 
 
-def _outer_sum(vectors: Sequence[Indices], start: int, out: Indices) -> None:
-    """`out[i, j, ...] = start + vectors[0][i] + vectors[1][j] + ...`, written once."""
-    if not vectors:
+def _outer_sum(vectors: Sequence[Indices | None], start: int, out: Indices) -> None:
+    """`out[i, j, ...] = start + vectors[0][i] + vectors[1][j] + ...`, written once; None stands for all zeros."""
+    terms = [v.reshape((-1,) + (1,) * (len(vectors) - 1 - i)) for i, v in enumerate(vectors) if v is not None]
+    if not terms:
         out[...] = start
         return
-    head = vectors[0] + out.dtype.type(start) if start else vectors[0]
-    for vector in vectors[1:-1]:
-        head = head[..., None] + vector
-    if len(vectors) == 1:
+    head = terms[0] + out.dtype.type(start) if start else terms[0]
+    for term in terms[1:-1]:
+        head = head + term
+    if len(terms) == 1:
         out[...] = head
     else:
-        np.add(head[..., None], vectors[-1], out=out)
+        np.add(head, terms[-1], out=out)
 
 
 def _index_type(largest: int) -> np.dtype[Any]:
@@ -225,5 +228,5 @@ def _scattered_map(layout: Layout, part: Mapping[str, Selection]) -> Indices:
         crowded = dict(zip(names, (int(c) for c in np.argwhere(count > 1)[0]), strict=True))
         raise LayoutError(f"fragment map: one slot holds {count.max()} elements, the first at {crowded} (in {layout})")
     picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]
-    chosen = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
+    chosen: list[Any] = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
     return result[np.ix_(*chosen)]

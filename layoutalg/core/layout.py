@@ -192,12 +192,20 @@ class Layout:
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").codomain
         ('sg', 'lane', 'reg')
         """
+        return self._codomain or self.codomain_of(self._used_axes())
+
+    def codomain_of(self, used: set[str]) -> tuple[str, ...]:
+        """The order of `codomain` for the axes in `used`.
+
+        >>> Layout([[]]).codomain_of({"row", "col"})
+        ('col', 'row')
+        """
         if self._codomain is not None:
             return self._codomain
-        used = self._used_axes()
-        if not used or not used.isdisjoint(MACHINE):
-            return (*MACHINE, *sorted(used.difference(MACHINE), key=_natural))
-        return tuple(sorted(used, key=_natural))
+        others = used.difference(MACHINE)
+        if not others:
+            return MACHINE
+        return ((*MACHINE,) if len(others) < len(used) else ()) + tuple(sorted(others, key=_natural))
 
     @property
     def axes(self) -> dict[str, Extent]:
@@ -306,9 +314,7 @@ class Layout:
         >>> Layout.parse("d0 = 8@lane 4@_ | replicas 2@lane:8").inverse()
         Layout.parse('sg = 1, lane = 2@_ 8@d0:4, reg = 1 | replicas 4@d0')
         """
-        from layoutalg.core.algebra import inverse
-
-        return inverse(self)
+        return _algebra.inverse(self)
 
     def __mul__(self, inner: Layout) -> Layout:
         """The block product: this layout places blocks, `inner` the elements inside each.
@@ -321,9 +327,7 @@ class Layout:
         """
         if not isinstance(inner, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        from layoutalg.core.algebra import block_product
-
-        return block_product(self, inner)
+        return _algebra.block_product(self, inner)
 
     # Views: each is a layout composed in front (see core.views)
 
@@ -514,3 +518,7 @@ def _default_names(rank: int) -> tuple[str, ...]:
 def _natural(name: str) -> tuple[str, int, str]:
     stem = name.rstrip("0123456789")
     return stem, int(name[len(stem) :][:18] or -1), name
+
+
+# The algebra is written in terms of Layout, so it comes last; methods that are called all the time find it here.
+import layoutalg.core.algebra as _algebra  # noqa: E402

@@ -169,7 +169,7 @@ def render(grid: OwnerGrid) -> RenderableType:
 
 def _owner_axes(layout: Layout) -> tuple[str | None, str]:
     """The axes that name an owner: subgroup and lane, or the first one or two of another codomain."""
-    names = layout.codomain
+    names = [*layout.codomain]
     if "lane" in names:
         return "sg", "lane"
     return (names[0], names[1]) if len(names) > 1 else (None, names[0])

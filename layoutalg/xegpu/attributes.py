@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import prod
+from typing import Any, cast
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
@@ -273,9 +274,9 @@ class SliceAttr(DistributeLayout):
         return self.parent.distribution().drop(self.dims)
 
 
-def _ints(name: str, value: object) -> Ints:
+def _ints(name: str, value: Any) -> Ints:
     if isinstance(value, (tuple, list)):
-        items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType]
+        items: tuple[Any, ...] = tuple(cast("list[Any]", value))
         if all(type(item) is int for item in items):
-            return items  # pyright: ignore[reportReturnType]
+            return items
     raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")

@@ -173,20 +173,26 @@ class TensorDescType:
         _verify_shape("tensor_desc", self.shape)
         bits = element_bits(self.element)
         scatter = self.encoding if isinstance(self.encoding, ScatterTensorDescAttr) else None
-        if isinstance(self.encoding, BlockTensorDescAttr) and self.encoding.memory_space == "slm" and len(self.shape) > 1:
+        if (
+            isinstance(self.encoding, BlockTensorDescAttr)
+            and self.encoding.memory_space == "slm"
+            and len(self.shape) > 1
+        ):
             raise VerificationError("SLM is only supported for 1D block tensor")
         per_register = 32 // bits if bits < 32 else 1
         if scatter is not None:
             if len(self.shape) == 1 and scatter.chunk_size != 1:
                 raise VerificationError("expected non-contiguous elements for 1D tensor")
-            if len(self.shape) == 2 and self.shape[-1] != scatter.chunk_size:
+            if len(self.shape) == 2 and self.shape[1] != scatter.chunk_size:
                 raise VerificationError("expected last dim of tensor to match chunk size")
-            if scatter.chunk_size > 1 and self.shape[-1] % per_register:
+            if scatter.chunk_size > 1 and self.shape[len(self.shape) - 1] % per_register:
                 raise VerificationError(f"expected last dim of tensor to be a multiple of {per_register}")
         if self.attr is None:
             return
         if isinstance(self.attr, SliceAttr):
-            raise VerificationError(f"{self.attr} on a tensor_desc: expected #xegpu.layout (LLVM 22 crashes on a slice here)")
+            raise VerificationError(
+                f"{self.attr} on a tensor_desc: expected #xegpu.layout (LLVM 22 crashes on a slice here)"
+            )
         if self.attr.rank != len(self.shape):
             raise VerificationError("expected layout rank to match tensor rank")
         data = self.attr.lane_data
@@ -219,7 +225,9 @@ class TensorDescType:
         Layout.parse('d0 = 16@lane 2@reg')
         """
         if self.attr is None:
-            raise DistributionError(f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>")
+            raise DistributionError(
+                f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
+            )
         one = self.attr.layout(self.shape)
         if self.array_length == 1:
             return one
@@ -233,7 +241,9 @@ class TensorDescType:
         'vector<16xf16>'
         """
         if self.attr is None:
-            raise DistributionError(f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>")
+            raise DistributionError(
+                f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
+            )
         if isinstance(self.encoding, ScatterTensorDescAttr):
             share = self.attr.fragment_type(self.shape, self.element, level, block=False)
             if level == "lane":

@@ -191,7 +191,7 @@ class Distribution:
             _limit_blocks(1, prod(map(len, starts)), shape, text)
             return {0: list(product(*starts))}
         at = self.level(which)
-        sizes = []
+        sizes: list[int] = []
         for d, (size, count) in enumerate(zip(shape, at.counts, strict=True)):
             data = at.data[d] if at.data is not None else exact_quotient(size, count)
             if data is None:
@@ -246,7 +246,9 @@ class Distribution:
 
 def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], text: str) -> None:
     if ids * each > _MOST_BLOCKS:
-        raise SizeError(f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {text})")
+        raise SizeError(
+            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {text})"
+        )
 
 
 def _default_order(*layouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
@@ -258,9 +260,7 @@ def _all_divide(small: Sequence[int], large: Sequence[int]) -> bool:
     return all(n % m == 0 for m, n in zip(small, large, strict=True))
 
 
-def _tiles(
-    sizes: Sequence[Extent], tile: tuple[int, ...], shape: tuple[Extent, ...], text: str
-) -> tuple[Extent, ...]:
+def _tiles(sizes: Sequence[Extent], tile: tuple[int, ...], shape: tuple[Extent, ...], text: str) -> tuple[Extent, ...]:
     counts: list[Extent] = []
     for d, (size, one) in enumerate(zip(sizes, tile, strict=True)):
         count = exact_quotient(size, one)
@@ -285,7 +285,9 @@ def _spread(
     for d, (size, count, parent) in enumerate(zip(sizes, at.counts, at.kept, strict=True)):
         data = at.data[d] if at.data is not None else exact_quotient(size, count)
         if data is None:
-            _refuse(d, size, axis, f"{count} {axis}s do not divide {size}, and no {axis}_data says what each holds", text)
+            _refuse(
+                d, size, axis, f"{count} {axis}s do not divide {size}, and no {axis}_data says what each holds", text
+            )
         blocks.append(data)
         stride = strides[parent]
         times = exact_quotient(size, multiply(count, data))

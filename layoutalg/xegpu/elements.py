@@ -49,7 +49,8 @@ def element_bits(element: str) -> int:
     4
     >>> element_bits("index")
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: element type 'index': expected a float (f16, bf16, tf32, ...) or an integer type (i8, ui8, ...); LLVM 22 crashes on it
+    layoutalg.core.errors.VerificationError: element type 'index': expected a float (f16, bf16, tf32, ...)
+    or an integer type (i8, ui8, ...); LLVM 22 crashes on it
     """
     bits = _FLOATS.get(element)
     if bits is not None:

@@ -46,10 +46,10 @@ class Question:
                 body += f"%s = vector.step {{layout_result_0 = {self.attr}}} : vector<{size}xindex>"
             elif len(self.shape) == 2:
                 arguments += f", %m: !xegpu.mem_desc<{size}xf32>"
-                body += f"%w = xegpu.load_matrix %m[0, 0] <{{layout = {self.attr}}}> : !xegpu.mem_desc<{size}xf32> -> {vector}"
-        return (
-            f"gpu.module @{name} {{\ngpu.func @f({arguments}) {{\n%c0 = arith.constant 0 : index\n{body}\ngpu.return\n}}\n}}\n"
-        )
+                types = f"!xegpu.mem_desc<{size}xf32> -> {vector}"
+                body += f"%w = xegpu.load_matrix %m[0, 0] <{{layout = {self.attr}}}> : {types}"
+        lines = (f"gpu.module @{name} {{", f"gpu.func @f({arguments}) {{", "%c0 = arith.constant 0 : index", body)
+        return "\n".join((*lines, "gpu.return", "}", "}", ""))
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,9 @@ def random_question(rng: random.Random, lanes: bool = False) -> Question:
     shape = []
     for d in kept:
         full = sg[d] * data[d]
-        shape.append(rng.choice((full, full, full, full * 2, full * 3, data[d], max(1, full // 2), rng.choice((5, 6, 12, 24)))))
+        shape.append(
+            rng.choice((full, full, full, full * 2, full * 3, data[d], max(1, full // 2), rng.choice((5, 6, 12, 24))))
+        )
     if rng.random() < 0.05:
         shape.append(4)
     return Question(attr, tuple(min(n, 96) for n in shape))

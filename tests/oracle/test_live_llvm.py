@@ -133,7 +133,11 @@ ACCEPTED = [
 
 
 def _module(text: str) -> str:
-    return f"func.func private @f({text})\n" if text.startswith("!") else f"func.func private @f() attributes {{l = {text}}}\n"
+    return (
+        f"func.func private @f({text})\n"
+        if text.startswith("!")
+        else f"func.func private @f() attributes {{l = {text}}}\n"
+    )
 
 
 def test_rules_of_attributes_are_refused_in_llvms_words() -> None:
@@ -171,7 +175,9 @@ def test_memory_layouts_have_the_addresses_that_llvm_computes() -> None:
         f"xegpu.store_matrix %v, %d[%x, %y] : f16, !xegpu.mem_desc{case}, index, index\ngpu.return\n}}\n}}\n"
         for i, case in enumerate(cases)
     ]
-    done = run([require("mlir-opt-22"), "--split-input-file", "--convert-xegpu-to-xevm", "-"], "// -----\n".join(modules))
+    done = run(
+        [require("mlir-opt-22"), "--split-input-file", "--convert-xegpu-to-xevm", "-"], "// -----\n".join(modules)
+    )
     assert done.returncode == 0, done.stderr
     bodies = dict(re.findall(r"gpu\.module @q(\d+) .*?\{(.*?)\n  \}\n", done.stdout, re.DOTALL))
     x, y = np.indices((32, 64))

@@ -45,7 +45,9 @@ def test_every_verdict_and_every_diagnostic_agrees() -> None:
     assert not wrong, (len(wrong), wrong[:5])
 
 
-@pytest.mark.parametrize(("level", "asked"), [("workgroup", "workgroup"), ("subgroup", "subgroup"), ("inst", "instruction")])
+@pytest.mark.parametrize(
+    ("level", "asked"), [("workgroup", "workgroup"), ("subgroup", "subgroup"), ("inst", "instruction")]
+)
 def test_every_block_origin_agrees(level: str, asked: str) -> None:
     rows = [row for row in TABLES if row["level"] == level]
     assert rows
@@ -132,7 +134,9 @@ def test_every_pair_has_an_exact_layout_or_a_reason() -> None:
             twice = any(len(set(held)) < len(held) for held in covers.values())
             counts = Counter(e for held in covers.values() for e in held)
             overruns = any(d > s for d, s in zip(data, shape, strict=True))
-            cut = any(o + d > s for os in row["coords"].values() for p in os for o, d, s in zip(p, data, shape, strict=True))
+            cut = any(
+                o + d > s for os in row["coords"].values() for p in os for o, d, s in zip(p, data, shape, strict=True)
+            )
             assert twice or len(set(counts.values())) > 1 or len(counts) < prod(shape) or overruns or cut, row
             continue
         compared += 1

@@ -1,7 +1,7 @@
 """Finding the compilers that tests ask, and what happens where one is absent.
 
-A test that needs a compiler calls `require("mlir-opt-22")` (a program) or `require_module("triton")` (a Python package). Where it
-is absent the test is skipped, and the run says in one closing line how many there were and what installs them. With
+A test that needs a compiler calls `require("mlir-opt-22")` (a program) or `require_module("triton")` (a Python package).
+Where it is absent the test is skipped, and the run says in one closing line how many there were and what installs them. With
 LAYOUTALG_REQUIRE_ORACLES=1, as CI sets it, absence fails. A compiler that is there and cannot be called always fails.
 """
 

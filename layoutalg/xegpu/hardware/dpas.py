@@ -149,7 +149,9 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
     's32'
     >>> dpas("tf32", "tf32", target="dg2")
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: dpas tf32 x tf32 -> f32 on dg2: no such instruction; there are f16 x f16 -> f32, bf16 x bf16 -> f32, s8 x s8 -> s32, s8 x u8 -> s32, u8 x s8 -> s32, u8 x u8 -> s32, s4 x s4 -> s32, s4 x u4 -> s32, u4 x s4 -> s32, u4 x u4 -> s32
+    layoutalg.core.errors.VerificationError: dpas tf32 x tf32 -> f32 on dg2: no such instruction;
+    there are f16 x f16 -> f32, bf16 x bf16 -> f32, s8 x s8 -> s32, s8 x u8 -> s32, u8 x s8 -> s32, u8 x u8 -> s32,
+    s4 x s4 -> s32, s4 x u4 -> s32, u4 x s4 -> s32, u4 x u4 -> s32
     """
     chip = target_info(target)
     a, b = _NAMES.get(a, a), _NAMES.get(b, b)

@@ -16,6 +16,7 @@ counted in elements, are the same as without. `transpose` distributes the transp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import VerificationError
@@ -28,16 +29,17 @@ __all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "ro
 _ROWS = (1, 2, 4, 8, 16, 32)
 
 # (bits, width in elements) -> (rows, blocks side by side). Source: cl_intel_subgroup_2d_block_io 1.1.0.
-_LOADS = {
+_Messages: TypeAlias = dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]
+_LOADS: _Messages = {
     (8, 32): (_ROWS, (1, 2)),
     (8, 16): ((8, 16, 32), (4,)),
     (16, 16): (_ROWS, (1, 2)),
     (32, 8): (_ROWS, (1, 2)),
     (32, 16): (_ROWS, (1,)),
 }
-_TRANSFORMS = {(8, 16): ((32,), (1, 2, 4)), (16, 16): ((16, 32), (1, 2))}
-_TRANSPOSES = {(32, 8): ((16, 32), (1,))}
-_STORES = {
+_TRANSFORMS: _Messages = {(8, 16): ((32,), (1, 2, 4)), (16, 16): ((16, 32), (1, 2))}
+_TRANSPOSES: _Messages = {(32, 8): ((16, 32), (1,))}
+_STORES: _Messages = {
     (8, 16): ((1, 2, 4, 8), (1,)),
     (8, 32): ((1, 2, 4, 8), (1,)),
     (16, 16): ((1, 2, 4, 8), (1,)),
@@ -168,7 +170,8 @@ def block_load(
     Layout.parse('d0 = 8@reg, d1 = 16@lane')
     >>> block_load(8, 24, 16)
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: 2D block load of 8 rows x 24 elements of 16 bits: no such message; of 16 bits there are 16 wide x 1, 2, 4, 8, 16, 32 rows x 1, 2 blocks
+    layoutalg.core.errors.VerificationError: 2D block load of 8 rows x 24 elements of 16 bits: no such
+    message; of 16 bits there are 16 wide x 1, 2, 4, 8, 16, 32 rows x 1, 2 blocks
     """
     if transform and transpose:
         raise VerificationError("transform and transpose cannot be combined in one 2D block load")
@@ -215,7 +218,7 @@ def gather(lanes: int, chunk_size: int = 1) -> Layout:
 
 
 def _require(
-    table: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]],
+    table: _Messages,
     bits: int,
     width: int,
     rows: int,
@@ -231,5 +234,9 @@ def _require(
         for (b, w), (r, c) in table.items()
         if b == bits
     ]
-    offer = f"of {bits} bits there are {'; '.join(there)}" if there else f"there are {', '.join(sorted({f'{b}' for b, _ in table}))} bits"
+    offer = (
+        f"of {bits} bits there are {'; '.join(there)}"
+        if there
+        else f"there are {', '.join(sorted({f'{b}' for b, _ in table}))} bits"
+    )
     raise VerificationError(f"{what}{blocks}: no such message; {offer}")
