@@ -16,17 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.core.errors import DistributionError, LayoutError, ParseError
-from layoutalg.core.layout import Layout
+from layoutalg.core.errors import LayoutError, ParseError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from layoutalg.gemm import Gemm
 
 __all__ = ["cli", "main"]
-
-_MOST_LISTED = 4096
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     >>> main(["show", "d0 = 4@lane", "--json"]) == 0
     {"input": "d0 = 4@lane", "shape": [4], "layout": "d0 = 4@lane", "axes": {"lane": 4}, "replicas": [],
-    "index": {"d0": "lane"}, "fragment_shape": [1]}
+    "fragment_shape": [1], "index": {"d0": "lane"}}
     True
     """
     try:
@@ -82,67 +77,18 @@ def show(
 
     Types and layouts know their shape. TEXT may be `-` for standard input.
     """
-    facts = _facts(sys.stdin.read() if text == "-" else text, shape, element)
-    layout: Layout = facts.pop("_layout")
-    if sg is not None or lane is not None:
-        held = layout.coords(**({"sg": sg} if sg is not None else {}), **({"lane": lane} if lane is not None else {}))
-        if held.size > _MOST_LISTED and not as_json:
-            raise LayoutError(f"{len(held)} elements: too many to list, use --json")
-        facts["coords"] = held.reshape(-1, layout.rank).tolist()
-    if blocks:
-        facts["blocks"] = _blocks(text, layout)
-    if as_json:
-        print(json.dumps(facts))
-        return
-    _print_facts(facts, layout)
-
-
-def _facts(text: str, shape: str | None, element: str) -> dict[str, Any]:
-    """Everything that `show` has to say, ready for JSON; `_layout` is the layout itself."""
-    from layoutalg.core.expressions import expression_text
     from layoutalg.parsing import parse
-    from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
+    from layoutalg.viz import describe
 
-    value = parse(text)
-    facts: dict[str, Any] = {"input": str(value)}
-    sizes = None if shape is None else _shape(shape)
-    if isinstance(value, (Layout, MemDescType, TensorDescType)):
-        layout = value if isinstance(value, Layout) else value.layout()
-        if sizes is not None and sizes != layout.shape:
-            raise DistributionError(
-                f"shape {shape}: {value} has the shape {'x'.join(map(str, layout.shape))} of its own"
-            )
-        facts["shape"] = [_plain(n) for n in layout.shape]
-        if isinstance(value, TensorDescType):
-            facts["fragment_type"] = str(value.fragment_type())
-    elif isinstance(value, (DistributeLayout, SgMapAttr)):
-        if sizes is None:
-            raise DistributionError(f"{value} needs a shape, such as 32x64")
-        facts["shape"] = list(sizes)
-        verdict = value.check(sizes)
-        facts["llvm" if isinstance(value, DistributeLayout) else "rfc"] = verdict or "accepts"
-        layout = value.layout(sizes)
-        if isinstance(value, DistributeLayout):
-            level = "lane" if value.distribution().lane_layout is not None else "subgroup"
-            found = value.fragment_type(sizes, element, level)
-            facts["fragment_type"], facts["fragment_count"], facts["fragment_of"] = str(found), found.count, level
-    else:
-        raise DistributionError(f"{value} distributes nothing: expected a layout, a slice, a tensor_desc or a mem_desc")
-    facts["layout"] = str(layout)
-    facts["axes"] = {axis: _plain(n) for axis, n in layout.axes.items()}
-    facts["replicas"] = [str(f) for f in layout.canonical().replicas]
-    try:
-        facts["index"] = {name: expression_text(e) for name, e in layout.index_exprs().items() if name in layout.names}
-    except LayoutError as error:
-        facts["index_error"] = str(error)
-    if "reg" in layout.codomain:
-        facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
-    facts["_layout"] = layout
-    return facts
+    value = parse(sys.stdin.read() if text == "-" else text)
+    holder = {axis: one for axis, one in (("sg", sg), ("lane", lane)) if one is not None}
+    found = describe(value, None if shape is None else _shape(shape), element, holder=holder, blocks=blocks)
+    if as_json:
+        print(json.dumps(found.facts))
+        return
+    from rich.console import Console
 
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int) else str(value)
+    found.print(Console(markup=False, highlight=False, emoji=False))
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -150,75 +96,6 @@ def _shape(text: str) -> tuple[int, ...]:
     if not all(p.strip().isdecimal() and p.strip().isascii() and len(p) < 12 for p in parts) or len(parts) > 64:
         raise ParseError(text, 0, "a shape, such as 32x64")
     return tuple(int(p) for p in parts)
-
-
-def _blocks(text: str, layout: Layout) -> dict[str, list[list[int]]]:
-    from layoutalg.parsing import parse
-    from layoutalg.xegpu import DistributeLayout
-
-    value = parse(text)
-    if not isinstance(value, DistributeLayout):
-        raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
-    found = value.blocks(layout.shape)
-    return {str(one): [list(origin) for origin in origins] for one, origins in found.items()}
-
-
-def _print_facts(facts: dict[str, Any], layout: Layout) -> None:
-    console = _console()
-    shape = "x".join(map(str, facts["shape"])) or "()"
-    rows = [("input", facts["input"]), ("shape", shape)]
-    for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")):
-        if key in facts:
-            rows.append((name, facts[key]))
-    rows.append(("layout", facts["layout"]))
-    rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
-    rows += [("replicas", _replica_sentence(f)) for f in layout.canonical().replicas]
-    if "fragment_shape" in facts:
-        rows.append(("fragment", "x".join(map(str, facts["fragment_shape"])) or "1"))
-    if "fragment_type" in facts:
-        count = facts.get("fragment_count", 1)
-        each = f"per {facts.get('fragment_of', 'lane')}: {f'{count} x ' if count > 1 else ''}{facts['fragment_type']}"
-        rows.append(("type", each))
-    rows += [("needs", str(condition)) for condition in layout.conditions]
-    rows += [("index", f"{name} = {text}") for name, text in facts.get("index", {}).items()]
-    if "index_error" in facts:
-        rows.append(("index", facts["index_error"]))
-    if "coords" in facts:
-        rows.append(("holds", _points(facts["coords"])))
-    rows += [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
-    before = ""
-    for name, value in rows:
-        console.print(f"{'' if name == before else name:10}{value}", soft_wrap=True)
-        before = name
-    _print_grid(console, layout)
-
-
-def _points(points: Sequence[Sequence[int]]) -> str:
-    return " ".join("(" + ", ".join(map(str, point)) + ")" for point in points)
-
-
-def _replica_sentence(factor: Any) -> str:
-    return f"{factor}: each element lives in {factor.extent} places of {factor.axis}, {factor.stride} apart"
-
-
-def _print_grid(console: Console, layout: Layout) -> None:
-    from layoutalg.viz import owner_grid, render
-
-    if layout.conditions or any(not isinstance(n, int) for n in layout.shape):
-        return
-    try:
-        grid = owner_grid(layout).fit(console.width)
-    except LayoutError as error:
-        console.print(f"{'owners':10}{error}", soft_wrap=True)
-        return
-    console.print(f"{'owners':10}{grid.caption}", soft_wrap=True)
-    console.print(render(grid))
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(markup=False, highlight=False, emoji=False)
 
 
 @cli.command()

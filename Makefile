@@ -1,0 +1,62 @@
+# `make demo` and `make test` set up a virtual environment by themselves; nothing else has to be installed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST_FLAGS ?= -n auto -q
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: demo test lint format bench toolchains picture clean help
+
+help:
+	@echo "make demo        plan, emit, simulate and check a GEMM"
+	@echo "make test        run the tests"
+	@echo "make toolchains  install the compilers that the tests ask (Debian packages and large wheels)"
+	@echo "make lint        ruff and pyright"
+	@echo "make bench       compare with other layout libraries, and write the table into README.md"
+
+$(VENV)/installed: pyproject.toml
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	@$(PIP) -e '.[test]'
+	@touch $@
+
+$(VENV)/installed-lint: $(VENV)/installed-test
+	@$(PIP) -e '.[lint]'
+	@touch $@
+
+demo: $(VENV)/installed
+	@$(BIN)/layoutalg gemm 512 512 512 --run --check -o build/gemm.mlir
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+lint: $(VENV)/installed-lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/installed-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/run.py --readme
+
+picture: $(VENV)/installed
+	$(BIN)/python docs/picture.py
+
+toolchains: $(VENV)/installed-test
+	$(SUDO) apt-get update -qq
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(DEBIAN) >/dev/null
+	$(PIP) -e '.[toolchains]'
+	$(PIP) --no-deps nvidia-cutlass # pycute, for the benchmarks; the rest of the wheel needs CUDA packages
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache

@@ -1,0 +1,52 @@
+"""Draw the README's picture: what `layoutalg show` prints in a terminal, as an SVG.
+
+Run by `make picture`. The text is what the command prints; nothing is drawn by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+
+from layoutalg import parse
+from layoutalg.viz import describe
+
+TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+PICTURE = Path(__file__).parent / "show.svg"
+
+# Rich's own frame without the web font that it would load.
+FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; line-height: {line_height}px; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def main() -> None:
+    with open("/dev/null", "w") as nowhere:
+        console = Console(record=True, width=100, file=nowhere, markup=False, highlight=False, force_terminal=True)
+        console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)
+        describe(parse(TEXT), (32, 64)).print(console)
+        svg = console.export_svg(title="layoutalg", theme=MONOKAI, code_format=FRAME, unique_id="layoutalg")
+    PICTURE.write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Run a planned product's kernel on arrays: lay them out in memory as the plan says, launch, read C back.
+
+What must not matter is made to hurt: the padding between rows holds NaN, and so does C before the launch, so a kernel
+that reads beyond a row or leaves an element of C out gives a NaN where the test looks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.errors import PlanError, SizeError
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.surface import Matrix
+
+__all__ = ["run_gemm"]
+
+MAX_BYTES = 2**32
+
+
+def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
+    """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
+
+    Raises:
+        PlanError: an array has another shape than the plan, or values that its type can't hold.
+        SizeError: the matrices are too large to be laid out.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> run_gemm(plan_gemm(8, 32, 32), np.ones((8, 32)), np.ones((32, 32)))[0, 0]
+    np.float32(32.0)
+    """
+    from layoutalg.simulate import Memory, run_kernel
+
+    in_a, in_b, in_c = gemm.matrices
+    for matrix in gemm.matrices:
+        if matrix.rows * matrix.pitch_bytes > MAX_BYTES:
+            raise SizeError(f"{matrix}: {matrix.rows * matrix.pitch_bytes} bytes; at most {MAX_BYTES} are simulated")
+    memory = Memory()
+    result = _empty(in_c)
+    addresses = [
+        memory.bind("A", _lay_out(in_a, a)),
+        memory.bind("B", _lay_out(in_b, b)),
+        memory.bind("C", result),
+    ]
+    kernel = gemm.emit("lane") if text is None else text
+    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target)
+    return result[:, : gemm.n].copy()
+
+
+def _empty(matrix: Matrix) -> NDArray[Any]:
+    from layoutalg.simulate import numpy_type
+
+    return np.full((matrix.rows, matrix.pitch), np.nan, dtype=numpy_type(matrix.element))
+
+
+def _lay_out(matrix: Matrix, values: ArrayLike) -> NDArray[Any]:
+    """The matrix in memory, with NaN between its rows where they are padded."""
+    given = np.asarray(values)
+    if given.shape != (matrix.rows, matrix.columns):
+        shape = "x".join(map(str, given.shape)) or "a scalar"
+        raise PlanError(f"{matrix.name} is planned as {matrix.rows}x{matrix.columns}, and the array is {shape}")
+    if given.dtype.kind not in "biufV" or given.dtype.names is not None:
+        raise PlanError(f"{matrix.name} is an array of {given.dtype}; numbers are needed")
+    array = _empty(matrix)
+    with np.errstate(over="ignore", invalid="ignore"):
+        array[:, : matrix.columns] = given.astype(array.dtype)
+    return array

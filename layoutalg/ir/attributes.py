@@ -1,0 +1,347 @@
+"""The types and attributes of the XeGPU dialect, in the form xDSL's own dialects have.
+
+A tensor descriptor names the block of memory that one message moves: `!xegpu.tensor_desc<8x16xf16>` is 8 rows of 16
+f16 elements. After the element type come, optionally, how the block lies in memory (`#xegpu.block_tdesc_attr` or
+`#xegpu.scatter_tdesc_attr`) and how it is spread over subgroups and lanes (`#xegpu.layout` or `#xegpu.slice`).
+
+The shape and the element type are read by xDSL. The text of the attributes is read by `layoutalg.xegpu`, which is the
+one place that knows their fields: this module cuts the balanced text out, and keeps the canonical text that comes
+back. So two spellings of one attribute are one xDSL attribute, and the law of the reader holds here too:
+`parse(str(a)) == a`.
+
+>>> from xdsl.dialects.builtin import f16
+>>> print(TensorDescType.of([8, 16], f16))
+!xegpu.tensor_desc<8x16xf16>
+>>> print(CacheHintAttr(CachePolicy.Cached), FenceScopeAttr(FenceScope.Gpu), MemorySpaceAttr(MemorySpace.Slm), NbarrierType())
+#xegpu.cache_hint<cached> #xegpu<fence_scope gpu> #xegpu<memory_space slm> !xegpu.nbarrier
+>>> LayoutAttr("lane_layout = [1, 16], lane_data = [1, 1]").value.layout((8, 16))
+Layout.parse('d0 = 8@reg, d1 = 16@lane')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.mlir_lexer import PunctuationSpelling
+from xdsl.utils.str_enum import StrEnum
+
+from layoutalg.core.errors import LayoutError, ParseError
+
+if TYPE_CHECKING:
+    from layoutalg.xegpu.reading import Value
+
+__all__ = [
+    "ATTRIBUTES",
+    "BlockTensorDescAttr",
+    "CacheHintAttr",
+    "CachePolicy",
+    "FenceScope",
+    "FenceScopeAttr",
+    "LayoutAttr",
+    "MemDescType",
+    "MemLayoutAttr",
+    "MemorySpace",
+    "MemorySpaceAttr",
+    "NbarrierType",
+    "RangeAttr",
+    "ScatterTensorDescAttr",
+    "SliceAttr",
+    "TensorDescType",
+]
+
+_BRACKETS: tuple[tuple[PunctuationSpelling, PunctuationSpelling], ...] = (
+    ("<", ">"),
+    ("[", "]"),
+    ("(", ")"),
+    ("{", "}"),
+)
+_MARKS: tuple[PunctuationSpelling, ...] = (",", "=", ":", "->", "-", "?", "*", "+")
+
+
+def _balanced_text(parser: AttrParser) -> str:
+    """The text up to the `>` that closes the attribute, which is left to the caller; aliases are written out."""
+    source = parser.lexer.input.content
+    pieces: list[str] = []
+    closing: list[PunctuationSpelling] = []
+    copied = parser.pos
+    while closing or source[parser.pos : parser.pos + 1] != ">":
+        if source[parser.pos : parser.pos + 1] == "#":
+            pieces.append(source[copied : parser.pos])
+            pieces.append(str(parser.parse_attribute()))
+            copied = parser.pos
+            continue
+        opened = _opened(parser)
+        if opened is not None:
+            closing.append(opened)
+        elif closing and parser.parse_optional_punctuation(closing[-1]) is not None:
+            closing.pop()
+        else:
+            _skip_token(parser)
+    return ("".join(pieces) + source[copied : parser.pos]).strip()
+
+
+def _opened(parser: AttrParser) -> PunctuationSpelling | None:
+    """Read an opening bracket if there is one; what closes it."""
+    for mark, end in _BRACKETS:
+        if parser.parse_optional_punctuation(mark) is not None:
+            return end
+    return None
+
+
+def _skip_token(parser: AttrParser) -> None:
+    if any(parser.parse_optional_punctuation(mark) is not None for mark in _MARKS):
+        return
+    if parser.parse_optional_identifier() is None and parser.parse_optional_number() is None:
+        parser.raise_error("expected the text of an attribute")
+
+
+class _TextAttribute(Data[str]):
+    """An attribute that is held as the canonical text between its angle brackets."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        """Read `<...>`, ask layoutalg.xegpu what it says, and keep that in canonical form."""
+        from layoutalg.xegpu import parse_attribute
+
+        start = parser.pos
+        with parser.in_angle_brackets():
+            body = _balanced_text(parser)
+        try:
+            value = parse_attribute(f"#{cls.name}<{body}>")
+        except ParseError as problem:
+            reason = str(problem).split(": ", 1)[-1]
+            parser.raise_error(reason, start + max(0, problem.position - len(cls.name) - 1))
+        except LayoutError as problem:
+            parser.raise_error(str(problem), start)
+        return str(value)[len(cls.name) + 2 : -1]
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<...>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)
+
+    @property
+    def value(self) -> Value:
+        """What the text says, as a value of layoutalg.xegpu."""
+        from layoutalg.xegpu import parse_attribute
+
+        return parse_attribute(str(self))
+
+
+@irdl_attr_definition
+class LayoutAttr(_TextAttribute):
+    """`#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>`."""
+
+    name = "xegpu.layout"
+
+
+@irdl_attr_definition
+class SliceAttr(_TextAttribute):
+    """`#xegpu.slice<#xegpu.layout<...>, dims = [0]>`."""
+
+    name = "xegpu.slice"
+
+
+@irdl_attr_definition
+class RangeAttr(_TextAttribute):
+    """`#xegpu.range<[2, 4]>`: the subgroups 2 and 3."""
+
+    name = "xegpu.range"
+
+
+@irdl_attr_definition
+class BlockTensorDescAttr(_TextAttribute):
+    """`#xegpu.block_tdesc_attr<array_length = 2 : i64>`."""
+
+    name = "xegpu.block_tdesc_attr"
+
+
+@irdl_attr_definition
+class ScatterTensorDescAttr(_TextAttribute):
+    """`#xegpu.scatter_tdesc_attr<chunk_size = 8 : i64>`."""
+
+    name = "xegpu.scatter_tdesc_attr"
+
+
+@irdl_attr_definition
+class MemLayoutAttr(_TextAttribute):
+    """`#xegpu.mem_layout<block = [16, 16], stride = [1, 32]>`."""
+
+    name = "xegpu.mem_layout"
+
+
+class CachePolicy(StrEnum):
+    """What a cache level does with the lines that a message touches."""
+
+    Cached = "cached"
+    Uncached = "uncached"
+    Streaming = "streaming"
+    ReadInvalidate = "read_invalidate"
+    WriteBack = "write_back"
+    WriteThrough = "write_through"
+
+
+class FenceScope(StrEnum):
+    """Who sees the memory accesses before a fence: the workgroup, or the whole GPU."""
+
+    Workgroup = "workgroup"
+    Gpu = "gpu"
+
+
+class MemorySpace(StrEnum):
+    """Device memory, or the shared local memory of the workgroup."""
+
+    Global = "global"
+    Slm = "slm"
+
+
+@irdl_attr_definition
+class CacheHintAttr(EnumAttribute[CachePolicy]):
+    """`#xegpu.cache_hint<cached>`."""
+
+    name = "xegpu.cache_hint"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> CachePolicy:
+        """Read `<cached>`."""
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(CachePolicy)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<cached>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
+
+
+@irdl_attr_definition
+class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
+    """`#xegpu<fence_scope workgroup>`."""
+
+    name = "xegpu.fence_scope"
+
+
+@irdl_attr_definition
+class MemorySpaceAttr(EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
+    """`#xegpu<memory_space global>`."""
+
+    name = "xegpu.memory_space"
+
+
+def _print_shaped(printer: Printer, shape: Sequence[int], element: Attribute, rest: Sequence[Attribute]) -> None:
+    with printer.in_angle_brackets():
+        printer.print_dimension_list(shape)
+        printer.print_string("x")
+        printer.print_attribute(element)
+        for attribute in rest:
+            printer.print_string(", ")
+            printer.print_attribute(attribute)
+
+
+def _parse_shaped(parser: AttrParser) -> tuple[ArrayAttr[IntAttr], Attribute, list[tuple[int, Attribute]]]:
+    """Read `<8x16xf16, #a, #b>`: shape, element type, and the attributes with their positions in the text."""
+    with parser.in_angle_brackets():
+        shape, element = parser.parse_ranked_shape()
+        rest: list[tuple[int, Attribute]] = []
+        while parser.parse_optional_punctuation(",") is not None:
+            rest.append((parser.pos, parser.parse_attribute()))
+    return ArrayAttr([IntAttr(size) for size in shape]), element, rest
+
+
+@irdl_attr_definition
+class TensorDescType(ParametrizedAttribute, TypeAttribute):
+    """The block of memory that one message moves, e.g. `!xegpu.tensor_desc<8x16xf16>`."""
+
+    name = "xegpu.tensor_desc"
+
+    shape: ArrayAttr[IntAttr]
+    element_type: Attribute
+    encoding: BlockTensorDescAttr | ScatterTensorDescAttr | NoneAttr
+    layout: LayoutAttr | SliceAttr | NoneAttr
+
+    @classmethod
+    def of(cls, shape: Sequence[int], element_type: Attribute) -> TensorDescType:
+        """A block of this shape and element type, with nothing else said."""
+        return cls(ArrayAttr([IntAttr(size) for size in shape]), element_type, NoneAttr(), NoneAttr())
+
+    def get_shape(self) -> tuple[int, ...]:
+        """Rows and columns, in elements."""
+        return tuple(size.data for size in self.shape)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Read `<8x16xf16, #encoding, #layout>`."""
+        shape, element, rest = _parse_shaped(parser)
+        encoding: Attribute = NoneAttr()
+        layout: Attribute = NoneAttr()
+        for position, attribute in rest:
+            if isinstance(attribute, BlockTensorDescAttr | ScatterTensorDescAttr):
+                encoding = attribute
+            elif isinstance(attribute, LayoutAttr | SliceAttr):
+                layout = attribute
+            else:
+                parser.raise_error("expected a block_tdesc_attr, scatter_tdesc_attr, layout or slice", position)
+        return shape, element, encoding, layout
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Write `<8x16xf16, #encoding, #layout>`."""
+        rest = [part for part in (self.encoding, self.layout) if not isinstance(part, NoneAttr)]
+        _print_shaped(printer, self.get_shape(), self.element_type, rest)
+
+
+@irdl_attr_definition
+class MemDescType(ParametrizedAttribute, TypeAttribute):
+    """A matrix in shared local memory, e.g. `!xegpu.mem_desc<16x8xf16>`."""
+
+    name = "xegpu.mem_desc"
+
+    shape: ArrayAttr[IntAttr]
+    element_type: Attribute
+    mem_layout: MemLayoutAttr | NoneAttr
+
+    def get_shape(self) -> tuple[int, ...]:
+        """Rows and columns, in elements."""
+        return tuple(size.data for size in self.shape)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Read `<16x8xf16, #xegpu.mem_layout<...>>`."""
+        shape, element, rest = _parse_shaped(parser)
+        for position, attribute in rest:
+            if not isinstance(attribute, MemLayoutAttr) or len(rest) > 1:
+                parser.raise_error("expected one mem_layout", position)
+        return shape, element, rest[0][1] if rest else NoneAttr()
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Write `<16x8xf16, #xegpu.mem_layout<...>>`."""
+        rest = [] if isinstance(self.mem_layout, NoneAttr) else [self.mem_layout]
+        _print_shaped(printer, self.get_shape(), self.element_type, rest)
+
+
+@irdl_attr_definition
+class NbarrierType(ParametrizedAttribute, TypeAttribute):
+    """A named barrier of the workgroup, `!xegpu.nbarrier`."""
+
+    name = "xegpu.nbarrier"
+
+
+ATTRIBUTES: tuple[type[Attribute], ...] = (
+    BlockTensorDescAttr,
+    CacheHintAttr,
+    FenceScopeAttr,
+    LayoutAttr,
+    MemDescType,
+    MemLayoutAttr,
+    MemorySpaceAttr,
+    NbarrierType,
+    RangeAttr,
+    ScatterTensorDescAttr,
+    SliceAttr,
+    TensorDescType,
+)

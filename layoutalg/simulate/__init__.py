@@ -1,0 +1,17 @@
+"""Kernels at lane level, run on numpy arrays with all work-items at once.
+
+`run_kernel` launches MLIR text on a grid of workgroups; `Memory` gives arrays the addresses that kernels take.
+
+>>> from layoutalg.simulate import Memory, run_kernel
+>>> run_kernel("gpu.module @k { gpu.func @f() kernel { gpu.return } }", [], (1, 1, 1), Memory())
+Traceback (most recent call last):
+layoutalg.simulate.machine.SimulationError: line 1: gpu.func: the attribute known_block_size = array<i32: x, y, z> \
+is needed to know the work-items
+"""
+
+from layoutalg.simulate.kernel import run_kernel
+from layoutalg.simulate.machine import SimulationError
+from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.numerics import numpy_type
+
+__all__ = ["Memory", "SimulationError", "numpy_type", "run_kernel"]

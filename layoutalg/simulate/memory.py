@@ -1,0 +1,161 @@
+"""The memory that a simulated kernel sees: numpy arrays at 64-bit addresses.
+
+Every buffer begins at its own multiple of 2^40, so an address says which buffer it is in and where:
+
+>>> memory = Memory()
+>>> address = memory.bind("A", np.arange(4, dtype=np.float32))
+>>> hex(address)
+'0x10000000000'
+>>> memory.read(np.array([address + 8]), np.array([True]), np.dtype(np.float32))
+array([2.], dtype=float32)
+
+Reads and writes take one address per element and a mask; what the mask excludes reads as 0 and is not written. An
+address outside every buffer is an error that says so. Two work-items that write different values to one address in
+one store are an error too: on hardware either could win. So are two workgroups that do so in different stores of the
+same launch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import LayoutError
+
+__all__ = ["Memory"]
+
+Addresses = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+SPAN = 2**40
+
+
+class Memory:
+    """Buffers at addresses; the arrays that are bound are read and written in place.
+
+    >>> memory = Memory()
+    >>> array = np.zeros(2, dtype=np.float32)
+    >>> address = memory.bind("C", array)
+    >>> memory.write(np.array([address + 4]), np.array([True]), np.array([7], dtype=np.float32))
+    >>> array
+    array([0., 7.], dtype=float32)
+    """
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._bytes: list[NDArray[np.uint8]] = []
+        self._writers: dict[tuple[int, int], NDArray[np.int32]] = {}
+        self._group = 0
+
+    def bind(self, name: str, array: NDArray[Any]) -> int:
+        """Give a C-contiguous array an address; the name is for messages."""
+        if not array.flags.c_contiguous:
+            raise LayoutError(f"buffer {name}: only a contiguous array can be bound to an address")
+        self._names.append(name)
+        self._bytes.append(array.reshape(-1).view(np.uint8))
+        return len(self._names) * SPAN
+
+    def begin_group(self) -> None:
+        """From here on, other workgroups are running than before: a conflicting write is a race between them."""
+        self._group += 1
+
+    def describe(self, address: int) -> str:
+        """Which buffer an address is in, for messages.
+
+        >>> Memory().describe(80)
+        'address 0x50, which is in no buffer'
+        """
+        index, offset = divmod(address, SPAN)
+        if not 1 <= index <= len(self._names):
+            return f"address {address:#x}, which is in no buffer"
+        size = self._bytes[index - 1].size
+        beyond = f", which has {size} bytes" if offset >= size else ""
+        return f"byte {offset} of buffer {self._names[index - 1]}{beyond}"
+
+    def read(self, addresses: Addresses, mask: Mask, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The elements at the addresses; 0 where the mask is not set."""
+        out = np.zeros(addresses.shape, dtype)
+        for index in self._touched(addresses, mask, dtype.itemsize):
+            values = self._elements(index, dtype)
+            here, places = self._places(index, addresses, mask, dtype.itemsize)
+            if here is None:
+                return values[places]
+            out[here] = values[places[here]]
+        return out
+
+    def write(self, addresses: Addresses, mask: Mask, values: NDArray[Any]) -> None:
+        """Put the values at the addresses where the mask is set.
+
+        Raises:
+            LayoutError: an address is outside every buffer, or two work-items write different values to one.
+
+        >>> memory = Memory()
+        >>> address = memory.bind("C", np.zeros(2, dtype=np.float32))
+        >>> memory.write(np.array([address, address]), np.array([True, True]), np.array([1, 2], dtype=np.float32))
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: two work-items write different values to byte 0 of buffer C
+        """
+        size = values.dtype.itemsize
+        for index in self._touched(addresses, mask, size):
+            elements = self._elements(index, _bits(size))
+            here, places = self._places(index, addresses, mask, size)
+            bits = np.ascontiguousarray(values).view(_bits(size))
+            if here is not None:
+                places, bits = places[here], bits[here]
+            self._note_writer(index, size, places, elements, bits)
+            elements[places] = bits
+            lost = elements[places] != bits
+            if lost.any():
+                self._race(index, int(places[lost].reshape(-1)[0]) * size, "work-items")
+
+    def _note_writer(
+        self, index: int, size: int, places: Addresses, elements: NDArray[Any], bits: NDArray[Any]
+    ) -> None:
+        """Remember which group of workgroups wrote where, and complain if another one had put something else there."""
+        writers = self._writers.setdefault((index, size), np.zeros(0, np.int32))
+        if not writers.size:
+            writers = self._writers[index, size] = np.zeros(elements.size, np.int32)
+        before = writers[places]
+        conflict = (before != 0) & (before != self._group + 1) & (elements[places] != bits)
+        if conflict.any():
+            self._race(index, int(places[conflict].reshape(-1)[0]) * size, "workgroups")
+        writers[places] = self._group + 1
+
+    def _race(self, index: int, offset: int, who: str) -> None:
+        raise LayoutError(f"two {who} write different values to {self.describe((index + 1) * SPAN + offset)}")
+
+    def _elements(self, index: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        whole = self._bytes[index].size // dtype.itemsize * dtype.itemsize
+        return self._bytes[index][:whole].view(dtype)
+
+    def _touched(self, addresses: Addresses, mask: Mask, size: int) -> list[int]:
+        """The buffers that the masked addresses are in, after a check that every one is in some buffer."""
+        active = addresses if mask.all() else addresses[mask]
+        if not active.size:
+            return []
+        low, high = int(active.min()), int(active.max())
+        index = low // SPAN
+        touched = [index - 1] if index == high // SPAN else [int(i) - 1 for i in np.unique(active // SPAN)]
+        for found in touched:
+            if not 0 <= found < len(self._bytes):
+                raise LayoutError(f"access to {self.describe(low if found < 0 else high)}")
+            inside = active - (found + 1) * SPAN
+            beyond = (inside + size > self._bytes[found].size) & (inside < SPAN) & (inside >= 0)
+            if beyond.any():
+                raise LayoutError(f"access to {self.describe(int(active[beyond].max()))}")
+        if (active % size).any():
+            raise LayoutError(f"elements of {size} bytes at {self.describe(int(active[active % size != 0][0]))}")
+        return touched
+
+    def _places(self, index: int, addresses: Addresses, mask: Mask, size: int) -> tuple[Mask | None, Addresses]:
+        """The elements' numbers in one buffer, and where they count (None: everywhere)."""
+        offsets = addresses - (index + 1) * SPAN
+        here = mask & (offsets >= 0) & (offsets < SPAN)
+        places = np.asarray(offsets // size)
+        return (None, places) if here.all() else (here, places)
+
+
+def _bits(size: int) -> np.dtype[Any]:
+    return np.dtype(f"u{size}")

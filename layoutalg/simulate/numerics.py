@@ -1,0 +1,115 @@
+"""Numbers as the hardware has them: element types, wrap-around integers, and what one DPAS computes.
+
+DPAS adds to an element of C a chain of products, in the order of depth. For 16-bit floats the chain has links of two:
+
+    acc = f32(acc + f32(a[2d] * b[2d] + a[2d+1] * b[2d+1]))      for d = 0 .. 7
+
+The accumulator comes first, every product of two 16-bit floats is exact in f32, every sum is rounded to f32. Intel's
+CPU OpenCL runtime gives the same bits when the instruction is written out in this order.
+
+By hand: a row (1, 2^-12, 0, ...) times a column (1, 1, 0, ...) onto 2^13 gives 8193 + 2^-12 rounded once: the pair is
+summed before it meets the accumulator.
+
+>>> a, b = np.zeros((1, 16), np.float16), np.zeros((16, 1), np.float16)
+>>> a[0, :2] = 1, 2**-12
+>>> b[:2, 0] = 1
+>>> dpas_chain(a, b, np.full((1, 1), 2**13, np.float32))
+array([[8193.]], dtype=float32)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from layoutalg.core.errors import LayoutError
+
+__all__ = ["dpas_chain", "element_dtype", "numpy_type", "signed_bits", "wrap"]
+
+Array = NDArray[Any]
+
+_NUMPY = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "i1": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "index": "int64",
+}
+
+
+def numpy_type(element: str) -> np.dtype[Any]:
+    """The numpy type that holds elements of an MLIR type, in memory and in registers.
+
+    Raises:
+        LayoutError: the simulator has no such elements.
+
+    >>> numpy_type("f16"), numpy_type("i32"), numpy_type("bf16").itemsize
+    (dtype('float16'), dtype('int32'), 2)
+    """
+    if element == "bf16":
+        from ml_dtypes import bfloat16
+
+        return np.dtype(bfloat16)
+    if element not in _NUMPY:
+        raise LayoutError(f"elements of type {element} are not simulated; {', '.join([*_NUMPY, 'bf16'])} are")
+    return np.dtype(_NUMPY[element])
+
+
+def element_dtype(element: Attribute) -> np.dtype[Any]:
+    """The numpy type that holds an MLIR element type in memory and in registers.
+
+    >>> from xdsl.dialects.builtin import f16
+    >>> element_dtype(f16)
+    dtype('float16')
+    """
+    return numpy_type(str(element))
+
+
+def signed_bits(kind: Attribute) -> int:
+    """The width of an integer type; an index has 64 bits.
+
+    >>> from xdsl.dialects.builtin import i32
+    >>> signed_bits(i32)
+    32
+    """
+    return kind.bitwidth if isa(kind, IntegerType) else 64
+
+
+def wrap(value: Array, bits: int) -> Array:
+    """The low bits of an integer, as a signed number of 64 bits.
+
+    >>> wrap(np.array([2**31]), 32)
+    array([-2147483648])
+    """
+    value = value.astype(np.int64, copy=False)
+    if bits >= 64:
+        return value
+    half = np.int64(1) << np.int64(bits - 1)
+    return ((value + half) & ((half << np.int64(1)) - 1)) - half
+
+
+def dpas_chain(a: Array, b: Array, acc: Array) -> Array:
+    """acc [.., m, n] plus a [.., m, k] times b [.., k, n], for 16-bit floats, in the order that DPAS has.
+
+    >>> dpas_chain(np.ones((2, 16), np.float16), np.ones((16, 3), np.float16), np.zeros((2, 3), np.float32))[1]
+    array([16., 16., 16.], dtype=float32)
+    """
+    # Depth first in memory, so that each link of the chain reads whole rows.
+    left = np.ascontiguousarray(np.moveaxis(a, -1, 0).astype(np.float32))[..., None]
+    right = np.ascontiguousarray(np.moveaxis(b, -2, 0).astype(np.float32))[..., None, :]
+    total = acc.astype(np.float32, copy=True)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for depth in range(0, a.shape[-1], 2):
+            pair = left[depth] * right[depth]
+            pair += left[depth + 1] * right[depth + 1]
+            total = total + pair
+    return total

@@ -1,0 +1,188 @@
+"""What there is to say about a layout: the answer of `layoutalg show`, as facts and as text.
+
+>>> from layoutalg.parsing import parse
+>>> found = describe(parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"), (8, 16), element="f16")
+>>> found.facts["fragment_type"], found.facts["index"]
+('vector<8xf16>', {'d0': 'reg', 'd1': 'lane'})
+>>> found.lines()[2]
+('LLVM 22', 'accepts')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.core.errors import DistributionError, LayoutError
+from layoutalg.core.expressions import expression_text
+from layoutalg.core.layout import Layout
+from layoutalg.viz.terminal import owner_grid, render
+from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layoutalg.parsing import Parsed
+
+__all__ = ["Description", "describe"]
+
+_MOST_LISTED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A value with a shape: its layout, and everything about it as plain data that JSON can hold.
+
+    >>> describe(Layout.parse("d0 = 4@lane")).layout
+    Layout.parse('d0 = 4@lane')
+    """
+
+    layout: Layout
+    facts: dict[str, Any]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The facts as lines of a name and a text, in reading order.
+
+        >>> describe(Layout.parse("d0 = 8@lane | replicas 2@lane:8")).lines()[-2]
+        ('fragment', '1')
+        """
+        facts = self.facts
+        rows = [("input", facts["input"]), ("shape", _by(facts["shape"]))]
+        rows += [(name, facts[key]) for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")) if key in facts]
+        rows.append(("layout", facts["layout"]))
+        rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
+        rows += [
+            ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
+            for f in self.layout.canonical().replicas
+        ]
+        rows += [("needs", str(condition)) for condition in self.layout.conditions]
+        if "fragment_shape" in facts:
+            rows.append(("fragment", _by(facts["fragment_shape"])))
+        if "fragment_type" in facts:
+            count = facts["fragment_count"]
+            vectors = f"{count} x {facts['fragment_type']}" if count > 1 else facts["fragment_type"]
+            rows.append(("type", f"per {facts['fragment_of']}: {vectors}"))
+        rows += [("index", f"{name} = {text}") for name, text in facts.get("index", {}).items()]
+        if "index_error" in facts:
+            rows.append(("index", facts["index_error"]))
+        if "holds" in facts:
+            rows.append(("holds", _points(facts["holds"])))
+        rows += [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
+        return rows
+
+    def print(self, console: Console) -> None:
+        """Print the lines, and the grid of owners as wide as the console.
+
+        >>> from rich.console import Console
+        >>> describe(Layout.parse("d0 = 4@lane")).print(Console(width=60, color_system=None))
+        input     d0 = 4@lane
+        shape     4
+        layout    d0 = 4@lane
+        axes      lane 4
+        fragment  1
+        index     d0 = lane
+        owners    lane
+            0-3
+        ───────
+         0  0-3
+        """
+        before = ""
+        for name, text in self.lines():
+            console.print(f"{'' if name == before else name:10}{text}", soft_wrap=True)
+            before = name
+        if any(not isinstance(size, int) for size in self.layout.shape) or self.layout.conditions:
+            return
+        try:
+            grid = owner_grid(self.layout).fit(console.width)
+        except LayoutError as error:
+            console.print(f"{'owners':10}{error}", soft_wrap=True)
+            return
+        console.print(f"{'owners':10}{grid.caption}", soft_wrap=True)
+        console.print(render(grid))
+
+
+def describe(
+    value: Parsed,
+    shape: Sequence[int] | None = None,
+    element: str = "f32",
+    *,
+    holder: dict[str, int] | None = None,
+    blocks: bool = False,
+) -> Description:
+    """Gather the facts about an attribute, a type or a layout.
+
+    Attributes need a `shape`; types and layouts have one. `holder` names a work-item (`{"sg": 3, "lane": 5}`) whose
+    coordinates are listed, `blocks` asks for LLVM's block origins of each id.
+
+    Raises `DistributionError` for a value that distributes nothing, for a shape that is missing or differs, and where
+    there is no exact layout.
+
+    >>> describe(Layout.parse("d0 = 2@reg, d1 = 16@lane"), holder={"lane": 5}).facts["holds"]
+    [[0, 5], [1, 5]]
+    """
+    facts: dict[str, Any] = {"input": str(value)}
+    layout = _layout_of(value, shape, element, facts)
+    facts["layout"] = str(layout)
+    facts["axes"] = {axis: _plain(n) for axis, n in layout.axes.items()}
+    facts["replicas"] = [str(f) for f in layout.canonical().replicas]
+    if "reg" in layout.codomain:
+        facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
+    try:
+        facts["index"] = {name: expression_text(e) for name, e in layout.index_exprs().items()}
+    except LayoutError as error:
+        facts["index_error"] = str(error)
+    if holder:
+        held = layout.coords(**holder).reshape(-1, layout.rank)
+        if len(held) > _MOST_LISTED:
+            raise DistributionError(
+                f"{holder} hold {len(held)} elements: too many to list; ask for one lane of a subgroup"
+            )
+        facts["holds"] = held.tolist()
+    if blocks:
+        if not isinstance(value, DistributeLayout):
+            raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
+        found = value.blocks(layout.shape)
+        facts["blocks"] = {str(one): [list(origin) for origin in origins] for one, origins in found.items()}
+    return Description(layout, facts)
+
+
+def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
+    """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
+    if isinstance(value, (Layout, MemDescType, TensorDescType)):
+        layout = value if isinstance(value, Layout) else value.layout()
+        if shape is not None and tuple(shape) != layout.shape:
+            raise DistributionError(f"shape {_by(shape)}: {value} has the shape {_by(layout.shape)} of its own")
+        facts["shape"] = [_plain(n) for n in layout.shape]
+        if isinstance(value, TensorDescType) and value.attr is not None:
+            level = "lane" if value.attr.distribution().lane_layout is not None else "subgroup"
+            _note_fragment(facts, value.fragment_type(level), level)
+        return layout
+    if not isinstance(value, (DistributeLayout, SgMapAttr)):
+        raise DistributionError(f"{value} distributes nothing: expected a layout, a slice, a tensor_desc or a mem_desc")
+    if shape is None:
+        raise DistributionError(f"{value} needs a shape, such as 32x64")
+    sizes = tuple(shape)
+    facts["shape"] = list(sizes)
+    facts["llvm" if isinstance(value, DistributeLayout) else "rfc"] = value.check(sizes) or "accepts"
+    layout = value.layout(sizes)
+    if isinstance(value, DistributeLayout):
+        level = "lane" if value.distribution().lane_layout is not None else "subgroup"
+        _note_fragment(facts, value.fragment_type(sizes, element, level), level)
+    return layout
+
+
+def _note_fragment(facts: dict[str, Any], fragment: Any, level: str) -> None:
+    facts |= {"fragment_type": str(fragment), "fragment_count": fragment.count, "fragment_of": level}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int) else str(value)
+
+
+def _by(sizes: Sequence[Any]) -> str:
+    return "x".join(map(str, sizes)) or "()"
+
+
+def _points(points: Sequence[Sequence[int]]) -> str:
+    return " ".join("(" + ", ".join(map(str, point)) + ")" for point in points)
