@@ -5,6 +5,7 @@ Run by `make picture`. The text is what the command prints; nothing is drawn by 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rich.console import Console
@@ -40,8 +41,9 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def main() -> None:
-    with open("/dev/null", "w") as nowhere:
-        console = Console(record=True, width=100, file=nowhere, markup=False, highlight=False, force_terminal=True)
+    """Write docs/show.svg."""
+    with open(os.devnull, "w") as nowhere:
+        console = Console(record=True, width=124, file=nowhere, markup=False, highlight=False, force_terminal=True)
         console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)
         describe(parse(TEXT), (32, 64)).print(console)
         svg = console.export_svg(title="layoutalg", theme=MONOKAI, code_format=FRAME, unique_id="layoutalg")

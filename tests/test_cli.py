@@ -1,0 +1,158 @@
+"""The command line: what it prints, as text and as JSON; one line and exit code 2 for bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layoutalg.cli import main
+
+PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+
+Capture = pytest.CaptureFixture[str]
+
+
+def out(capsys: Capture, *arguments: str) -> str:
+    code = main(arguments)
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    assert captured.err == ""
+    return captured.out
+
+
+def answer(capsys: Capture, *arguments: str) -> Any:
+    return json.loads(out(capsys, *arguments, "--json"))
+
+
+def test_show_prints_axes_fragment_type_index_and_grid(capsys: Capture) -> None:
+    text = out(capsys, "show", PAGE, "32x64", "--lane", "5", "--sg", "3")
+    lines = text.splitlines()
+    for line in (
+        "axes      sg 8, lane 16, reg 16",
+        "fragment  16x1",
+        "type      per lane: vector<16xf32>",
+        "index     d0 = reg + 16*(sg // 4)",
+        "          d1 = lane + 16*(sg % 4)",
+    ):
+        assert line in lines
+    assert "holds     " + " ".join(f"({row}, 53)" for row in range(16)) in lines
+    assert [line.split() for line in lines[-2:]] == [
+        ["0-15", "0:0-15", "1:0-15", "2:0-15", "3:0-15"],
+        ["16-31", "4:0-15", "5:0-15", "6:0-15", "7:0-15"],
+    ]
+
+
+def test_show_json_has_all_of_it(capsys: Capture) -> None:
+    found = answer(capsys, "show", PAGE, "32x64", "--lane", "5", "--sg", "3", "--element", "f16", "--blocks")
+    assert found["axes"] == {"sg": 8, "lane": 16, "reg": 16}
+    assert found["fragment_shape"] == [16, 1]
+    assert found["fragment_type"] == "vector<16xf16>"
+    assert found["index"] == {"d0": "reg + 16*(sg // 4)", "d1": "lane + 16*(sg % 4)"}
+    assert found["holds"] == [[row, 53] for row in range(16)]
+    assert found["llvm"] == "accepts"
+    assert found["blocks"]["5"] == [[16, 16]]
+    assert found["layout"] == "d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "layout"),
+    [
+        (("d0 = M/16@reg 16@lane",), "d0 = M/16@reg 16@lane"),
+        (("!xegpu.mem_desc<8x8xf16>",), "d0 = 8@addr:8, d1 = 8@addr"),
+        (("!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16]>>",), "d0 = 8@reg, d1 = 16@lane"),
+        (("xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>", "16x16"), "d0 = 16@reg, d1 = 16@lane"),
+        (("#xegpu.layout<sg_layout = [2, 2], sg_data = [4, 4]>", "8,8"), "d0 = 2@sg:2 4@reg:4, d1 = 2@sg 4@reg"),
+        (("#xegpu.slice<#xegpu.layout<lane_layout = [16]>, dims = [0]>", ""), None),
+    ],
+)
+def test_everything_that_distributes_can_be_shown(arguments: tuple[str, ...], layout: str | None, capsys: Capture) -> None:
+    if layout is None:
+        assert main(["show", *arguments]) == 2
+        return
+    assert answer(capsys, "show", *arguments)["layout"] == layout
+    out(capsys, "show", *arguments)
+
+
+def test_text_may_come_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#l, dims = []>\n"))
+    assert answer(capsys, "show", "-", "32")["layout"] == "d0 = 16@lane 2@reg"
+
+
+def test_markup_in_user_text_is_not_interpreted(capsys: Capture) -> None:
+    assert "axes      bold 2" in out(capsys, "show", "d0 = 2@bold")
+    assert "[1, 16]" in out(capsys, "show", "#xegpu.layout<lane_layout = [1, 16]>", "8x16")
+
+
+def test_large_and_odd_layouts_fit_on_a_screen(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    layout = "#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 64], lane_layout = [1, 16], lane_data = [1, 1]>"
+    for arguments in ((layout, "256x256"), ("d0 = 3@reg 7@lane, d1 = 5@sg, d2 = 2@reg:3",), ("()",), ("d0 = 4096@lane:3",)):
+        lines = out(capsys, "show", *arguments).splitlines()
+        grid = lines[next(i for i, line in enumerate(lines) if line.startswith("owners")) :]
+        assert len(grid) < 60
+        assert all(len(line) <= 80 for line in grid)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("bogus",),
+        ("show",),
+        ("show", ""),
+        ("show", "#xegpu.layout<lane_layout = [1, 16"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "8y16"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "8x17"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "8x16x1"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "0x16"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "99999999999999x16"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "8x16", "--lane", "16"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "8x16", "--lane", "x"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "8x16", "--element", "g16"),
+        ("show", "#xegpu.layout<lane_layout = [1, 16]>", "16777216x16777216", "--lane", "0"),
+        ("show", "#xegpu.cache_hint<cached>"),
+        ("show", "d0 = 8@lane", "16"),
+        ("show", "d0 = 8@lane", "--blocks"),
+        ("gemm", "0", "1", "1"),
+        ("gemm", "x", "1", "1"),
+        ("gemm", "64", "64", "50"),
+        ("gemm", "64", "64", "64", "--a", "i8"),
+        ("gemm", "64", "64", "64", "--target", "h100"),
+        ("gemm", "64", "64", "64", "--tile", "7x7"),
+        ("gemm", "64", "64", "64", "--emit", "workgroup"),
+        ("gemm", "64", "64", "64", "-o", "/dev/null/kernel.mlir"),
+    ],
+)
+def test_bad_input_is_answered_with_one_line_and_exit_code_2(arguments: tuple[str, ...], capsys: Capture) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("layoutalg: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_help_and_version(capsys: Capture) -> None:
+    assert "Usage:" in out(capsys, "--help")
+    assert "subgroup holds" in out(capsys, "show", "--help")
+    assert "0.1.0" in out(capsys, "--version")
+
+
+def test_gemm_writes_runs_and_reports(capsys: Capture, tmp_path: Path) -> None:
+    kernel = tmp_path / "build" / "gemm.mlir"
+    found = answer(capsys, "gemm", "40", "80", "48", "--run", "-o", str(kernel))
+    assert found["largest_difference"] < 1e-4 < found["largest_value"]
+    assert kernel.read_text().count("xegpu.dpas") == found["dpas_per_step"]
+    assert found["fragments"]["B"]["vector"] == "vector<16xf16>"
+    text = out(capsys, "gemm", "40", "80", "48", "--a", "bf16", "--run", "--check")
+    assert "largest difference from numpy" in text
+    assert "A[40, 48] bf16" in text
+
+
+def test_gemm_prints_the_kernel_when_nothing_else_is_asked(capsys: Capture) -> None:
+    assert "xegpu.dpas" in out(capsys, "gemm", "64", "64", "64")
+    assert "xegpu.dpas" in answer(capsys, "gemm", "64", "64", "64")["kernel"]
