@@ -69,7 +69,9 @@ def test_show_json_has_all_of_it(capsys: Capture) -> None:
         (("#xegpu.slice<#xegpu.layout<lane_layout = [16]>, dims = [0]>", ""), None),
     ],
 )
-def test_everything_that_distributes_can_be_shown(arguments: tuple[str, ...], layout: str | None, capsys: Capture) -> None:
+def test_everything_that_distributes_can_be_shown(
+    arguments: tuple[str, ...], layout: str | None, capsys: Capture
+) -> None:
     if layout is None:
         assert main(["show", *arguments]) == 2
         return
@@ -78,7 +80,9 @@ def test_everything_that_distributes_can_be_shown(arguments: tuple[str, ...], la
 
 
 def test_text_may_come_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#l, dims = []>\n"))
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#l, dims = []>\n")
+    )
     assert answer(capsys, "show", "-", "32")["layout"] == "d0 = 16@lane 2@reg"
 
 
@@ -90,7 +94,12 @@ def test_markup_in_user_text_is_not_interpreted(capsys: Capture) -> None:
 def test_large_and_odd_layouts_fit_on_a_screen(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     layout = "#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 64], lane_layout = [1, 16], lane_data = [1, 1]>"
-    for arguments in ((layout, "256x256"), ("d0 = 3@reg 7@lane, d1 = 5@sg, d2 = 2@reg:3",), ("()",), ("d0 = 4096@lane:3",)):
+    for arguments in (
+        (layout, "256x256"),
+        ("d0 = 3@reg 7@lane, d1 = 5@sg, d2 = 2@reg:3",),
+        ("()",),
+        ("d0 = 4096@lane:3",),
+    ):
         lines = out(capsys, "show", *arguments).splitlines()
         grid = lines[next(i for i, line in enumerate(lines) if line.startswith("owners")) :]
         assert len(grid) < 60

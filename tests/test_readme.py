@@ -41,7 +41,12 @@ def test_console_sessions_print_what_they_show(
 def test_the_picture_is_what_the_command_prints() -> None:
     svg = (ROOT / "docs" / "show.svg").read_text()
     svg = html.unescape(svg).replace("\u00a0", " ")
-    for text in ("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane", "d1 = lane + 16*(sg % 4)", "per lane: vector<16xf32>", " 7:0-15 "):
+    for text in (
+        "d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane",
+        "d1 = lane + 16*(sg % 4)",
+        "per lane: vector<16xf32>",
+        " 7:0-15 ",
+    ):
         assert text in svg
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
 

@@ -42,8 +42,10 @@ from layoutalg.core.digits import (
     as_factor,
     as_name,
     as_whole,
+    default_names,
     merge_digits,
     merge_replicas,
+    natural_order,
     same_replicas,
     size_of,
 )
@@ -103,7 +105,7 @@ class Layout:
             if factor.axis is None and factor.extent != 1:
                 raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
         starts = (0,) * rank if origins is None else tuple(as_whole(o, "origin") for o in origins)
-        labels = _default_names(rank) if names is None else tuple(as_name(n, "dimension") for n in names)
+        labels = default_names(rank) if names is None else tuple(as_name(n, "dimension") for n in names)
         if len(labels) != rank or len(starts) != rank:
             raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
         if len(set(labels)) != rank:
@@ -163,7 +165,11 @@ class Layout:
 
     @property
     def rank(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").rank
+        2
+        """
         return len(self.dims)
 
     @property
@@ -177,12 +183,20 @@ class Layout:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Where the layout starts on a codomain axis; axes that start at 0 are left out."""
+        """Where the layout starts on a codomain axis; axes that start at 0 are left out.
+
+        >>> Layout.parse("d0 = 8@addr | offset 64@addr").offsets
+        {'addr': 64}
+        """
         return dict(self._offsets)
 
     @property
     def origins(self) -> tuple[int, ...]:
-        """The lowest coordinate of each dimension: 0, but for the inverse of a layout with an offset."""
+        """The lowest coordinate of each dimension: 0, but for the inverse of a layout with an offset.
+
+        >>> Layout.parse("d0 = 8@addr | offset 64@addr").inverse().origins
+        (64,)
+        """
         return self._origins
 
     @property
@@ -192,7 +206,7 @@ class Layout:
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").codomain
         ('sg', 'lane', 'reg')
         """
-        return self._codomain or self.codomain_of(self._used_axes())
+        return self._codomain or self.codomain_of({*self.spans(), *self.offsets})
 
     def codomain_of(self, used: set[str]) -> tuple[str, ...]:
         """The order of `codomain` for the axes in `used`.
@@ -205,7 +219,7 @@ class Layout:
         others = used.difference(MACHINE)
         if not others:
             return MACHINE
-        return ((*MACHINE,) if len(others) < len(used) else ()) + tuple(sorted(others, key=_natural))
+        return ((*MACHINE,) if len(others) < len(used) else ()) + tuple(sorted(others, key=natural_order))
 
     @property
     def axes(self) -> dict[str, Extent]:
@@ -220,7 +234,11 @@ class Layout:
         return {axis: spans[axis] for axis in self.codomain if axis in spans}
 
     def spans(self) -> dict[str, Extent]:
-        """How far the layout reaches along each axis that it moves along: 1 + the largest move, offsets left out."""
+        """How far the layout reaches along each axis that it moves along: 1 + the largest move, offsets left out.
+
+        >>> Layout.parse("d0 = 4@addr:10, d1 = 8@addr").spans()
+        {'addr': 38}
+        """
         spans: dict[str, Extent] = {}
         for factors in (*self.dims, self.replicas):
             for extent, stride, axis in factors:
@@ -257,19 +275,9 @@ class Layout:
         >>> Layout.parse("d0 = M/16@reg 16@lane").substitute(M=48)
         Layout.parse('d0 = 3@reg 16@lane')
         """
-        from layoutalg.core.extents import substitute
+        from layoutalg.core import views
 
-        def put(factors: tuple[Factor, ...]) -> list[Factor]:
-            return [Factor(substitute(f.extent, numbers), substitute(f.stride, numbers), f.axis) for f in factors]
-
-        return Layout(
-            map(put, self.dims),
-            put(self.replicas),
-            self._offsets,
-            names=self.names,
-            origins=self._origins,
-            codomain=self._codomain,
-        )
+        return views.substitute(self, numbers)
 
     # Sameness
 
@@ -478,14 +486,6 @@ class Layout:
         """
         return self.inverse().axis_exprs()
 
-    def _used_axes(self) -> set[str]:
-        used = {axis for axis, _ in self._offsets}
-        for factors in (*self.dims, self.replicas):
-            for extent, _, axis in factors:
-                if axis is not None and extent != 1:
-                    used.add(axis)
-        return used
-
 
 _set = object.__setattr__
 
@@ -506,18 +506,6 @@ def _fill(
     _set(layout, "_origins", origins)
     _set(layout, "_codomain", codomain)
     _set(layout, "_canonical", None)
-
-
-_NAMES = tuple(f"d{i}" for i in range(16))
-
-
-def _default_names(rank: int) -> tuple[str, ...]:
-    return _NAMES[:rank] if rank <= len(_NAMES) else tuple(f"d{i}" for i in range(rank))
-
-
-def _natural(name: str) -> tuple[str, int, str]:
-    stem = name.rstrip("0123456789")
-    return stem, int(name[len(stem) :][:18] or -1), name
 
 
 # The algebra is written in terms of Layout, so it comes last; methods that are called all the time find it here.

@@ -14,16 +14,17 @@ Two of them do more than look: `slice_dim` forgets a dimension, so that what was
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from layoutalg.core.algebra import block_product, compose
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
+from layoutalg.core.extents import substitute as put_numbers
 from layoutalg.core.layout import Layout
 
-__all__ = ["broadcast", "divide", "permute", "reshape", "restrict", "row_major", "slice_dim", "tile"]
+__all__ = ["broadcast", "divide", "permute", "reshape", "restrict", "row_major", "slice_dim", "substitute", "tile"]
 
 
 def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:
@@ -209,6 +210,26 @@ def restrict(layout: Layout, dim: int, start: int, size: Extent) -> Layout:
     starts = _starts(layout)
     starts[layout.names[dim]] = starts.get(layout.names[dim], 0) + first
     return compose(layout, Layout(view, offsets=starts))
+
+
+def substitute(layout: Layout, numbers: Mapping[str, int]) -> Layout:
+    """Put numbers for symbols, by name (see `Layout.substitute`).
+
+    >>> print(substitute(Layout.parse("d0 = M/16@reg 16@lane"), {"M": 64}))
+    d0 = 4@reg 16@lane
+    """
+
+    def put(factors: Iterable[Factor]) -> list[Factor]:
+        return [Factor(put_numbers(n, numbers), put_numbers(s, numbers), a) for n, s, a in factors]
+
+    return Layout(
+        map(put, layout.dims),
+        put(layout.replicas),
+        layout.offsets,
+        names=layout.names,
+        origins=layout.origins,
+        codomain=layout._codomain,  # pyright: ignore[reportPrivateUsage]
+    )
 
 
 def _dimension(layout: Layout, dim: int) -> int:

@@ -93,7 +93,11 @@ class Registers:
 
     @property
     def used(self) -> int:
-        """All of them together."""
+        """All of them together.
+
+        >>> plan_gemm(512, 512, 512, tile=(32, 32)).registers.used
+        102
+        """
         return self.a + self.b + self.c + self.addresses
 
 
@@ -121,28 +125,48 @@ class Gemm:
 
     @property
     def dpas(self) -> Dpas:
-        """The matrix instruction that the kernel uses."""
+        """The matrix instruction that the kernel uses.
+
+        >>> plan_gemm(64, 64, 64).dpas.builtin
+        'intel_sub_group_f16_f16_matrix_mad_k16'
+        """
         return dpas(self.a, self.b, self.c, target=self.target, m=8)
 
     @property
     def load_a(self) -> BlockLoad:
-        """The message that brings one block of A, as DPAS wants it."""
+        """The message that brings one block of A, as DPAS wants it.
+
+        >>> plan_gemm(64, 64, 64).load_a.name
+        'read_16b_8r16x1c'
+        """
         return block_load(self.dpas.m, self.dpas.k, element_bits(self.a), subgroup_size=self.dpas.subgroup_size)
 
     @property
     def load_b(self) -> BlockLoad:
-        """The message that brings one block of B, packed by pairs of rows (VNNI) as DPAS wants it."""
+        """The message that brings one block of B, packed by pairs of rows (VNNI) as DPAS wants it.
+
+        >>> plan_gemm(64, 64, 64).load_b.name
+        'read_transform_16b_16r16x1c'
+        """
         bits, lanes = element_bits(self.b), self.dpas.subgroup_size
         return block_load(self.dpas.k, self.dpas.n, bits, transform=True, subgroup_size=lanes)
 
     @property
     def store_c(self) -> BlockStore:
-        """The message that takes one block of C away."""
+        """The message that takes one block of C away.
+
+        >>> plan_gemm(64, 64, 64).store_c.rows
+        8
+        """
         return block_store(self.dpas.m, self.dpas.n, element_bits(self.c), subgroup_size=self.dpas.subgroup_size)
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
-        """A, B and C in memory."""
+        """A, B and C in memory.
+
+        >>> [str(matrix) for matrix in plan_gemm(40, 80, 48).matrices]
+        ['A is 40x48 f16', 'B is 48x80 f16', 'C is 40x80 f32']
+        """
         return (
             Matrix("A", self.m, self.k, self.lda, self.a),
             Matrix("B", self.k, self.n, self.ldb, self.b),
@@ -151,7 +175,11 @@ class Gemm:
 
     @property
     def blocks(self) -> tuple[int, int]:
-        """How many DPAS blocks the tile has in m and in n."""
+        """How many DPAS blocks the tile has in m and in n.
+
+        >>> plan_gemm(64, 64, 64, tile=(16, 32)).blocks
+        (2, 2)
+        """
         return self.tile.m // self.dpas.m, self.tile.n // self.dpas.n
 
     @property
@@ -165,34 +193,58 @@ class Gemm:
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
-        """Work-items of one workgroup: one subgroup."""
+        """Work-items of one workgroup: one subgroup.
+
+        >>> plan_gemm(64, 64, 64).workgroup
+        (16, 1, 1)
+        """
         return self.dpas.subgroup_size, 1, 1
 
     @property
     def k_steps(self) -> int:
-        """Steps of the loop over k."""
+        """Steps of the loop over k.
+
+        >>> plan_gemm(72, 200, 136).k_steps
+        9
+        """
         return -(-self.k // self.tile.k)
 
     @property
     def dpas_per_step(self) -> int:
-        """DPAS instructions in one step, which is also how many the kernel has (the loop is not unrolled)."""
+        """DPAS instructions in one step, which is also how many the kernel has (the loop is not unrolled).
+
+        >>> plan_gemm(64, 64, 64, tile=(16, 32)).dpas_per_step
+        4
+        """
         rows, columns = self.blocks
         return rows * columns
 
     @property
     def dpas_total(self) -> int:
-        """DPAS instructions that the whole grid executes."""
+        """DPAS instructions that the whole grid executes.
+
+        >>> plan_gemm(64, 64, 64).dpas_total
+        128
+        """
         return self.dpas_per_step * self.k_steps * self.grid[0] * self.grid[1]
 
     @property
     def bytes_per_step(self) -> int:
-        """Bytes that one subgroup loads in one step."""
+        """Bytes that one subgroup loads in one step.
+
+        >>> plan_gemm(64, 64, 64, tile=(16, 32)).bytes_per_step
+        1536
+        """
         step_a = self.tile.m * self.tile.k * element_bits(self.a) // 8
         return step_a + self.tile.k * self.tile.n * element_bits(self.b) // 8
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
-        """What a subgroup holds of A, B and C."""
+        """What a subgroup holds of A, B and C.
+
+        >>> [(f.name, f.count, f.vector) for f in plan_gemm(64, 64, 64, tile=(16, 32)).fragments]
+        [('A', 2, 'vector<8xf16>'), ('B', 2, 'vector<16xf16>'), ('C', 4, 'vector<8xf32>')]
+        """
         unit, (rows, columns), lanes = self.dpas, self.blocks, self.dpas.subgroup_size
 
         def fragment(name: str, block: tuple[int, int], count: int, element: str, layout: Layout) -> Fragment:
@@ -206,7 +258,11 @@ class Gemm:
 
     @property
     def registers(self) -> Registers:
-        """General registers that one subgroup needs in a step, against those that it has."""
+        """General registers that one subgroup needs in a step, against those that it has.
+
+        >>> plan_gemm(64, 64, 64, tile=(8, 16)).registers.c
+        8
+        """
         info = target_info(self.target)
         per_operand = [
             f.count * f.block[0] * f.block[1] * element_bits(f.element) // 8 // info.grf_bytes for f in self.fragments

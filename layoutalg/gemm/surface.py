@@ -42,17 +42,29 @@ class Matrix:
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> Matrix("A", 8, 32, 32, "f16").element_bytes
+        2
+        """
         return element_bits(self.element) // 8
 
     @property
     def width_bytes(self) -> int:
-        """Bytes of one row, without what pads it."""
+        """Bytes of one row, without what pads it.
+
+        >>> Matrix("A", 8, 50, 56, "f16").width_bytes
+        100
+        """
         return self.columns * self.element_bytes
 
     @property
     def pitch_bytes(self) -> int:
-        """Bytes from one row to the next."""
+        """Bytes from one row to the next.
+
+        >>> Matrix("A", 8, 50, 56, "f16").pitch_bytes
+        112
+        """
         return self.pitch * self.element_bytes
 
     def __str__(self) -> str:

@@ -34,7 +34,12 @@ __all__ = ["HANDLERS", "Descriptor"]
 
 @dataclass(frozen=True, eq=False)
 class Descriptor:
-    """A matrix in memory and a place in it: where it begins, its sizes and pitch in elements, and an offset."""
+    """A matrix in memory and a place in it: where it begins, its sizes and pitch in elements, and an offset.
+
+    >>> at = np.zeros((1, 1, 1), np.int64)
+    >>> Descriptor(at, height=8, width=32, pitch=32, row=at, column=at + 16).column.item()
+    16
+    """
 
     base: Array
     height: int

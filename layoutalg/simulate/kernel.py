@@ -66,6 +66,16 @@ def run_kernel(
         ParseError: the text can't be read.
         SimulationError: the kernel can't be simulated, or does what the hardware would not; names the operation and
             its line.
+
+    >>> import numpy as np
+    >>> from layoutalg.gemm import plan_gemm
+    >>> gemm, memory = plan_gemm(8, 32, 32), Memory()
+    >>> c = np.zeros((8, 32), np.float32)
+    >>> ones = [np.ones(shape, np.float16) for shape in ((8, 32), (32, 32))]
+    >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
+    >>> run_kernel(gemm.emit("lane"), [*addresses, *gemm.arguments], gemm.grid, memory)
+    >>> c[7, 31]
+    np.float32(32.0)
     """
     function = _find_kernel(read_module(text), kernel)
     block, lanes = _launch_sizes(function)

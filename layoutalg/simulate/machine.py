@@ -41,7 +41,15 @@ class SimulationError(LayoutError):
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The work-items that run together: `count` workgroups from number `first` on, in the order of the grid."""
+    """The work-items that run together: `count` workgroups from number `first` on, in the order of the grid.
+
+    Values have leading axes [workgroup, subgroup, lane]; one that is the same along an axis has size 1 there.
+
+    >>> from layoutalg.simulate.memory import Memory
+    >>> machine = Machine(Memory(), "pvc", grid=(4, 2, 1), block=(16, 1, 1), lanes=16, first=3, count=2)
+    >>> machine.block_ids(0).ravel().tolist(), machine.block_ids(1).ravel().tolist()
+    ([3, 0], [0, 1])
+    """
 
     memory: Memory
     target: str

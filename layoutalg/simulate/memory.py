@@ -50,7 +50,12 @@ class Memory:
         self._group = 0
 
     def bind(self, name: str, array: NDArray[Any]) -> int:
-        """Give a C-contiguous array an address; the name is for messages."""
+        """Give a C-contiguous array an address; the name is for messages.
+
+        >>> memory = Memory()
+        >>> memory.describe(memory.bind("A", np.zeros(4, np.float32)) + 8)
+        'byte 8 of buffer A'
+        """
         if not array.flags.c_contiguous:
             raise LayoutError(f"buffer {name}: only a contiguous array can be bound to an address")
         self._names.append(name)
@@ -58,7 +63,10 @@ class Memory:
         return len(self._names) * SPAN
 
     def begin_group(self) -> None:
-        """From here on, other workgroups are running than before: a conflicting write is a race between them."""
+        """From here on, other workgroups are running than before: a conflicting write is a race between them.
+
+        >>> Memory().begin_group()
+        """
         self._group += 1
 
     def describe(self, address: int) -> str:
@@ -75,7 +83,13 @@ class Memory:
         return f"byte {offset} of buffer {self._names[index - 1]}{beyond}"
 
     def read(self, addresses: Addresses, mask: Mask, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The elements at the addresses; 0 where the mask is not set."""
+        """The elements at the addresses; 0 where the mask is not set.
+
+        >>> memory = Memory()
+        >>> address = memory.bind("A", np.array([1, 2], np.float32))
+        >>> memory.read(np.array([address, address + 4]), np.array([False, True]), np.dtype(np.float32))
+        array([0., 2.], dtype=float32)
+        """
         out = np.zeros(addresses.shape, dtype)
         for index in self._touched(addresses, mask, dtype.itemsize):
             values = self._elements(index, dtype)

@@ -44,11 +44,19 @@ class DistributeLayout(ABC):
 
     @abstractmethod
     def distribution(self) -> Distribution:
-        """The fields with all slices worked in."""
+        """The fields with all slices worked in.
+
+        >>> SliceAttr(LayoutAttr(lane_layout=(2, 8)), (0,)).distribution().lane_layout
+        (8,)
+        """
 
     @property
     def rank(self) -> int:
-        """The rank of the tensors that the attribute distributes."""
+        """The rank of the tensors that the attribute distributes.
+
+        >>> SliceAttr(LayoutAttr(lane_layout=(2, 8)), (0,)).rank
+        1
+        """
         return self.distribution().rank
 
     def check(self, shape: Sequence[int], llvm: int = DEFAULT_LLVM) -> str | None:

@@ -1,0 +1,216 @@
+"""Worked examples of the algebra: symbols, swizzles, tables, and corners that random cases seldom reach."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import layoutalg as la
+from layoutalg.core import CompositionError, Layout, LayoutError, ParseError, Swizzle, Swizzled, Table
+from layoutalg.xegpu import LayoutAttr, parse_attribute
+
+M, K = la.symbol("M"), la.symbol("K")
+
+
+def test_the_worked_example_of_the_design() -> None:
+    layout = la.parse("#xegpu.layout<sg_layout=[2,4], sg_data=[16,16], lane_layout=[1,16], lane_data=[1,1]>").layout(
+        (32, 64)
+    )
+    assert str(layout) == "d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"
+    assert (layout.shape, layout.axes, layout.fragment_shape) == ((32, 64), {"sg": 8, "lane": 16, "reg": 16}, (16, 1))
+    assert not layout.replicas
+    held = layout.fragment_map()
+    assert held.shape == (8, 16, 16, 2)
+    assert len(np.unique(held.reshape(-1, 2), axis=0)) == 32 * 64
+    for row in range(32):
+        for column in range(64):
+            ((sg, lane, reg),) = layout.owners((row, column))
+            assert tuple(held[sg, lane, reg]) == (row, column)
+            assert (sg, lane, reg) == (row // 16 * 4 + column // 16, column % 16, row % 16)
+
+
+def test_attributes_of_the_algebra_do_not_change_with_spelling() -> None:
+    assert la.parse("d0 = 8@lane , d1 = 1") == la.parse("d0=2@lane:4 4@lane, d1 = 1@reg")
+    assert la.parse("d0 = 8@lane").shape != la.parse("d0 = 8@lane, d1 = 1").shape
+    assert la.parse("d0 = 8@lane") != la.parse("x = 8@lane")
+    assert la.parse("d0 = 8@lane") != 8
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#xegpu.layout<lane_layout = [1, 16]>",
+        "#xegpu.slice<#xegpu.layout<lane_layout = [1, 16]>, dims = [0]>",
+        "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2>>",
+        "d0 = 8@lane | replicas 2@lane:8 | offset 3@sg",
+    ],
+)
+def test_values_are_hashed_pickled_and_copied(clone: object, text: str) -> None:
+    value = la.parse(text)
+    again = clone(value)  # type: ignore[operator]
+    assert again == value
+    assert hash(again) == hash(value)
+    assert len({again, value}) == 1
+
+
+def test_errors_are_pickled_with_all_they_say() -> None:
+    with pytest.raises(ParseError) as caught:
+        la.parse("d0 = 8")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.line, again.column) == (str(caught.value), 1, 7)
+
+
+# Symbols
+
+
+def test_symbolic_shapes_give_conditions_and_become_numbers() -> None:
+    attr = LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1))
+    layout = attr.layout((M, K))
+    assert str(layout) == "d0 = M/32@reg:K/4 2@sg:4 16@reg, d1 = K/64@reg:16 4@sg 16@lane"
+    assert [str(c) for c in layout.conditions] == ["32 divides M", "4 divides K", "64 divides K"]
+    for m, k in ((32, 64), (64, 64), (96, 256)):
+        assert layout.substitute(M=m, K=k) == attr.layout((m, k))
+    with pytest.raises(LayoutError, match="32 divides M does not hold for M = 40"):
+        layout.substitute(M=40, K=64)
+
+
+def test_symbolic_layouts_compose_invert_and_reshape() -> None:
+    layout = Layout.parse("d0 = M/16@reg 16@lane, d1 = 4@sg")
+    assert layout.inverse().inverse() == layout
+    assert layout.permute((1, 0)) == Layout.parse("d0 = 4@sg, d1 = M/16@reg 16@lane")
+    assert la.compose(layout, Layout.parse("d0 = M@d0, d1 = 2@d1:2 2@d1")) == layout
+    assert layout.slice(1) == Layout.parse("d0 = M/16@reg 16@lane | replicas 4@sg")
+    assert layout.divide((16, 4)) == Layout.parse("d0 = M/16@reg, d1 = 1, d2 = 16@lane, d3 = 4@sg")
+    assert layout.tile((2, 1)).substitute(M=64) == layout.substitute(M=64).tile((2, 1))
+
+
+def test_symbolic_equality_is_equality_of_expressions() -> None:
+    assert Layout.parse("d0 = 2*M@reg") == Layout.parse("d0 = M@reg:2 2@reg") == Layout.parse("d0 = (M + M)@reg")
+    assert Layout.parse("d0 = M@reg") != Layout.parse("d0 = K@reg")
+    assert Layout.parse("d0 = M/2@reg:2 2@reg") == Layout.parse("d0 = M@reg")
+
+
+def test_what_cannot_be_decided_is_refused_not_guessed() -> None:
+    with pytest.raises(CompositionError):
+        la.compose(Layout.parse("d0 = M@lane K@reg"), Layout.parse("d0 = 4@d0"))
+    with pytest.raises(LayoutError, match="symbols"):
+        Layout.parse("d0 = M@reg").fragment_map()
+    with pytest.raises(LayoutError, match="symbols"):
+        Table.of(Layout.parse("d0 = M@reg"))
+
+
+def test_symbols_given_without_assumptions_are_taken_as_positive_whole_numbers() -> None:
+    import sympy
+
+    assert Layout([[(sympy.Symbol("M"), 1, "reg")]]) == Layout.parse("d0 = M@reg")
+    assert Layout([[(sympy.Integer(4), 1, "reg")]]).shape == (4,)
+    with pytest.raises(LayoutError):
+        Layout([[(sympy.Rational(1, 2), 1, "reg")]])
+    with pytest.raises(LayoutError):
+        Layout([[(sympy.sin(sympy.Symbol("M")), 1, "reg")]])
+
+
+# Swizzles
+
+
+@pytest.mark.parametrize(("bits", "base", "shift"), [(1, 0, 1), (2, 0, 2), (3, 3, 3), (2, 4, 3)])
+def test_a_swizzle_is_its_own_inverse_and_permutes_its_period(bits: int, base: int, shift: int) -> None:
+    swizzle = Swizzle(bits, base, shift)
+    addresses = np.arange(4 * swizzle.period)
+    moved = swizzle(addresses)
+    assert np.array_equal(swizzle(moved), addresses)
+    assert sorted(moved[: swizzle.period]) == list(range(swizzle.period))
+    assert np.array_equal(moved[swizzle.period : 2 * swizzle.period], moved[: swizzle.period] + swizzle.period)
+    for address in addresses.tolist():
+        mask = ((1 << bits) - 1) << base
+        assert moved[address] == address ^ ((address >> shift) & mask)
+
+
+def test_a_swizzle_spreads_a_column_over_the_banks() -> None:
+    """32 rows of 32 words in 32 banks: without it a column is one bank, with it every bank once."""
+    tile = parse_attribute("!xegpu.mem_desc<32x32xf32>").layout()
+    swizzled = Swizzled(tile, Swizzle(bits=5, base=0, shift=5))
+    plain, moved = tile.owner_map("addr") % 32, swizzled.owner_map() % 32
+    assert len(set(plain[:, 3])) == 1
+    assert all(len(set(moved[:, column])) == 32 for column in range(32))
+    assert all(len(set(moved[row])) == 32 for row in range(32))
+    assert swizzled.owners((4, 7)) == [(int(swizzled.owner_map()[4, 7]),)]
+
+
+@pytest.mark.parametrize(("bits", "base", "shift"), [(0, 0, 1), (3, 0, 2), (2, -1, 2), (40, 20, 40), (1.5, 0, 2)])
+def test_swizzles_that_are_none_are_refused(bits: int, base: int, shift: int) -> None:
+    with pytest.raises(LayoutError, match="0 < bits <= shift"):
+        Swizzle(bits, base, shift)
+
+
+def test_a_swizzle_needs_its_axis() -> None:
+    with pytest.raises(LayoutError, match="'addr'"):
+        Swizzled(Layout.parse("d0 = 8@lane"), Swizzle(1, 0, 1))
+
+
+# Composition without a closed form
+
+
+def test_tables_answer_where_digits_have_no_common_refinement() -> None:
+    outer, inner = Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 4@d0")
+    with pytest.raises(CompositionError, match="digit 4@d0"):
+        la.compose(outer, inner)
+    table = la.compose_exactly(outer, inner)
+    assert isinstance(table, Table)
+    assert [table.owners((x,)) for x in range(4)] == [[(x // 3, x % 3)] for x in range(4)]
+    assert table != Table.of(outer)
+    assert table == table.inverse().inverse()
+    assert len({table, table.inverse().inverse()}) == 1
+
+
+# Corners
+
+
+@pytest.mark.parametrize("text", ["()", "d0 = 1", "d0 = 1, d1 = 1", "() | replicas 4@lane", "() | offset 3@lane"])
+def test_layouts_of_one_element(text: str) -> None:
+    layout = Layout.parse(text)
+    assert layout.inverse().inverse() == layout
+    owners = layout.owners((0,) * layout.rank)
+    assert len(owners) == (4 if "replicas" in text else 1)
+    assert layout.fragment_map().size == len(owners) * layout.rank
+    assert Table.of(layout) == layout
+
+
+def test_primes_and_more_dimensions_than_usual() -> None:
+    layout = Layout.parse(", ".join(f"d{i} = 2@reg:{2**i}" for i in range(12)))
+    assert layout.shape == (2,) * 12
+    assert layout.reshape((4096,)).reshape((2,) * 12) == layout
+    assert Layout.parse("d0 = 7@lane 13@reg, d1 = 11@sg").reshape((1001,)).shape == (1001,)
+
+
+def test_offsets_move_and_inverse_takes_them_back() -> None:
+    layout = Layout.parse("d0 = 4@addr | offset 64@addr")
+    assert layout.owner_map("addr").tolist() == [64, 65, 66, 67]
+    assert layout.inverse().origins == (64,)
+    assert layout.inverse().owners((66,)) == [(2,)]
+    assert layout.fragment_map(addr=[65, 67]).tolist() == [[1], [3]]
+    with pytest.raises(LayoutError, match=r"expected 64\.\.67"):
+        layout.fragment_map(addr=3)
+    assert la.compose(Layout.parse("d0 = 8@lane 16@reg"), Layout.parse("d0 = 16@d0 | offset 32@d0")) == Layout.parse(
+        "d0 = 16@reg | offset 2@lane"
+    )
+
+
+def test_gaps_show_as_empty_slots() -> None:
+    padded = Layout.parse("d0 = 2@addr:5, d1 = 4@addr")
+    assert padded.fragment_map().tolist()[4] == [-1, -1]
+    assert padded.fragment_map().tolist()[5] == [1, 0]
+
+
+def test_index_expressions_are_sympy_and_evaluate() -> None:
+    layout = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
+    exprs = layout.index_exprs()
+    values = {"sg": 7, "lane": 2, "reg": 5}
+    assert {n: int(e.subs({s: values[s.name] for s in e.free_symbols})) for n, e in exprs.items()} == {
+        "d0": 21,
+        "d1": 50,
+    }
