@@ -63,6 +63,8 @@ class Description:
             count = facts["fragment_count"]
             vectors = f"{count} x {facts['fragment_type']}" if count > 1 else facts["fragment_type"]
             rows.append(("type", f"per {facts['fragment_of']}: {vectors}"))
+        if "load_mismatch" in facts:
+            rows.append(("load_nd", facts["load_mismatch"]))
         rows += [("index", f"{name} = {text}") for name, text in facts.get("index", {}).items()]
         if "index_error" in facts:
             rows.append(("index", facts["index_error"]))
@@ -151,6 +153,9 @@ def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: 
         if isinstance(value, TensorDescType) and value.attr is not None:
             level = "lane" if value.attr.distribution().lane_layout is not None else "subgroup"
             _note_fragment(facts, value.fragment_type(level), level)
+            mismatch = value.load_mismatch()
+            if mismatch is not None:
+                facts["load_mismatch"] = mismatch
         return layout
     if not isinstance(value, (DistributeLayout, SgMapAttr)):
         raise DistributionError(f"{value} distributes nothing: expected a layout, a slice, a tensor_desc or a mem_desc")

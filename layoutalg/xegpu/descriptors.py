@@ -12,6 +12,7 @@ Layout.parse('d0 = 2@addr:128 16@addr, d1 = 32@addr:256 8@addr:16')
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from layoutalg.core.digits import Factor
@@ -21,6 +22,7 @@ from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.xegpu.elements import element_bits
 from layoutalg.xegpu.fragments import FragmentType
+from layoutalg.xegpu.hardware import BlockLoad
 
 __all__ = [
     "CACHE_POLICIES",
@@ -250,6 +252,44 @@ class TensorDescType:
                 return FragmentType((prod(share.shape),), self.element, share.count)
             return share
         return self.attr.fragment_type(self.shape, self.element, level, self.array_length)
+
+    def load_mismatch(self) -> str | None:
+        """Whether a 2D block load delivers what the type's lane layout says: None where it does, else a sentence.
+
+        The message has one way to spread a tile over the lanes (packed and transposed loads included). LLVM 22 takes any
+        lane layout on `load_nd`, and ignores it. Types without a lane layout of their own, and scattered ones, are not
+        judged.
+
+        >>> two_rows = LayoutAttr(lane_layout=(2, 8), lane_data=(1, 1))
+        >>> TensorDescType((8, 16), "f16", layout=two_rows).load_mismatch()
+        'element (0, 8): the layout says lane 0, register 1; a 2D block load delivers lane 8, register 0'
+        >>> TensorDescType((8, 8), "tf32", layout=two_rows).load_mismatch()
+        """
+        attr = self.attr
+        if attr is None or len(self.shape) != 2 or isinstance(self.encoding, ScatterTensorDescAttr):
+            return None
+        fields = attr.distribution()
+        if fields.lane_layout is None or fields.sg_layout is not None or fields.inst_data is not None:
+            return None
+        bits, lanes = element_bits(self.element), prod(fields.lane_layout)
+        share = self.fragment_type()
+        unit = bits * (fields.lane_data or (1, 1))[1] if share.transposed else 0
+        load = BlockLoad(*self.shape, bits, self.array_length, share.packed, share.transposed, unit, lanes)
+        try:
+            delivered = load.layout
+        except VerificationError as error:
+            return str(error)
+        declared = self.layout()
+        if declared == delivered:
+            return None
+        for element in product(*map(range, declared.shape)):
+            (_, lane, reg), (_, real_lane, real_reg) = declared.owners(element)[0], delivered.owners(element)[0]
+            if (lane, reg) != (real_lane, real_reg):
+                return (
+                    f"element {element}: the layout says lane {lane}, register {reg}; "
+                    f"a 2D block load delivers lane {real_lane}, register {real_reg}"
+                )
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,8 @@ _XE_HPG = {"grf_bytes": 32, "subgroup_size": 8, "surface": None}
 _TARGETS = {
     name: TargetInfo(name, **family)  # type: ignore[arg-type]
     for family, names in (
-        (_XE_HPC, ("pvc", "bmg", "lnl")),
-        (_XE_HPG, ("dg2", "acm-g10", "acm-g11", "acm-g12", "ats-m150")),
+        (_XE_HPC, ("pvc", "bmg")),
+        (_XE_HPG, ("dg2", "acm-g10", "acm-g11", "ats-m150")),
     )
     for name in names
 }
@@ -85,8 +85,8 @@ def target_info(name: str) -> TargetInfo:
 
     >>> target_info("h100")
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: target 'h100': expected one of pvc, bmg, lnl, dg2, acm-g10, acm-g11,
-    acm-g12, ats-m150
+    layoutalg.core.errors.VerificationError: target 'h100': expected one of pvc, bmg, dg2, acm-g10, acm-g11,
+    ats-m150
     """
     found = _TARGETS.get(name)
     if found is None:
