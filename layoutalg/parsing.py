@@ -55,15 +55,13 @@ def parse(text: str) -> Parsed:
     while not reader.at_end():
         definition = _DEFINITION.match(text, reader.position)
         if definition is None:
-            if value is not None and not aliases:
-                reader.fail("the end of the text")
             value = read_attribute(reader, aliases)
             reader.finish()
             return value
         if len(aliases) == _MOST_ALIASES:
             reader.fail(f"at most {_MOST_ALIASES} aliases", "found one more")
         reader.position = definition.end()
-        value = aliases[definition.group(2)] = read_attribute(reader, aliases)
+        value = aliases[definition.group(1) + definition.group(2)] = read_attribute(reader, aliases)
     if value is None:
         reader.fail("an attribute, a type or a layout, such as #xegpu.layout<lane_layout = [1, 16]> or d0 = 16@lane")
     return value

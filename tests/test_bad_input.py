@@ -30,6 +30,7 @@ SEEDS = [
     "!xegpu.tensor_desc<16x8 x uint8, #scattered, memory_scope=slm, chunk_size_per_lane=8>",
     "!xegpu.mem_desc<128x128xf16, #xegpu.mem_layout<stride = [1, 128], block = [8, 8]>>",
     "#l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>\n#xegpu.slice<#l, dim = [0]>",
+    "d0 = (M + 1)/2@reg:K (K - M)*2@lane",
     "d0 = 2@sg:4 16@reg, d1 = M/16@sg 16@lane 4@_ | replicas 2@lane:16 | offset 64@addr | origin 8@d0",
 ]
 WORDS = [
@@ -78,6 +79,13 @@ def texts(seed: int, count: int) -> Iterator[str]:
             yield mutated(rng)
 
 
+def reading_time(text: str) -> float:
+    start = time.thread_time()
+    with contextlib.suppress(ParseError, VerificationError):
+        la.parse(text)
+    return time.thread_time() - start
+
+
 def test_twenty_thousand_mutated_texts_raise_only_what_is_documented_and_none_takes_50_ms() -> None:
     seed = secrets.randbits(32)
     read = refused = 0
@@ -93,7 +101,12 @@ def test_twenty_thousand_mutated_texts_raise_only_what_is_documented_and_none_ta
             assert "\n" not in str(error), (seed, text)
         except Exception as error:
             raise AssertionError((seed, number, text)) from error
-        assert time.thread_time() - start < 0.05, (seed, number, text)
+        took = time.thread_time() - start
+        if (
+            took >= 0.05
+        ):  # a garbage collection of the whole process may fall into one reading: the text itself is asked again
+            took = min(reading_time(text) for _ in range(3))
+        assert took < 0.05, (seed, number, text)
         if value is not None:
             read += 1
             assert la.parse(str(value)) == value, (seed, text)
@@ -262,6 +275,9 @@ def test_absurd_sizes_are_refused_before_anything_is_allocated() -> None:
         lambda: Layout.parse("d0 = 8@lane").broadcast(2, 4),
         lambda: Layout.parse("d0 = 8@lane").owners((8,)),
         lambda: Layout.parse("d0 = 8@lane").owners((1, 1)),
+        lambda: Layout.parse("d0 = 8@lane").owners(3),  # type: ignore[arg-type]
+        lambda: Layout.parse("d0 = 8@lane").owners(("a",)),  # type: ignore[arg-type]
+        lambda: Layout.parse("d0 = 8@lane").coords(lane=[0, 5]),  # type: ignore[arg-type]
         lambda: Layout.parse("d0 = 8@lane").owner_map("thread"),
         lambda: Layout.parse("d0 = 8@lane").coords(lane=8),
         lambda: Layout.parse("d0 = 8@lane").coords(warp=0),

@@ -91,7 +91,39 @@ def test_symbolic_layouts_compose_invert_and_reshape() -> None:
 def test_symbolic_equality_is_equality_of_expressions() -> None:
     assert Layout.parse("d0 = 2*M@reg") == Layout.parse("d0 = M@reg:2 2@reg") == Layout.parse("d0 = (M + M)@reg")
     assert Layout.parse("d0 = M@reg") != Layout.parse("d0 = K@reg")
-    assert Layout.parse("d0 = M/2@reg:2 2@reg") == Layout.parse("d0 = M@reg")
+    # The first exists only where 2 divides M, and says so.
+    assert Layout.parse("d0 = M/2@reg:2 2@reg") != Layout.parse("d0 = M@reg")
+    assert [str(c) for c in Layout.parse("d0 = M/2@reg:2 2@reg").canonical().conditions] == ["2 divides M"]
+
+
+def test_conditions_survive_where_digits_would_merge() -> None:
+    attr = parse_attribute("#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [2, 1]>")
+    layout = attr.layout((2 * M, 16))
+    assert [str(c) for c in layout.conditions] == ["4 divides M"]
+    assert layout.substitute(M=8) == attr.layout((16, 16))
+    with pytest.raises(LayoutError, match="4 divides M does not hold for M = 3"):
+        layout.substitute(M=3)
+
+
+def test_numbers_for_symbols_are_checked() -> None:
+    assert Layout.parse("d0 = M@reg").substitute(M=4) == Layout.parse("d0 = 4@reg")
+    for number in (2.5, "x", 0, -1, None):
+        with pytest.raises(LayoutError, match="M ="):
+            Layout.parse("d0 = 2*M@reg").substitute(M=number)
+    with pytest.raises(LayoutError, match="no symbol 'K'"):
+        Layout.parse("d0 = M@reg").substitute(K=4)
+
+
+@pytest.mark.parametrize("text", ["(M+1)/2@reg", "(K-M)@reg", "M*(K+1)@reg", "M**2/(K+1)@reg:K"])
+def test_symbolic_texts_are_read_back_as_printed(text: str) -> None:
+    layout = Layout.parse(f"d0 = {text}")
+    assert Layout.parse(str(layout)) == layout
+
+
+@pytest.mark.parametrize("text", ["(0-M)*2@reg", "(A+B)*(C+D)*(E+F)*(G+H)@reg", "(M-M)@reg"])
+def test_symbolic_texts_that_are_no_extents_are_refused(text: str) -> None:
+    with pytest.raises(ParseError):
+        Layout.parse(f"d0 = {text}")
 
 
 def test_what_cannot_be_decided_is_refused_not_guessed() -> None:
@@ -177,7 +209,7 @@ def test_layouts_of_one_element(text: str) -> None:
     owners = layout.owners((0,) * layout.rank)
     assert len(owners) == (4 if "replicas" in text else 1)
     assert layout.fragment_map().size == len(owners) * layout.rank
-    assert Table.of(layout) == layout
+    assert Table.of(layout) == Table.of(layout.canonical())
 
 
 def test_primes_and_more_dimensions_than_usual() -> None:
@@ -201,9 +233,47 @@ def test_offsets_move_and_inverse_takes_them_back() -> None:
 
 
 def test_gaps_show_as_empty_slots() -> None:
+    assert Layout.parse("() | replicas 2@reg:2").fragment_map().shape == (1, 1, 3, 0)
     padded = Layout.parse("d0 = 2@addr:5, d1 = 4@addr")
     assert padded.fragment_map().tolist()[4] == [-1, -1]
     assert padded.fragment_map().tolist()[5] == [1, 0]
+
+
+def test_coordinates_that_do_not_fit_are_refused_not_wrapped() -> None:
+    far = Layout([[(2, 2**62, "addr")], [(3, 2**62, "addr")]])
+    with pytest.raises(la.SizeError, match="64 bits"):
+        far.owner_map("addr")
+    with pytest.raises(la.SizeError, match="64 bits"):
+        Table.of(far)
+    assert Layout.parse("d0 = 2@reg | origin -1099511627776@d0").fragment_map()[0, 0, 1].tolist() == [1 - 2**40]
+    assert Swizzled(Layout.parse("d0 = 8@addr"), Swizzle(3, 40, 10)).owner_map().tolist() == list(range(8))
+
+
+def test_many_copies_are_refused_quickly() -> None:
+    with pytest.raises(la.SizeError, match="copies"):
+        Layout.parse("d0 = 1 | replicas 2097152@lane").owners((0,))
+    with pytest.raises(la.SizeError, match="too many combinations"):
+        _ = Layout.parse("d0 = 1 | replicas 8192@lane:3 8192@lane:2") == Layout.parse(
+            "d0 = 1 | replicas 8191@lane:3 9@lane:2"
+        )
+
+
+def test_names_that_mean_something_stay() -> None:
+    slots = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").inverse()
+    assert slots.names == ("sg", "lane", "reg")
+    assert slots.restrict(1, 0, 4).names == ("sg", "lane", "reg")
+    assert slots.permute((2, 0, 1)).names == ("reg", "sg", "lane")
+    assert slots.slice(0).names == ("lane", "reg")
+    assert Layout.parse("d0 = 2@lane, d1 = 3@reg").permute((1, 0)).names == ("d0", "d1")
+
+
+def test_tables_cannot_be_changed_and_map_their_slots() -> None:
+    table = Table.of(Layout.parse("d0 = 2@lane:2 | offset 3@lane"))
+    assert table.fragment_map().tolist() == [[0], [-1], [1]]
+    with pytest.raises(ValueError, match="read-only"):
+        table.codomain[0] = 9
+    with pytest.raises(LayoutError, match="several elements"):
+        Table.of(Layout.parse("d0 = 2@_")).fragment_map()
 
 
 def test_index_expressions_are_sympy_and_evaluate() -> None:

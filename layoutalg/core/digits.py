@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Extent, as_extent, multiply
+from layoutalg.core.extents import Extent, as_extent, conditions, multiply
 
 __all__ = [
     "Factor",
@@ -116,8 +116,11 @@ def merge_digits(factors: Sequence[Factor]) -> tuple[Factor, ...]:
         if merged:
             above, step, along = merged[-1]
             if along == axis and step == multiply(extent, stride):
-                merged[-1] = Factor(multiply(above, extent), stride, axis)
-                continue
+                whole = multiply(above, extent)
+                # M/8 * 8 is M, but only where 8 divides M: a digit that says so stays.
+                if type(whole) is int or not set(conditions([above, extent])) - set(conditions([whole])):
+                    merged[-1] = Factor(whole, stride, axis)
+                    continue
         merged.append(factor)
     return tuple(merged)
 
@@ -153,7 +156,7 @@ def _merge_symbolic_replicas(replicas: list[Factor]) -> tuple[Factor, ...]:
             high = next(
                 (f for f in rest if f is not low and f[1:] == (multiply(low.extent, low.stride), low.axis)), None
             )
-            if high is not None:
+            if high is not None and not conditions([low.extent, high.extent]):
                 rest = [f for f in rest if f is not low and f is not high]
                 rest.append(Factor(multiply(low.extent, high.extent), low.stride, low.axis))
                 rest.sort(key=lambda f: (str(f.axis), str(f.stride), str(f.extent)))
@@ -178,9 +181,9 @@ def same_replicas(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> bool:
     """
     if not (_overlapping(a) or _overlapping(b)):
         return False
-    from layoutalg.core.table import reached
+    from layoutalg.core.table import same_reach
 
-    return reached(a) == reached(b)
+    return same_reach(a, b)
 
 
 def _overlapping(replicas: tuple[Factor, ...]) -> bool:

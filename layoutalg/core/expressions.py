@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Extent, multiply
 from layoutalg.core.layout import Layout
 
@@ -85,6 +86,8 @@ def index_function(layout: Layout) -> Callable[..., tuple[Any, ...]]:
     >>> index_function(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))(21, 50)
     (7, 2, 5)
     """
+    if layout.conditions or any(type(n) is not int for n in layout.shape):
+        raise LayoutError(f"{layout} has symbols; put numbers for them with substitute() before evaluating it")
     exact: list[Any] = [e.replace(sympy.floor, _quotient) for e in axis_exprs(layout).values()]
     arguments = [sympy.Symbol(name, integer=True, nonnegative=True) for name in layout.names]
     compiled: Any = sympy.lambdify(arguments, exact, modules=[{"whole_quotient": _divide, "Mod": _remainder}, "math"])

@@ -96,7 +96,14 @@ def as_extent(value: object, what: str = "extent", low: int = 1, high: int | Non
         if sympy is not None and isinstance(value, sympy.Expr):
             expression: Any = value
             if not expression.is_Number:
-                return _normal(expression.xreplace({s: symbol(s.name) for s in expression.free_symbols}))
+                found = _normal(expression.xreplace({s: symbol(s.name) for s in expression.free_symbols}))
+                if type(found) is not int:
+                    if found.is_nonpositive:
+                        raise LayoutError(
+                            f"{what} {found}: expected a positive whole number, this is none for any symbols"
+                        )
+                    return found
+                value = found
         try:
             number = None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
         except TypeError:
@@ -160,15 +167,16 @@ def substitute(value: Extent, numbers: Mapping[str, int]) -> Extent:
 
     Raises `LayoutError` where the result is no positive whole number: the condition that fails is named.
 
-    >>> substitute(symbol("M") / 16, {"M": 64})
-    4
+    >>> substitute(symbol("M") / 16, {"M": 64}), substitute(symbol("M"), {"M": 3})
+    (4, 3)
     >>> substitute(symbol("M") / 16, {"M": 40})
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: 16 divides M does not hold for M = 40
     """
     if type(value) is int:
         return value
-    result: Any = value.xreplace({s: int(numbers[s.name]) for s in value.free_symbols if s.name in numbers})
+    known = {s: as_extent(numbers[s.name], f"{s.name} =", high=None) for s in value.free_symbols if s.name in numbers}
+    result: Any = value.subs(known)
     if not result.is_Number:
         return _normal(result)
     if not result.is_Integer:
@@ -180,13 +188,17 @@ def substitute(value: Extent, numbers: Mapping[str, int]) -> Extent:
 def extent_text(value: Extent) -> str:
     """The text of an extent inside a layout's text: sums in parentheses.
 
-    >>> extent_text(16), extent_text(symbol("M") / 16), extent_text(symbol("M") + 1)
-    ('16', 'M/16', '(M + 1)')
+    >>> extent_text(16), extent_text(symbol("M") / 16), extent_text((symbol("M") + 1) / 2)
+    ('16', 'M/16', '(M + 1)/2')
     """
     if type(value) is int:
         return str(value)
-    text = str(value)
-    return f"({text})" if value.is_Add else text
+    numerator, denominator = value.as_numer_denom()
+    if denominator == 1:
+        return f"({value})" if value.is_Add else str(value)
+    above = f"({numerator})" if numerator.is_Add else str(numerator)
+    below = str(denominator) if denominator.is_Atom else f"({denominator})"
+    return f"{above}/{below}"
 
 
 def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
@@ -203,7 +215,11 @@ def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> 
     start = reader.skip()
     value = _ExtentReader(reader).product()
     try:
-        return as_extent(value if type(value) is int else _normal(value), low=low, high=high)
+        if type(value) is int:
+            return as_extent(value, low=low, high=high)
+        normal = as_extent(_normal(value), low=low, high=high)
+        _ExtentReader(Reader(extent_text(normal))).product()  # the normal form must not outgrow what can be read
+        return normal
     except LayoutError as error:
         reader.fail("an extent", str(error), at=start)
 
@@ -219,7 +235,7 @@ class _ExtentReader:
         self.left = _MOST_ATOMS
 
     def total(self) -> Any:
-        value = self.product()
+        value = -self.product() if self.reader.accept("-") else self.product()
         while True:
             if self.reader.accept("+"):
                 value = value + self.product()

@@ -13,7 +13,6 @@ runs over elements, and a map costs about what writing its result costs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from math import prod
 from operator import index
 from typing import Any, TypeAlias
@@ -25,7 +24,17 @@ from layoutalg.core.digits import Factor
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.layout import Layout
 
-__all__ = ["MAX_ENTRIES", "Indices", "Selection", "coords", "fragment_map", "owner_map", "owners"]
+__all__ = [
+    "MAX_COPIES",
+    "MAX_ENTRIES",
+    "Indices",
+    "Selection",
+    "coords",
+    "fragment_map",
+    "owner_map",
+    "owners",
+    "reach",
+]
 
 Indices: TypeAlias = NDArray[np.signedinteger[Any]]
 """An array of coordinates: int32, or int64 where a coordinate needs it."""
@@ -34,6 +43,8 @@ Selection: TypeAlias = int | Sequence[int] | range
 
 MAX_ENTRIES = 2**28
 """A map of more entries than this is refused."""
+MAX_COPIES = 2**20
+"""An element with more owners than this is not listed."""
 
 
 def fragment_map(layout: Layout, **part: Selection) -> Indices:
@@ -58,7 +69,8 @@ def fragment_map(layout: Layout, **part: Selection) -> Indices:
     picks = [_pick(part.get(a), n, o, a) for a, n, o in zip(names, slots.shape, slots.origins, strict=True)]
     sizes = tuple(n if pick is None else len(pick) for n, pick in zip(slots.shape, picks, strict=True))
     _limit(layout, sizes, layout.rank, names)
-    dtype = _index_type(max((o + n for o, n in zip(layout.origins, layout.shape, strict=True)), default=1))
+    ends = [(o, o + n) for o, n in zip(layout.origins, layout.shape, strict=True)]
+    dtype = _index_type(min((low for low, _ in ends), default=0), max((high for _, high in ends), default=1))
     result = np.empty((layout.rank, *sizes), dtype)
     start = slots.offsets
     for d, name in enumerate(layout.names):
@@ -75,10 +87,12 @@ def coords(layout: Layout, position: Mapping[str, int]) -> Indices:
     [[0, 3], [1, 3]]
     """
     fixed = {a: 0 for a in ("sg", "lane") if a in layout.codomain} | dict(position)
+    for axis, value in fixed.items():
+        if isinstance(value, (Sequence, np.ndarray)):
+            raise LayoutError(f"coords({axis}={value!r}): expected one whole number; fragment_map takes several")
     found = fragment_map(layout, **fixed)
-    return found.reshape(
-        [n for n, axis in zip(found.shape, layout.codomain, strict=False) if axis not in fixed] + [layout.rank]
-    )
+    sizes = [n for n, axis in zip(found.shape, layout.codomain, strict=False) if axis not in fixed]
+    return found.reshape([*sizes, layout.rank])
 
 
 def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
@@ -93,29 +107,45 @@ def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
     names = layout.codomain
     place = {axis: layout.offsets.get(axis, 0) for axis in names}
     shape, origins = layout.shape, layout.origins
-    if len(element) != layout.rank:
-        raise LayoutError(f"element {tuple(element)}: expected {layout.rank} coordinates (of {layout})")
-    for d, value in enumerate(element):
-        rest = index(value) - origins[d]
+    try:
+        given = [index(value) for value in element]
+    except TypeError:
+        raise LayoutError(f"element {element!r}: expected {layout.rank} whole numbers (of {layout})") from None
+    if len(given) != layout.rank:
+        raise LayoutError(f"element {tuple(given)}: expected {layout.rank} coordinates (of {layout})")
+    for d, value in enumerate(given):
+        rest = value - origins[d]
         if not 0 <= rest < shape[d]:
             raise LayoutError(
-                f"element {tuple(element)}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} "
+                f"element {tuple(given)}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} "
                 f"(in {layout})"
             )
         for extent, stride, axis in reversed(layout.dims[d]):
             rest, digit = divmod(rest, extent)
             if axis is not None:
                 place[axis] += digit * stride
-    copies = [f for f in layout.replicas if f.extent != 1]
-    if prod(f.extent for f in copies) > MAX_ENTRIES:
-        raise SizeError(f"element {tuple(element)} has {prod(f.extent for f in copies)} owners (in {layout})")
-    found: set[tuple[int, ...]] = set()
-    for digits in product(*(range(f.extent) for f in copies)):
-        moved = dict(place)
-        for factor, digit in zip(copies, digits, strict=True):
-            moved[str(factor.axis)] += digit * factor.stride
-        found.add(tuple(moved.values()))
-    return sorted(found)
+    if not layout.replicas:
+        return [tuple(place.values())]
+    copies = _copies(layout)
+    moved = np.stack([copies[axis] + start for axis, start in place.items()], -1)
+    return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
+
+
+def _copies(layout: Layout) -> dict[str, NDArray[np.int64]]:
+    """How far each combination of replica digits moves along each axis of the codomain."""
+    count = prod(f.extent for f in layout.replicas)
+    if count > MAX_COPIES:
+        raise SizeError(f"{count} copies of each element: at most {MAX_COPIES} are listed (in {layout})")
+    return {axis: reach(layout.replicas, axis) for axis in layout.codomain}
+
+
+def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
+    """How far each combination of replica digits moves along `axis`: a vector, one entry per combination.
+
+    >>> reach([Factor(2, 8, "lane"), Factor(2, 1, "lane")], "lane").tolist()
+    [0, 1, 8, 9]
+    """
+    return np.asarray(_steps(replicas, axis, np.dtype(np.int64)), np.int64)
 
 
 def owner_map(layout: Layout, axis: str) -> Indices:
@@ -130,7 +160,7 @@ def owner_map(layout: Layout, axis: str) -> Indices:
     shape = layout.shape
     _limit(layout, shape, 1, layout.names)
     start = layout.offsets.get(axis, 0)
-    dtype = _index_type(abs(start) + layout.spans().get(axis, 1))
+    dtype = _index_type(start, start + layout.spans().get(axis, 1))
     result = np.empty(shape, dtype)
     _outer_sum([_steps(factors, axis, dtype) for factors in layout.dims], start, result)
     return result
@@ -163,7 +193,11 @@ def _outer_sum(vectors: Sequence[Indices | None], start: int, out: Indices) -> N
         np.add(head, terms[-1], out=out)
 
 
-def _index_type(largest: int) -> np.dtype[Any]:
+def _index_type(low: int, high: int) -> np.dtype[Any]:
+    """The integer type for coordinates from `low` to below `high`."""
+    largest = max(-low, high)
+    if largest >= 2**63:
+        raise SizeError(f"coordinates from {low} to {high - 1} do not fit into 64 bits")
     return np.dtype(np.int32 if largest < 2**31 else np.int64)
 
 
@@ -203,30 +237,24 @@ def _scattered_map(layout: Layout, part: Mapping[str, Selection]) -> Indices:
     spans, starts = layout.spans(), layout.offsets
     sizes = tuple(spans.get(axis, 1) for axis in names)
     _limit(layout, sizes, layout.rank, names)
-    _limit(
-        layout,
-        (*shape, *(f.extent for f in layout.replicas)),
-        layout.rank,
-        (*layout.names, *(str(f) for f in layout.replicas)),
-    )
+    copies = _copies(layout)
+    each = len(next(iter(copies.values())))
+    _limit(layout, (*shape, each), max(1, layout.rank), (*layout.names, "copies"))
     result = np.full((*sizes, layout.rank), -1, np.int64)
-    count = np.zeros(sizes, np.int64)
-    elements = np.indices(shape).reshape(layout.rank, -1).T + np.array(layout.origins, np.int64).reshape(1, -1)
-    base = {axis: owner_map(layout, axis).reshape(-1) - starts.get(axis, 0) for axis in names}
-    places: set[tuple[int, ...]] = set()
-    for digits in product(*(range(f.extent) for f in layout.replicas)):
-        moved = dict.fromkeys(names, 0)
-        for factor, digit in zip(layout.replicas, digits, strict=True):
-            if factor.axis is not None:
-                moved[factor.axis] += digit * factor.stride
-        places.add(tuple(moved.values()))
-    for place in places:
-        slot = tuple(base[axis] + move for axis, move in zip(names, place, strict=True))
-        result[slot] = elements
-        np.add.at(count, slot, 1)
-    if count.max(initial=0) > 1:
-        crowded = dict(zip(names, (int(c) for c in np.argwhere(count > 1)[0]), strict=True))
-        raise LayoutError(f"fragment map: one slot holds {count.max()} elements, the first at {crowded} (in {layout})")
+    elements = np.indices(shape).reshape(layout.rank, prod(shape)).T + np.array(layout.origins, np.int64).reshape(1, -1)
+    base = {axis: owner_map(layout, axis).reshape(-1, 1) - starts.get(axis, 0) for axis in names}
+    slots = np.ravel_multi_index([base[axis] + copies[axis] for axis in names], sizes)
+    slots = np.unique(
+        np.stack([slots, np.broadcast_to(np.arange(prod(shape)).reshape(-1, 1), slots.shape)]).reshape(2, -1), axis=1
+    )
+    places, counts = np.unique(slots[0], return_counts=True)
+    if counts.max(initial=0) > 1:
+        crowded = np.unravel_index(places[counts > 1][0], sizes)
+        where = ", ".join(
+            f"{axis} {int(place) + starts.get(axis, 0)}" for axis, place in zip(names, crowded, strict=True)
+        )
+        raise LayoutError(f"fragment map: one slot holds {counts.max()} elements, the first at {where} (in {layout})")
+    result.reshape(prod(sizes), layout.rank)[slots[0]] = elements[slots[1]]
     picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]
     chosen: list[Any] = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
     return result[np.ix_(*chosen)]

@@ -419,7 +419,7 @@ class Layout:
         """The coordinates that every work-item holds: an int array `[sg, lane, reg, rank]`.
 
         Codomains other than the machine's give one leading axis per axis of `codomain`. Name an axis to get a part
-        (`fragment_map(sg=0)`, `fragment_map(lane=[0, 5])`). A slot that holds nothing has coordinates -1.
+        (`fragment_map(sg=0)`, `fragment_map(lane=[0, 5])`). A slot that holds nothing has -1 in all coordinates.
 
         Raises `SizeError` over 2^28 entries, `LayoutError` where one slot holds several elements.
 

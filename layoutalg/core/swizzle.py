@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.fragments import Indices, owner_map
 from layoutalg.core.layout import Layout
@@ -95,11 +97,13 @@ class Swizzled:
         return sorted(map(tuple, moved))
 
     def owner_map(self, axis: str | None = None) -> Indices:
-        """The coordinate of each element's first owner on an axis (the swizzled one unless named).
+        """What the layout's own `owner_map` gives, swizzled (of the swizzled axis unless another is named).
+
+        With replicas that is the lowest owner before the swizzle, which need not be the lowest after it.
 
         >>> Swizzled(Layout.parse("d0 = 2@addr:4, d1 = 2@addr"), Swizzle(1, 0, 2)).owner_map().tolist()
         [[0, 1], [5, 4]]
         """
         wanted = self.axis if axis is None else axis
         found = owner_map(self.layout, wanted)
-        return self.swizzle(found) if wanted == self.axis else found
+        return self.swizzle(found.astype(np.int64)) if wanted == self.axis else found

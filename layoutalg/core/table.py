@@ -25,10 +25,12 @@ from numpy.typing import NDArray
 from layoutalg.core.algebra import compose
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
-from layoutalg.core.fragments import MAX_ENTRIES, owner_map
+from layoutalg.core.fragments import MAX_ENTRIES, owner_map, reach
 from layoutalg.core.layout import Layout
 
-__all__ = ["Table", "compose_exactly", "reached"]
+__all__ = ["Table", "compose_exactly", "same_reach"]
+
+_MOST_COMBINATIONS = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +65,7 @@ class Table:
             raise SizeError(f"{layout} has {prod(shape) * copies} pairs: over the limit of 2^28 entries for a table")
         origins = np.array(layout.origins, np.int64).reshape(1, -1)
         domain = np.indices(shape, np.int64).reshape(layout.rank, prod(shape)).T + origins
-        columns = [owner_map(layout, axis).reshape(-1, 1) + _reach(layout.replicas, axis) for axis in axes]
+        columns = [owner_map(layout, axis).reshape(-1, 1) + reach(layout.replicas, axis) for axis in axes]
         codomain = np.stack(columns, -1).astype(np.int64) if columns else np.zeros((len(domain), copies, 0), np.int64)
         return Table._sorted(
             layout.names, axes, np.repeat(domain, copies, axis=0), codomain.reshape(len(domain) * copies, len(axes))
@@ -72,6 +74,7 @@ class Table:
     @staticmethod
     def _sorted(names: Sequence[str], axes: Sequence[str], domain: Any, codomain: Any) -> Table:
         pairs = np.unique(np.concatenate([domain, codomain], axis=1), axis=0)
+        pairs.setflags(write=False)
         return Table(tuple(names), tuple(axes), pairs[:, : len(names)], pairs[:, len(names) :])
 
     def inverse(self) -> Table:
@@ -114,9 +117,31 @@ class Table:
         hits = (self.domain == np.array(element, np.int64)).all(axis=1)
         return [tuple(row) for row in self.codomain[hits].tolist()]
 
+    def fragment_map(self) -> NDArray[np.int64]:
+        """The domain's coordinates of every slot: int64 `[axes..., rank]`, each axis from its lowest coordinate; -1 in a hole.
+
+        Raises `LayoutError` where one slot holds several elements, `SizeError` over 2^28 entries.
+
+        >>> outer, inner = Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 4@d0")
+        >>> compose_exactly(outer, inner).fragment_map()[1].ravel().tolist()
+        [3, -1, -1]
+        """
+        if not len(self.codomain):
+            return np.full((0,) * len(self.axes) + (len(self.names),), -1, np.int64)
+        low, high = self.codomain.min(axis=0, initial=2**62), self.codomain.max(axis=0, initial=-(2**62))
+        sizes = [int(n) for n in high - low + 1]
+        if prod(sizes) * max(1, len(self.names)) > MAX_ENTRIES:
+            raise SizeError(f"a map of {' x '.join(map(str, sizes))} slots: over the limit of 2^28 entries")
+        slots = np.zeros(len(self.codomain), np.int64)
+        for column, size in zip((self.codomain - low).T, sizes, strict=True):
+            slots = slots * size + column
+        if len(np.unique(slots)) < len(slots):
+            raise LayoutError("fragment map: one slot holds several elements")
+        result = np.full((prod(sizes), len(self.names)), -1, np.int64)
+        result[slots] = self.domain
+        return result.reshape(*sizes, len(self.names))
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Layout):
-            other = Table.of(other)
         if not isinstance(other, Table):
             return NotImplemented
         (columns, pairs), (others, found) = self._plain(), other._plain()
@@ -146,27 +171,23 @@ def compose_exactly(outer: Layout, inner: Layout) -> Layout | Table:
         return Table.of(outer).compose(Table.of(inner))
 
 
-def reached(replicas: Sequence[Factor]) -> set[tuple[tuple[str, int], ...]]:
-    """The set of places that replicas reach, axis by axis.
+def same_reach(a: Sequence[Factor], b: Sequence[Factor]) -> bool:
+    """Whether two lists of replicas reach the same places, axis by axis. Raises `SizeError` over 2^22 combinations.
 
-    >>> sorted(reached([Factor(2, 3, "reg"), Factor(2, 2, "reg")]))[0]
-    (('reg', 0), ('reg', 2), ('reg', 3), ('reg', 5))
+    >>> same_reach([Factor(2, 1, "reg"), Factor(2, 2, "reg")], [Factor(4, 1, "reg")])
+    True
     """
-    axes = sorted({str(f.axis) for f in replicas})
-    if prod(f.extent for f in replicas) > MAX_ENTRIES:
-        raise SizeError(f"replicas {' '.join(map(str, replicas))}: too many to compare one by one")
-    return {
-        tuple((axis, int(v)) for v in np.unique(_reach([f for f in replicas if f.axis == axis], axis))) for axis in axes
-    }
-
-
-def _reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
-    """How far each combination of replica digits moves along `axis`: a vector, one entry per combination."""
-    steps = np.zeros(1, np.int64)
-    for extent, stride, along in replicas:
-        digit = np.arange(extent, dtype=np.int64) * (stride if along == axis else 0)
-        steps = (steps[:, None] + digit).reshape(-1)
-    return steps
+    axes = {str(f.axis) for f in a}
+    if axes != {str(f.axis) for f in b}:
+        return False
+    for axis in sorted(axes):
+        sets = [[f for f in side if f.axis == axis] for side in (a, b)]
+        for replicas in sets:
+            if prod(f.extent for f in replicas) > _MOST_COMBINATIONS:
+                raise SizeError(f"replicas {' '.join(map(str, replicas))}: too many combinations to compare one by one")
+        if not np.array_equal(*(np.unique(reach(replicas, axis)) for replicas in sets)):
+            return False
+    return True
 
 
 def _columns(values: NDArray[np.int64], have: Sequence[str], want: Sequence[str]) -> NDArray[np.int64]:

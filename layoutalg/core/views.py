@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from layoutalg.core.algebra import block_product, compose
-from layoutalg.core.digits import Factor
+from layoutalg.core.digits import Factor, default_names
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.extents import substitute as put_numbers
@@ -54,8 +54,10 @@ def permute(layout: Layout, order: Sequence[int]) -> Layout:
             f"permute by {list(order)}: expected an order of the dimensions 0..{layout.rank - 1} of {layout}"
         )
     old = layout.shape
-    view = Layout([[(old[d], 1, layout.names[d])] for d in order], offsets=_starts(layout))
-    return compose(layout, view)
+    view = [[(old[d], 1, layout.names[d])] for d in order]
+    return compose(
+        layout, Layout(view, offsets=_starts(layout), names=_names(layout, [layout.names[d] for d in order]))
+    )
 
 
 def reshape(layout: Layout, shape: Sequence[Extent]) -> Layout:
@@ -81,6 +83,11 @@ def reshape(layout: Layout, shape: Sequence[Extent]) -> Layout:
         raise CompositionError(
             f"reshape of {list(layout.shape)} to {list(sizes)}: the digits have no common refinement (in {layout})"
         ) from error
+
+
+def _names(layout: Layout, names: Sequence[str]) -> Sequence[str] | None:
+    """The names of a view: kept where they mean something, counted anew where they only count (d0, d1, ...)."""
+    return None if layout.names == default_names(layout.rank) else names
 
 
 def _starts(layout: Layout) -> dict[str, int]:
@@ -117,6 +124,7 @@ def slice_dim(layout: Layout, dim: int, registers: Iterable[str] = ("reg",)) -> 
         map(closed, kept),
         [*closed(layout.replicas), *replicas],
         layout.offsets,
+        names=_names(layout, layout.names[:dim] + layout.names[dim + 1 :]),
         origins=origins[:dim] + origins[dim + 1 :],
     )
 
@@ -209,7 +217,7 @@ def restrict(layout: Layout, dim: int, start: int, size: Extent) -> Layout:
     view[dim] = [Factor(count, 1, layout.names[dim])]
     starts = _starts(layout)
     starts[layout.names[dim]] = starts.get(layout.names[dim], 0) + first
-    return compose(layout, Layout(view, offsets=starts))
+    return compose(layout, Layout(view, offsets=starts, names=layout.names))
 
 
 def substitute(layout: Layout, numbers: Mapping[str, int]) -> Layout:
@@ -218,6 +226,12 @@ def substitute(layout: Layout, numbers: Mapping[str, int]) -> Layout:
     >>> print(substitute(Layout.parse("d0 = M/16@reg 16@lane"), {"M": 64}))
     d0 = 4@reg 16@lane
     """
+
+    values = [v for factors in (*layout.dims, layout.replicas) for f in factors for v in f[:2] if type(v) is not int]
+    known = {str(s) for value in values for s in value.free_symbols}
+    for name in numbers:
+        if name not in known:
+            raise LayoutError(f"no symbol {name!r} in {layout}: expected {', '.join(sorted(known)) or 'no name'}")
 
     def put(factors: Iterable[Factor]) -> list[Factor]:
         return [Factor(put_numbers(n, numbers), put_numbers(s, numbers), a) for n, s, a in factors]

@@ -18,13 +18,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import prod
-from typing import Any, cast
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
-from layoutalg.xegpu.distribution import Distribution, as_shape
+from layoutalg.xegpu.distribution import Distribution, as_ints, as_numbers, as_shape
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
 from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
@@ -67,7 +66,7 @@ class DistributeLayout(ABC):
         >>> LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).check((8, 17))
         'cannot distribute [8, 17] using #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>'
         """
-        sizes = as_shape(shape)
+        sizes = as_numbers(shape)
         found = self.distribution()
         if found.accepts(sizes, rules(llvm)):
             return None
@@ -89,7 +88,7 @@ class DistributeLayout(ABC):
         >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).blocks((8, 16))[1]
         [(0, 2), (4, 2)]
         """
-        sizes = as_shape(shape)
+        sizes = as_numbers(shape)
         if len(sizes) != self.rank:
             raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
         return self.distribution().blocks(sizes, str(self), level)
@@ -124,10 +123,11 @@ class DistributeLayout(ABC):
         >>> str(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).fragment_type((8, 16), "f32", block=False))
         'vector<8x1xf32>'
         """
-        sizes = as_shape(shape)
-        self.distribution().layout(sizes, str(self))
+        sizes = as_numbers(shape)
+        if type(array_length) is not int or not 1 <= array_length <= MAX_EXTENT:
+            raise DistributionError(f"array_length {array_length!r}: expected a whole number of at least 1")
         if level == "subgroup":
-            return subgroup_fragment(self.distribution(), sizes, element)
+            return subgroup_fragment(self.distribution(), sizes, element, str(self), array_length)
         if level != "lane":
             raise DistributionError(f"level {level!r}: expected 'subgroup' or 'lane'")
         return lane_fragment(self.distribution(), sizes, element, str(self), array_length, block)
@@ -156,7 +156,7 @@ class LayoutAttr(DistributeLayout):
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                object.__setattr__(self, field.name, _ints(field.name, value))
+                object.__setattr__(self, field.name, as_ints(field.name, value))
         self._verify_ranks()
         self._verify_sizes()
 
@@ -257,7 +257,7 @@ class SliceAttr(DistributeLayout):
     def __post_init__(self) -> None:
         if not isinstance(self.parent, (LayoutAttr, SliceAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"slice of {self.parent!r}: expected #xegpu.layout or #xegpu.slice")
-        object.__setattr__(self, "dims", _ints("dims", self.dims))
+        object.__setattr__(self, "dims", as_ints("dims", self.dims))
         depth, parent = 1, self.parent
         while isinstance(parent, SliceAttr):
             depth, parent = depth + 1, parent.parent
@@ -280,11 +280,3 @@ class SliceAttr(DistributeLayout):
         (8, 1)
         """
         return self.parent.distribution().drop(self.dims)
-
-
-def _ints(name: str, value: Any) -> Ints:
-    if isinstance(value, (tuple, list)):
-        items: tuple[Any, ...] = tuple(cast("list[Any]", value))
-        if all(type(item) is int for item in items):
-            return items
-    raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")

@@ -20,9 +20,10 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.xegpu.distribution import as_ints
 from layoutalg.xegpu.elements import element_bits
 from layoutalg.xegpu.fragments import FragmentType
-from layoutalg.xegpu.hardware import BlockLoad
+from layoutalg.xegpu.hardware import block_load
 
 __all__ = [
     "CACHE_POLICIES",
@@ -41,6 +42,7 @@ __all__ = [
 CACHE_POLICIES = ("cached", "uncached", "streaming", "read_invalidate", "write_back", "write_through")
 MEMORY_SPACES = ("global", "slm")
 FENCE_SCOPES = ("workgroup", "gpu")
+_WORDS = {"cache_hint": CACHE_POLICIES, "memory_space": MEMORY_SPACES, "fence_scope": FENCE_SCOPES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class EnumAttr:
 
     name: str
     value: str
+
+    def __post_init__(self) -> None:
+        if self.value not in _WORDS.get(self.name, ()):
+            known = ", ".join(_WORDS.get(self.name, _WORDS))
+            raise VerificationError(f"#xegpu.{self.name}<{self.value}>: expected one of {known}")
 
     def __str__(self) -> str:
         return f"#xegpu.{self.name}<{self.value}>"
@@ -72,6 +79,7 @@ class RangeAttr:
     end: int
 
     def __post_init__(self) -> None:
+        as_ints("range", [self.start, self.end])
         if self.end <= self.start:
             raise VerificationError(f"'end' : {self.end} must be greater than 'start' : {self.start}")
 
@@ -102,6 +110,8 @@ class BlockTensorDescAttr:
     boundary_check: bool = True
 
     def __post_init__(self) -> None:
+        EnumAttr("memory_space", self.memory_space)
+        as_ints("array_length", [self.array_length])
         if not 1 <= self.array_length <= MAX_EXTENT:
             raise VerificationError(
                 f"array_length = {self.array_length}: expected at least 1 (LLVM 22 accepts this, and goes wrong later)"
@@ -130,6 +140,8 @@ class ScatterTensorDescAttr:
     chunk_size: int = 1
 
     def __post_init__(self) -> None:
+        EnumAttr("memory_space", self.memory_space)
+        as_ints("chunk_size", [self.chunk_size])
         if not 1 <= self.chunk_size <= MAX_EXTENT:
             raise VerificationError("invalid chunk size")
 
@@ -164,7 +176,12 @@ class TensorDescType:
     ) -> None:
         if encoding == BlockTensorDescAttr():
             encoding = None  # LLVM prints the default as nothing
-        for name, value in (("shape", tuple(shape)), ("element", element), ("encoding", encoding), ("attr", layout)):
+        for name, value in (
+            ("shape", as_ints("shape", shape)),
+            ("element", element),
+            ("encoding", encoding),
+            ("attr", layout),
+        ):
             object.__setattr__(self, name, value)
         self._verify()
 
@@ -185,9 +202,10 @@ class TensorDescType:
         if scatter is not None:
             if len(self.shape) == 1 and scatter.chunk_size != 1:
                 raise VerificationError("expected non-contiguous elements for 1D tensor")
-            if len(self.shape) == 2 and self.shape[1] != scatter.chunk_size:
+            last = self.shape[len(self.shape) - 1]
+            if scatter.chunk_size > 1 and last != scatter.chunk_size:
                 raise VerificationError("expected last dim of tensor to match chunk size")
-            if scatter.chunk_size > 1 and self.shape[len(self.shape) - 1] % per_register:
+            if scatter.chunk_size > 1 and last % per_register:
                 raise VerificationError(f"expected last dim of tensor to be a multiple of {per_register}")
         if self.attr is None:
             return
@@ -273,23 +291,23 @@ class TensorDescType:
             return None
         bits, lanes = element_bits(self.element), prod(fields.lane_layout)
         share = self.fragment_type()
-        unit = bits * (fields.lane_data or (1, 1))[1] if share.transposed else 0
-        load = BlockLoad(*self.shape, bits, self.array_length, share.packed, share.transposed, unit, lanes)
+        unit = bits * (1 if fields.lane_data is None else fields.lane_data[1]) if share.transposed else None
         try:
-            delivered = load.layout
+            load = block_load(*self.shape, bits, self.array_length, share.packed, share.transposed, unit, lanes)
         except VerificationError as error:
             return str(error)
-        declared = self.layout()
+        declared, delivered = self.layout(), load.layout
         if declared == delivered:
             return None
         for element in product(*map(range, declared.shape)):
-            (_, lane, reg), (_, real_lane, real_reg) = declared.owners(element)[0], delivered.owners(element)[0]
-            if (lane, reg) != (real_lane, real_reg):
-                return (
-                    f"element {element}: the layout says lane {lane}, register {reg}; "
-                    f"a 2D block load delivers lane {real_lane}, register {real_reg}"
-                )
+            said, real = declared.owners(element), delivered.owners(element)
+            if said != real:
+                return f"element {element}: the layout says {_places(said)}; a 2D block load delivers {_places(real)}"
         return None
+
+
+def _places(owners: list[tuple[int, ...]]) -> str:
+    return " and ".join(f"lane {lane}, register {register}" for _, lane, register in owners)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +322,9 @@ class MemLayoutAttr:
     block: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("stride", self.stride), ("block", self.block)):
+        for name, given in (("stride", self.stride), ("block", self.block)):
+            value = None if given is None else as_ints(name, given)
+            object.__setattr__(self, name, value)
             if value is not None and (not value or not all(1 <= v <= MAX_EXTENT for v in value)):
                 raise VerificationError(f"{name} = {list(value)}: expected sizes of at least 1 (LLVM 22 accepts this)")
         if self.stride is None and self.block is None:
@@ -328,6 +348,7 @@ class MemDescType:
     mem_layout: MemLayoutAttr | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_ints("shape", self.shape))
         if not self.shape:
             raise VerificationError("expected non-zero rank mem_desc (LLVM 22 accepts this)")
         _verify_shape("mem_desc", self.shape)
@@ -350,6 +371,9 @@ class MemDescType:
         Blocks follow one another in the order of the strides, elements inside a block too: with `stride = [1, 128]` both
         run down the columns. A stride larger than the shape needs (padding) widens the matrix that is cut into blocks.
 
+        LLVM 22 honours that padding with a `block` only: without one, `stride = [32, 1]` on 8x16 elements is addressed
+        as if it were `[16, 1]`. Here a stride is what it says.
+
         Raises `DistributionError` where a block does not divide the matrix.
 
         >>> MemDescType((4, 4), "f16", MemLayoutAttr(block=(2, 2))).layout()
@@ -358,7 +382,8 @@ class MemDescType:
         spec = self.mem_layout or MemLayoutAttr(stride=self._row_major())
         stride = spec.stride or self._row_major()
         if spec.block is None:
-            return Layout([[Factor(n, s, "addr")] for n, s in zip(self.shape, stride, strict=True)]).canonical()
+            plain = [[Factor(n, s, "addr")] for n, s in zip(self.shape, stride, strict=True)]
+            return Layout(plain, codomain=("addr",)).canonical()
         outer_to_inner = sorted(range(len(stride)), key=lambda d: (-stride[d], d))
         counts: dict[int, int] = {}
         for i, d in enumerate(outer_to_inner):
@@ -377,7 +402,7 @@ class MemDescType:
             dims[d] = [Factor(n, between, "addr"), Factor(spec.block[d], inside, "addr")]
             between *= counts[d]
             inside *= spec.block[d]
-        return Layout(dims).canonical()
+        return Layout(dims, codomain=("addr",)).canonical()
 
     def _row_major(self) -> tuple[int, ...]:
         return tuple(prod(self.shape[d + 1 :]) for d in range(len(self.shape)))

@@ -21,16 +21,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 from layoutalg.core.digits import Factor
-from layoutalg.core.errors import DistributionError, LayoutError, SizeError
+from layoutalg.core.errors import DistributionError, LayoutError, SizeError, VerificationError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.layout import Layout
 from layoutalg.core.views import row_major
 from layoutalg.xegpu.rules import Rules, rules
 
-__all__ = ["Distribution", "Level", "as_shape"]
+__all__ = ["Distribution", "Level", "as_ints", "as_numbers", "as_shape"]
 
 _MOST_BLOCKS = 2**22
 
@@ -46,6 +46,32 @@ def as_shape(shape: Sequence[Extent]) -> tuple[Extent, ...]:
     if isinstance(shape, str) or not isinstance(shape, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"shape {shape!r}: expected a sequence of whole numbers, such as (8, 16)")
     return tuple(as_extent(size, f"dimension {d} of shape {list(shape)}: size") for d, size in enumerate(shape))
+
+
+def as_numbers(shape: Sequence[Extent]) -> tuple[int, ...]:
+    """Check a tensor's shape where only numbers will do (LLVM's own rules).
+
+    >>> as_numbers([8, 16])
+    (8, 16)
+    """
+    sizes = as_shape(shape)
+    for d, size in enumerate(sizes):
+        if type(size) is not int:
+            raise LayoutError(f"dimension {d} of shape {[str(s) for s in sizes]} is a symbol: a number is needed here")
+    return sizes
+
+
+def as_ints(name: str, value: Any) -> tuple[int, ...]:
+    """Check a field of a dialect that is a list of whole numbers; a list becomes a tuple.
+
+    >>> as_ints("sg_layout", [2, 4])
+    (2, 4)
+    """
+    if isinstance(value, (tuple, list)):
+        items: tuple[Any, ...] = tuple(cast("list[Any]", value))
+        if all(type(item) is int for item in items):
+            return items
+    raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +135,7 @@ class Distribution:
         def left(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
             return None if field is None else tuple(field[d] for d in stay)
 
-        kept = self.kept or tuple(range(self.rank))
+        kept = tuple(range(self.rank)) if self.kept is None else self.kept
         return replace(
             self,
             rank=len(stay),
@@ -120,8 +146,8 @@ class Distribution:
             lane_data=left(self.lane_data),
             parent_sg=self.parent_sg if self.parent_sg is not None else self.sg_layout,
             parent_lane=self.parent_lane if self.parent_lane is not None else self.lane_layout,
-            order=self.order or _default_order(self.sg_layout, self.lane_layout, self.parent_sg, self.parent_lane),
-            kept=tuple(kept[d] for d in stay) if self.kept is not None else tuple(stay),
+            order=self.order if self.order is not None else _default_order(self.sg_layout, self.lane_layout),
+            kept=tuple(kept[d] for d in stay),
         )
 
     def level(self, which: str) -> Level:
@@ -130,6 +156,8 @@ class Distribution:
         >>> Distribution(sg_layout=(2, 4), rank=2, order=(0, 1)).level("workgroup").strides
         (1, 2)
         """
+        if which not in ("workgroup", "subgroup"):
+            raise LayoutError(f"level {which!r}: expected 'workgroup', 'subgroup' or 'instruction'")
         mine, parent, data = (
             (self.sg_layout, self.parent_sg, self.sg_data)
             if which == "workgroup"
@@ -138,7 +166,7 @@ class Distribution:
         if mine is None:
             raise LayoutError(f"level {which!r}: the layout has no {'sg' if which == 'workgroup' else 'lane'}_layout")
         whole = mine if parent is None else parent
-        order = self.order or tuple(reversed(range(len(whole))))
+        order = tuple(reversed(range(len(whole)))) if self.order is None else self.order
         return Level(whole, data, order, tuple(range(len(whole))) if self.kept is None else self.kept)
 
     # What LLVM accepts
@@ -185,9 +213,14 @@ class Distribution:
         >>> Distribution(lane_layout=(2, 8), lane_data=(2, 2), rank=2).blocks((8, 16), "it")[9]
         [(2, 2), (6, 2)]
         """
-        which = level or ("workgroup" if self.sg_layout else "subgroup" if self.lane_layout else "instruction")
+        outermost = (
+            "workgroup" if self.sg_layout is not None else "instruction" if self.lane_layout is None else "subgroup"
+        )
+        which = outermost if level is None else level
         if which == "instruction":
-            starts = [range(0, s, t) for s, t in zip(shape, self.inst_data or shape, strict=True)]
+            starts = [
+                range(0, s, t) for s, t in zip(shape, shape if self.inst_data is None else self.inst_data, strict=True)
+            ]
             _limit_blocks(1, prod(map(len, starts)), shape, text)
             return {0: list(product(*starts))}
         at = self.level(which)
@@ -285,9 +318,7 @@ def _spread(
     for d, (size, count, parent) in enumerate(zip(sizes, at.counts, at.kept, strict=True)):
         data = at.data[d] if at.data is not None else exact_quotient(size, count)
         if data is None:
-            _refuse(
-                d, size, axis, f"{count} {axis}s do not divide {size}, and no {axis}_data says what each holds", text
-            )
+            _refuse(d, size, axis, f"{count} {axis}s do not divide it, and no {axis}_data says what each holds", text)
         blocks.append(data)
         stride = strides[parent]
         times = exact_quotient(size, multiply(count, data))
@@ -298,24 +329,39 @@ def _spread(
         # The ids reach past the end and wrap around: they share blocks, evenly or not at all.
         rounds.append(1)
         if data > size:
-            _refuse(d, size, axis, f"{axis}_data[{d}] = {data} is larger than the tile: the block overruns it", text)
+            _refuse(
+                d,
+                size,
+                axis,
+                f"{axis}_data[{d}] = {data} is larger: the block overruns it; a divisor of {size} would fit",
+                text,
+            )
+        unit = count * data
+        if unit < size:
+            fits = f"{size // unit * unit} or {(size // unit + 1) * unit} would fit"
+            what = f"{axis}_layout[{d}] * {axis}_data[{d}]"
+            _refuse(d, size, axis, f"{size} is no multiple of {unit} (= {what}); {fits}", text)
         across = exact_quotient(size, data)
-        if across is None or count * data < size:
-            _refuse(d, size, axis, f"blocks of {data} wrap around and overlap without coinciding", text)
+        if across is None:
+            problem = f"blocks of {data} wrap around and overlap without coinciding; a divisor of {size} would fit"
+            _refuse(d, size, axis, problem, text)
         sharing = exact_quotient(count, across)
         if sharing is None:
-            _refuse(d, size, axis, f"{count} {axis}s cannot share {across} blocks evenly", text)
+            _refuse(
+                d,
+                size,
+                axis,
+                f"{count} {axis}s cannot share its {across} blocks evenly; a multiple of {across} could",
+                text,
+            )
         ids.append([Factor(across, stride, axis)])
         shared.append(Factor(sharing, stride * across, axis))
     return tuple(rounds), Layout(ids, [f for f in shared if f.extent != 1]), tuple(blocks)
 
 
 def _refuse(d: int, size: Extent, axis: str, problem: str, text: str) -> NoReturn:
-    raise DistributionError(
-        f"dimension {d} of the {'tensor' if axis == 'sg' else 'tile that the lanes share'} has size {size}: {problem}; "
-        f"{axis}_layout[{d}] * {axis}_data[{d}] must divide it, or {axis}_data[{d}] divide it and the {axis}s share the blocks "
-        f"evenly (layout {text})"
-    )
+    what = "the tensor" if axis == "sg" else "the tile that the lanes share"
+    raise DistributionError(f"dimension {d} of {what} has size {size}: {problem} (layout {text})")
 
 
 def _interleave(units: tuple[Extent, ...], ids: Layout, data: tuple[Extent, ...]) -> Layout:

@@ -14,11 +14,11 @@ means a transposed load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from layoutalg.core.errors import DistributionError
-from layoutalg.xegpu.distribution import Distribution
+from layoutalg.xegpu.distribution import Distribution, as_ints
 from layoutalg.xegpu.elements import element_bits
 
 __all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]
@@ -38,6 +38,9 @@ class FragmentType:
     packed: bool = False
     transposed: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_ints("shape", self.shape))
+
     def __str__(self) -> str:
         how = "packed " if self.packed else "transposed " if self.transposed else ""
         return how + self.vector
@@ -52,43 +55,44 @@ class FragmentType:
         return f"vector<{''.join(f'{n}x' for n in self.shape)}{self.element}>"
 
 
-def subgroup_fragment(given: Distribution, shape: tuple[int, ...], element: str) -> FragmentType:
+def subgroup_fragment(
+    given: Distribution, shape: tuple[int, ...], element: str, text: str, array_length: int = 1
+) -> FragmentType:
     """One subgroup's share: vectors of `inst_data`, or of `sg_data` where instructions are not blocked.
 
-    >>> str(subgroup_fragment(Distribution(2, sg_layout=(2, 4), sg_data=(16, 16)), (32, 64), "f32"))
+    An array of blocks has a leading dimension, as LLVM's `load_nd` gives it.
+
+    >>> str(subgroup_fragment(Distribution(2, sg_layout=(2, 4), sg_data=(16, 16)), (32, 64), "f32", "it"))
     'vector<16x16xf32>'
     """
     element_bits(element)
-    block, rounds = _subgroup_block(given, shape)
-    tile = given.inst_data or block
-    return FragmentType(tile, element, rounds * prod(b // t for b, t in zip(block, tile, strict=True)))
+    block, rounds = shape, 1
+    if given.sg_layout is not None:
+        held = replace(given, inst_data=None, lane_layout=None, lane_data=None).layout(shape, text).fragment_shape
+        block = held if given.sg_data is None else given.sg_data
+        rounds = prod(held) // prod(block)
+    given.layout(shape, text)  # refuses what cannot be tiled
+    tile = block if given.inst_data is None else given.inst_data
+    count = rounds * prod(b // t for b, t in zip(block, tile, strict=True))
+    return FragmentType(tile if array_length == 1 else (array_length, *tile), element, count)
 
 
 def lane_fragment(
     given: Distribution, shape: tuple[int, ...], element: str, text: str, array_length: int = 1, block: bool = True
 ) -> FragmentType:
-    """One lane's share: vectors of an instruction tile divided by the lanes.
+    """One lane's share: vectors of an instruction tile, distributed over the lanes.
 
     >>> str(lane_fragment(Distribution(2, lane_layout=(1, 16)), (8, 16), "f16", "it"))
     'vector<8xf16>'
     """
-    if given.lane_layout is None:
-        raise DistributionError(f"{text} has no lane_layout: a lane's share is not defined")
-    element_bits(element)
-    whole = subgroup_fragment(given, shape, element)
     lanes = given.lane_layout
-    share = tuple(max(1, n // lane) for n, lane in zip(whole.shape, lanes, strict=True))
+    if lanes is None:
+        raise DistributionError(f"{text} has no lane_layout: a lane's share is not defined")
+    whole = subgroup_fragment(given, shape, element, text)
+    share = replace(given, sg_layout=None, sg_data=None, inst_data=None).layout(whole.shape, text).fragment_shape
     if not block:
         return FragmentType(share, element, whole.count)
     two = len(lanes) == 2
     packed = two and given.lane_data is not None and given.lane_data[0] != 1 and lanes[0] == 1
     transposed = two and lanes[0] > 1 and lanes[1] == 1
     return FragmentType((prod(share) * array_length,), element, whole.count, packed, transposed)
-
-
-def _subgroup_block(given: Distribution, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    if given.sg_layout is None:
-        return shape, 1
-    data = given.sg_data or tuple(s // n for s, n in zip(shape, given.sg_layout, strict=True))
-    steps = [min(s, n * d) for s, n, d in zip(shape, given.sg_layout, data, strict=True)]
-    return data, prod(s // step for s, step in zip(shape, steps, strict=True))

@@ -9,6 +9,7 @@ Spellings that no LLVM takes today but that users have in their notes are read a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -53,7 +54,7 @@ _MOST_DIMENSIONS = 64
 
 
 def parse_attribute(text: str, aliases: Aliases | None = None) -> Value:
-    """Read one attribute or type of the dialect; `aliases` are values for `#name` and `!name`.
+    """Read one attribute or type of the dialect; `aliases` are values for `#name` and `!name` (sigils included).
 
     Raises `ParseError` with line and column, `VerificationError` for what the dialect's rules refuse.
 
@@ -78,9 +79,9 @@ def read_attribute(reader: Reader, aliases: Aliases) -> Value:
     word = reader.word("an attribute or type, such as #xegpu.layout<...>")
     dialect, dot, name = word.partition(".")
     if not dot or dialect not in ("xegpu", "XeGPU"):
-        if sigil and word in aliases:
-            return aliases[word]
-        known = "".join(f", '{sigil}{alias}'" for alias in aliases) if sigil else ""
+        if sigil + word in aliases:
+            return aliases[sigil + word]
+        known = "".join(f", '{alias}'" for alias in aliases)
         reader.fail(f"'#xegpu.' or '!xegpu.'{known}", at=start)
     readers: dict[str, Callable[[Reader, Aliases], Value]] = {}
     if sigil != "!":
@@ -95,15 +96,13 @@ def read_attribute(reader: Reader, aliases: Aliases) -> Value:
 
 
 def _layout(reader: Reader, aliases: Aliases) -> LayoutAttr:
-    fields: dict[str, tuple[int, ...]] = {}
+    fields: dict[str, Any] = {}
 
     def field() -> None:
         start = reader.skip()
         name = reader.one_of(_FIELDS)
-        if name in fields:
-            reader.fail("each parameter once", f"found a second {name}", at=start)
         reader.expect("=")
-        fields[name] = reader.integers()
+        _note(reader, fields, name, reader.integers(), start)
 
     _struct(reader, field)
     return LayoutAttr(**fields)
@@ -165,8 +164,9 @@ def _encoding(values: dict[str, Any]) -> BlockTensorDescAttr | ScatterTensorDesc
     space = values.get("memory_space", values.get("memory_scope", "global"))
     chunk = values.get("chunk_size", values.get("chunk_size_per_lane"))
     if values.get("scattered") or chunk is not None:
-        if "array_length" in values:
-            raise VerificationError("a scattered tensor has no array_length")
+        for name in ("array_length", "boundary_check"):
+            if name in values:
+                raise VerificationError(f"a scattered tensor has no {name}")
         return ScatterTensorDescAttr(space, 1 if chunk is None else chunk)
     return BlockTensorDescAttr(space, values.get("array_length", 1), values.get("boundary_check", True))
 
@@ -199,15 +199,17 @@ def _tensor_desc(reader: Reader, aliases: Aliases) -> TensorDescType:
     encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None
     layout: LayoutAttr | SliceAttr | None = None
     loose: dict[str, Any] = {}
+    start = reader.skip()
     while reader.accept(","):
         start = reader.skip()
-        if reader.accept("#scattered") or reader.accept("#Scattered"):
-            loose["scattered"] = True
+        if _SCATTERED.match(reader.text, start) and not aliases.keys() & {"#scattered", "#Scattered"}:
+            reader.position = start + len("#scattered")
+            _note(reader, loose, "scattered", True, start)
             continue
         if not reader.looking_at("#"):
             name = reader.one_of(tuple(_LOOSE))
             reader.expect("=")
-            loose[name] = _LOOSE[name](reader)
+            _note(reader, loose, name, _LOOSE[name](reader), start)
             continue
         value = read_attribute(reader, aliases)
         if isinstance(value, SgMapAttr):
@@ -219,9 +221,19 @@ def _tensor_desc(reader: Reader, aliases: Aliases) -> TensorDescType:
         else:
             reader.fail("one encoding and one layout", f"found {value}", at=start)
     reader.expect(">")
-    if loose and encoding is None:
+    if loose:
+        if encoding is not None:
+            reader.fail(
+                "an encoding, or its parameters one by one", f"found {encoding} and {', '.join(loose)}", at=start
+            )
         encoding = _encoding(loose)
     return TensorDescType(shape, element, encoding, layout)
+
+
+def _note(reader: Reader, values: dict[str, Any], name: str, value: Any, start: int) -> None:
+    if name in values:
+        reader.fail("each parameter once", f"found a second {name}", at=start)
+    values[name] = value
 
 
 def _mem_desc(reader: Reader, aliases: Aliases) -> MemDescType:
@@ -286,10 +298,8 @@ def _named(reader: Reader, readers: Mapping[str, Callable[[Reader], Any]]) -> di
     def field() -> None:
         start = reader.skip()
         name = reader.one_of(tuple(readers))
-        if name in values:
-            reader.fail("each parameter once", f"found a second {name}", at=start)
         reader.expect("=")
-        values[name] = readers[name](reader)
+        _note(reader, values, name, readers[name](reader), start)
 
     _struct(reader, field)
     return values
@@ -322,6 +332,9 @@ _LOOSE: dict[str, Callable[[Reader], Any]] = {
     "chunk_size_per_lane": _typed_integer,
 }
 """What the RFC writes straight into a tensor_desc."""
+
+_SCATTERED = re.compile(r"#[sS]cattered(?![A-Za-z0-9_$.])")
+"""The RFC's alias for a scattered tensor, where the text defines none of that name."""
 
 _OLD_NAMES = ("tdesc_attr", "scattered_tdesc_attr", "sg_map")
 

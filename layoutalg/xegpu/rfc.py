@@ -22,6 +22,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.xegpu.attributes import LayoutAttr
+from layoutalg.xegpu.distribution import as_ints, as_numbers
 
 __all__ = ["SgMapAttr", "sg_map_of"]
 
@@ -41,6 +42,7 @@ class SgMapAttr:
 
     def __post_init__(self) -> None:
         for name, value in (("wi_layout", self.wi_layout), ("wi_data", self.wi_data)):
+            object.__setattr__(self, name, as_ints(name, value))
             if len(value) != 2 or not all(1 <= v <= MAX_EXTENT for v in value):
                 raise VerificationError(f"{name} = {list(value)}: expected two sizes of at least 1")
 
@@ -65,12 +67,15 @@ class SgMapAttr:
         >>> SgMapAttr((1, 16), (1, 1)).check((8, 24))
         'dimension 1 of [8, 24]: 24 is not divisible by wi_layout[1] * wi_data[1] = 16'
         """
-        if len(shape) != 2:
-            return None if len(shape) == 1 else f"shape {list(shape)}: expected a 1D or 2D tensor"
-        for d in range(2):
-            unit = self.wi_layout[d] * self.wi_data[d]
-            if shape[d] % unit:
-                return f"dimension {d} of {list(shape)}: {shape[d]} is not divisible by wi_layout[{d}] * wi_data[{d}] = {unit}"
+        try:
+            attr = self.to_layout(len(shape))
+        except VerificationError as error:
+            return str(error)
+        units = [n * m for n, m in zip(attr.lane_layout or (), attr.lane_data or (), strict=True)]
+        for d, (size, unit) in enumerate(zip(as_numbers(shape), units, strict=True)):
+            if size % unit:
+                product = f"wi_layout[{d}] * wi_data[{d}]"
+                return f"dimension {d} of {list(shape)}: {size} is not divisible by {product} = {unit}"
         return None
 
     def layout(self, shape: tuple[int, ...]) -> Layout:
@@ -107,6 +112,7 @@ def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
     >>> print(sg_map_of(Layout.parse("d0 = 16@reg, d1 = 16@lane"), packed=2))
     #xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>
     """
+    as_numbers(fragment.shape)
     lanes: list[int] = []
     data: list[int] = []
     for factors in fragment.dims:

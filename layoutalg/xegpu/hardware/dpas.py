@@ -154,6 +154,9 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
     s4 x s4 -> s32, s4 x u4 -> s32, u4 x s4 -> s32, u4 x u4 -> s32
     """
     chip = target_info(target)
+    for operand, value in (("a", a), ("b", b), ("acc", acc)):
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"dpas with {operand} = {value!r}: expected an element type, such as 'f16'")
     a, b = _NAMES.get(a, a), _NAMES.get(b, b)
     acc = _NAMES.get(acc, acc) or ("s32" if a[:1] in ("s", "u") else "f32")
     types = _TYPES[chip.subgroup_size]

@@ -99,8 +99,13 @@ class BlockLoad:
         kind = "transform_" if self.transform else "transpose_" if self.transpose else ""
         bits, width = self.bits, self.width
         if self.transpose:
-            bits, width = self.transpose_bits, self.width * self.bits // self.transpose_bits
+            bits, width = self._unit, self.width * self.bits // self._unit
         return f"read_{kind}{bits}b_{self.rows}r{width}x{self.count}c"
+
+    @property
+    def _unit(self) -> int:
+        """The bits that a transposed load moves as one."""
+        return self.transpose_bits or self.bits
 
     @property
     def layout(self) -> Layout:
@@ -112,9 +117,9 @@ class BlockLoad:
         Layout.parse('d0 = 8@reg, d1 = 2@reg:8 16@lane')
         """
         if self.transpose:
-            units = self.width * self.bits // self.transpose_bits
+            units = self.width * self.bits // self._unit
             transposed = row_fragment(units, self.rows, self.subgroup_size)
-            inside = Layout([[], [Factor(self.transpose_bits // self.bits, 1, "reg")]])
+            inside = Layout([[], [Factor(self._unit // self.bits, 1, "reg")]])
             return (transposed.permute((1, 0)) * inside).canonical()
         one = row_fragment(self.rows, self.width, self.subgroup_size)
         return one.tile((1, self.count)).canonical()

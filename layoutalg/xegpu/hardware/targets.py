@@ -88,7 +88,7 @@ def target_info(name: str) -> TargetInfo:
     layoutalg.core.errors.VerificationError: target 'h100': expected one of pvc, bmg, dg2, acm-g10, acm-g11,
     ats-m150
     """
-    found = _TARGETS.get(name)
+    found = _TARGETS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if found is None:
         raise VerificationError(f"target {name!r}: expected one of {', '.join(_TARGETS)}")
     return found
