@@ -165,3 +165,29 @@ def test_gemm_writes_runs_and_reports(capsys: Capture, tmp_path: Path) -> None:
 def test_gemm_prints_the_kernel_when_nothing_else_is_asked(capsys: Capture) -> None:
     assert "xegpu.dpas" in out(capsys, "gemm", "64", "64", "64")
     assert "xegpu.dpas" in answer(capsys, "gemm", "64", "64", "64")["kernel"]
+
+
+def test_a_pair_without_a_layout_shows_llvms_blocks_and_the_reason(capsys: Capture) -> None:
+    pair = ("#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 16]>", "8x8")
+    lines = out(capsys, "show", *pair).splitlines()
+    assert "LLVM 22   accepts" in lines
+    assert any(
+        line.startswith("layout    none: dimension 0 of the tensor has size 8: sg_data[0] = 16 is larger")
+        for line in lines
+    )
+    assert "block 3   (0, 0)" in lines
+    found = answer(capsys, "show", *pair)
+    assert found["layout"] is None
+    assert "larger" in found["reason"]
+    assert found["blocks"]["0"] == [[0, 0]]
+
+
+def test_origins_and_digits_without_an_axis_show(capsys: Capture) -> None:
+    text = out(capsys, "show", "d0 = 16@reg, d1 = 16@lane | origin 5@d0 -7@d1")
+    assert "-7..8" in text
+    assert "5-20" in text or "  5  " in text
+    assert "any of 4 values, 1 apart" in out(capsys, "show", "d0 = 4@_, d1 = 2@lane")
+
+
+def test_a_long_row_is_drawn_quickly(capsys: Capture) -> None:
+    assert "of 1048576 columns" in out(capsys, "show", "d0 = 1048576@lane:3")

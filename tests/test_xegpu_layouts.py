@@ -166,3 +166,126 @@ def test_lane_wrap_is_a_row_of_the_version_table() -> None:
     assert str(attr.layout((1, 8))) == "d0 = 1, d1 = 8@lane | replicas 2@lane:8"
     with pytest.raises(la.LayoutError, match="LLVM 19"):
         attr.check((8, 8), llvm=19)
+
+
+# What a review found, kept from coming back.
+
+
+def test_fragment_types_agree_with_the_layouts_registers() -> None:
+    rng = random.Random(11)
+    compared = 0
+    for _ in range(300):
+        lanes = (rng.choice((1, 2, 4)), rng.choice((1, 2, 8, 16)))
+        data = (rng.choice((1, 2)), rng.choice((1, 2, 4)))
+        shape = (rng.choice((4, 8, 16)), rng.choice((4, 8, 16, 32)))
+        attr = LayoutAttr(lane_layout=lanes, lane_data=data)
+        try:
+            layout = attr.layout(shape)
+        except la.DistributionError:
+            continue
+        assert attr.fragment_type(shape, "f16", block=False).shape == layout.fragment_shape
+        assert attr.fragment_type(shape, "f16").shape == (prod(layout.fragment_shape),)
+        compared += 1
+    assert compared > 100
+
+
+def test_arrays_of_blocks_have_a_leading_dimension_at_subgroup_level() -> None:
+    desc = la.parse(
+        "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2>, #xegpu.layout<lane_layout = [1, 16]>>"
+    )
+    assert str(desc.fragment_type("subgroup")) == "vector<2x8x16xf16>"
+    for length in (0, -1, 2.5):
+        with pytest.raises(la.DistributionError, match="array_length"):
+            desc.attr.fragment_type((8, 16), "f16", array_length=length)
+
+
+def test_symbols_are_refused_where_llvm_needs_numbers() -> None:
+    attr, m = LayoutAttr(lane_layout=(1, 16)), la.symbol("M")
+    for ask in (attr.check, attr.blocks, lambda shape: attr.fragment_type(shape, "f16")):
+        with pytest.raises(la.LayoutError, match=r"dimension 0 .* is a symbol"):
+            ask((m, 16))
+    with pytest.raises(la.LayoutError, match="is a symbol"):
+        la.xegpu.sg_map_of(attr.layout((m, 16)), 1)
+
+
+def test_a_slice_of_everything_keeps_its_ids() -> None:
+    attr = la.parse("#xegpu.slice<#xegpu.layout<sg_layout = [2, 2], sg_data = [4, 4]>, dims = [0, 1]>")
+    assert attr.blocks(()) == {one: [()] for one in range(4)}
+    assert str(attr.layout(())) == "() | replicas 4@sg"
+    assert attr.fragment_type((), "f32", "subgroup").vector == "vector<f32>"
+
+
+def test_levels_are_checked() -> None:
+    with pytest.raises(la.LayoutError, match="'workgroup', 'subgroup' or 'instruction'"):
+        LayoutAttr(lane_layout=(1, 16)).blocks((8, 32), level="workgoup")
+    with pytest.raises(la.LayoutError, match="no sg_layout"):
+        LayoutAttr(lane_layout=(1, 16)).blocks((8, 32), level="workgroup")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!xegpu.tensor_desc<16xf32, #xegpu.scatter_tdesc_attr<>, memory_scope=slm>",
+        "!xegpu.tensor_desc<8x16xf32, array_length=2, array_length=4>",
+        "!xegpu.tdesc_attr<scattered=true, boundary_check=false>",
+        "!xegpu.tdesc_attr<scattered=true, array_length=2>",
+        "#a = #xegpu.layout<lane_layout = [16]>\n!a",
+    ],
+)
+def test_texts_that_contradict_themselves_are_refused(text: str) -> None:
+    with pytest.raises(la.LayoutError):
+        la.parse(text)
+
+
+def test_aliases_of_attributes_and_types_are_apart() -> None:
+    both = "#a = #xegpu.layout<lane_layout = [1, 16]>\n!a = !xegpu.tensor_desc<8x16xf16, #a>\n"
+    assert str(la.parse(both + "#xegpu.slice<#a, dims = [0]>").parent) == "#xegpu.layout<lane_layout = [1, 16]>"
+    assert la.parse(both).attr == la.parse(both + "#a")
+    named = "#scattered_a = #xegpu.scatter_tdesc_attr<>\n!xegpu.tensor_desc<16xf16, #scattered_a>"
+    assert la.parse(named) == la.parse("!xegpu.tensor_desc<16xf16, #scattered>")
+
+
+def test_values_made_by_hand_are_checked_and_frozen() -> None:
+    assert len({la.SgMapAttr([1, 16], [1, 1]), la.SgMapAttr((1, 16), (1, 1))}) == 1
+    assert hash(la.MemDescType([8, 8], "f16")) == hash(la.MemDescType((8, 8), "f16"))
+    for make in (
+        lambda: la.xegpu.EnumAttr("cache_hint", "bogus"),
+        lambda: la.xegpu.BlockTensorDescAttr(memory_space="bogus"),
+        lambda: la.xegpu.BlockTensorDescAttr(array_length=2.5),
+        lambda: la.xegpu.RangeAttr("a", "b"),
+        lambda: la.xegpu.MemLayoutAttr(stride=(1.5, 128)),
+        lambda: TensorDescType((8.0, 16), "f16"),
+        lambda: la.dpas(None, None),
+        lambda: la.dpas("f16", "f16", target=[]),
+    ):
+        with pytest.raises(la.VerificationError):
+            make()
+
+
+def test_a_mem_desc_of_one_element_keeps_its_axis() -> None:
+    layout = la.parse("!xegpu.mem_desc<1x1xf16>").layout()
+    assert layout.codomain == ("addr",)
+    assert layout.owner_map("addr").tolist() == [[0]]
+
+
+def test_sg_maps_of_rank_1_are_checked_like_their_layouts() -> None:
+    assert la.SgMapAttr((1, 16), (1, 1)).check((24,)) == (
+        "dimension 0 of [24]: 24 is not divisible by wi_layout[0] * wi_data[0] = 16"
+    )
+    assert "rank 1" in la.SgMapAttr((2, 8), (1, 1)).check((32,))
+    with pytest.raises(la.DistributionError):
+        la.SgMapAttr((2, 8), (1, 1)).fragment_shape((32,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!xegpu.tensor_desc<7x16xf16, #xegpu.layout<lane_layout = [1, 16]>>",
+        "!xegpu.tensor_desc<64x16xf16, #xegpu.layout<lane_layout = [1, 16]>>",
+        "!xegpu.tensor_desc<16x16xf16, #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>>",
+        "!xegpu.tensor_desc<16x8xf64, #xegpu.block_tdesc_attr<array_length = 2>, "
+        "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 2]>>",
+    ],
+)
+def test_loads_that_no_message_does_are_reported(text: str) -> None:
+    assert "no such message" in la.parse(text).load_mismatch()

@@ -249,10 +249,8 @@ def _scattered_map(layout: Layout, part: Mapping[str, Selection]) -> Indices:
     )
     places, counts = np.unique(slots[0], return_counts=True)
     if counts.max(initial=0) > 1:
-        crowded = np.unravel_index(places[counts > 1][0], sizes)
-        where = ", ".join(
-            f"{axis} {int(place) + starts.get(axis, 0)}" for axis, place in zip(names, crowded, strict=True)
-        )
+        crowded = [int(p) for p in np.unravel_index(int(places[counts > 1][0]), sizes)]
+        where = ", ".join(f"{axis} {place + starts.get(axis, 0)}" for axis, place in zip(names, crowded, strict=True))
         raise LayoutError(f"fragment map: one slot holds {counts.max()} elements, the first at {where} (in {layout})")
     result.reshape(prod(sizes), layout.rank)[slots[0]] = elements[slots[1]]
     picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]

@@ -185,7 +185,8 @@ def same_reach(a: Sequence[Factor], b: Sequence[Factor]) -> bool:
         for replicas in sets:
             if prod(f.extent for f in replicas) > _MOST_COMBINATIONS:
                 raise SizeError(f"replicas {' '.join(map(str, replicas))}: too many combinations to compare one by one")
-        if not np.array_equal(*(np.unique(reach(replicas, axis)) for replicas in sets)):
+        first, second = (np.unique(reach(replicas, axis)) for replicas in sets)
+        if not np.array_equal(first, second):
             return False
     return True
 

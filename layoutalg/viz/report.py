@@ -32,13 +32,13 @@ _MOST_LISTED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A value with a shape: its layout, and everything about it as plain data that JSON can hold.
+    """A value with a shape: its layout (None where there is none), and everything about it as data for JSON.
 
     >>> describe(Layout.parse("d0 = 4@lane")).layout
     Layout.parse('d0 = 4@lane')
     """
 
-    layout: Layout
+    layout: Layout | None
     facts: dict[str, Any]
 
     def lines(self) -> list[tuple[str, str]]:
@@ -50,6 +50,9 @@ class Description:
         facts = self.facts
         rows = [("input", facts["input"]), ("shape", _by(facts["shape"]))]
         rows += [(name, facts[key]) for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")) if key in facts]
+        if self.layout is None:
+            rows.append(("layout", f"none: {facts['reason']}"))
+            return rows + _block_lines(facts)
         rows.append(("layout", facts["layout"]))
         rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
         rows += [
@@ -70,8 +73,7 @@ class Description:
             rows.append(("index", facts["index_error"]))
         if "holds" in facts:
             rows.append(("holds", _points(facts["holds"])))
-        rows += [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
-        return rows
+        return rows + _block_lines(facts)
 
     def print(self, console: Console) -> None:
         """Print the lines, and the grid of owners as wide as the console.
@@ -87,7 +89,7 @@ class Description:
         for name, text in self.lines():
             console.print(f"{'' if name == before else name:10}{text}", soft_wrap=True)
             before = name
-        if any(not isinstance(size, int) for size in self.layout.shape) or self.layout.conditions:
+        if self.layout is None or self.layout.conditions or any(not isinstance(n, int) for n in self.layout.shape):
             return
         try:
             grid = owner_grid(self.layout).fit(console.width)
@@ -111,21 +113,29 @@ def describe(
     Attributes need a `shape`; types and layouts have one. `holder` names a work-item (`{"sg": 3, "lane": 5}`) whose
     coordinates are listed, `blocks` asks for LLVM's block origins of each id.
 
+    A pair that LLVM accepts and that has no exact layout is described all the same: the reason, and LLVM's blocks.
+
     Raises `DistributionError` for a value that distributes nothing, for a shape that is missing or differs, and where
-    there is no exact layout.
+    LLVM refuses the pair and there is no exact layout either.
 
     >>> describe(Layout.parse("d0 = 2@reg, d1 = 16@lane"), holder={"lane": 5}).facts["holds"]
     [[0, 5], [1, 5]]
     """
     facts: dict[str, Any] = {"input": str(value)}
-    layout = _layout_of(value, shape, element, facts)
+    try:
+        layout = _layout_of(value, shape, element, facts)
+    except DistributionError as error:
+        if facts.get("llvm") != "accepts" or not isinstance(value, DistributeLayout):
+            raise
+        facts |= {"layout": None, "reason": str(error), "blocks": _blocks(value, facts["shape"])}
+        return Description(None, facts)
     facts["layout"] = str(layout)
     facts["axes"] = {axis: _plain(n) for axis, n in layout.axes.items()}
     facts["replicas"] = [str(f) for f in layout.canonical().replicas]
     if "reg" in layout.codomain:
         facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
     try:
-        facts["index"] = {name: expression_text(e) for name, e in layout.index_exprs().items()}
+        facts["index"] = _index_texts(layout)
     except LayoutError as error:
         facts["index_error"] = str(error)
     if holder:
@@ -138,9 +148,29 @@ def describe(
     if blocks:
         if not isinstance(value, DistributeLayout):
             raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
-        found = value.blocks(layout.shape)
-        facts["blocks"] = {str(one): [list(origin) for origin in origins] for one, origins in found.items()}
+        facts["blocks"] = _blocks(value, layout.shape)
     return Description(layout, facts)
+
+
+def _index_texts(layout: Layout) -> dict[str, str]:
+    """The index expression of each dimension; a digit that no axis tells apart is any of its values."""
+    slots = layout.inverse()
+    texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
+    for factor in slots.canonical().replicas:
+        name = str(factor.axis)
+        texts[name] = f"{texts[name]} + any of {factor.extent} values, {factor.stride} apart"
+    return texts
+
+
+def _blocks(value: DistributeLayout, shape: Sequence[int]) -> dict[str, list[list[int]]]:
+    found = value.blocks(shape)
+    if sum(map(len, found.values())) > _MOST_LISTED:
+        raise DistributionError(f"{value} has more than {_MOST_LISTED} blocks: too many to list")
+    return {str(one): [list(origin) for origin in origins] for one, origins in found.items()}
+
+
+def _block_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
 
 
 def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:

@@ -118,9 +118,15 @@ def owner_grid(layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = 
     plane = layout
     while plane.rank > 2:
         plane = plane.restrict(0, 0, 1)
-        plane = Layout(plane.dims[1:], plane.replicas, plane.offsets, origins=plane.origins[1:])
+        plane = Layout(
+            plane.dims[1:], plane.replicas, plane.offsets, origins=plane.origins[1:], codomain=plane.codomain
+        )
     if plane.rank < 2:
-        plane = Layout([*[()] * (2 - plane.rank), *plane.dims], plane.replicas, plane.offsets)
+        missing = 2 - plane.rank
+        origins = (*[0] * missing, *plane.origins)
+        plane = Layout(
+            [*[()] * missing, *plane.dims], plane.replicas, plane.offsets, origins=origins, codomain=plane.codomain
+        )
     if prod(plane.shape) > _MOST_ELEMENTS:
         raise SizeError(
             f"a picture of {' x '.join(map(str, plane.shape))} elements: at most 2^24; show a part (layout {layout})"
@@ -136,10 +142,11 @@ def owner_grid(layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = 
         tuple(_cell(first[r, c], second[r, c], second[r, last], several) for c, last in columns[:most_columns])
         for r in tops[:most_rows]
     )
+    down, right = plane.origins
     zeros = "".join(f" at {name} = 0" for name in layout.names[:-2])
     return OwnerGrid(
-        tuple(_range(*r) for r in rows[:most_rows]),
-        tuple(_range(*c) for c in columns[:most_columns]),
+        tuple(_range(low + down, high + down) for low, high in rows[:most_rows]),
+        tuple(_range(low + right, high + right) for low, high in columns[:most_columns]),
         cells,
         (len(rows), len(columns)),
         f"{major}:{minor}" if several else minor,
@@ -177,19 +184,20 @@ def _owner_axes(layout: Layout) -> tuple[str | None, str]:
 
 def _folded(first: NDArray[Any], second: NDArray[Any], count: bool) -> list[tuple[int, int]]:
     """Ranges of rows that look alike: equal, or (`count`) all counting up by one on the second axis."""
+    moves = second[1:] - second[:-1]
+    by = moves[:, 0] if moves.shape[1] else np.zeros(len(moves), np.int64)
+    alike = (
+        (first[1:] == first[:-1]).all(axis=1) & (moves == by[:, None]).all(axis=1) & ((by == 0) | (count & (by == 1)))
+    )
     ranges: list[tuple[int, int]] = []
-    step = -1
-    for i in range(len(first)):
-        if ranges:
-            start, last = ranges[-1]
-            same = bool(np.array_equal(first[i], first[last]))
-            moved = second[i] - second[last]
-            by = int(moved.flat[0]) if moved.size and bool((moved == moved.flat[0]).all()) else -1
-            if same and (by == 0 or (count and by == 1)) and (last == start or by == step):
-                ranges[-1] = (start, i)
-                step = by
-                continue
-        ranges.append((i, i))
+    start, step = 0, -1
+    for i, (joins, move) in enumerate(zip(alike.tolist(), by.tolist(), strict=True)):
+        if joins and (step < 0 or move == step):
+            step = move
+            continue
+        ranges.append((start, i))
+        start, step = i + 1, -1
+    ranges.append((start, len(first) - 1))
     return ranges
 
 
@@ -199,4 +207,6 @@ def _cell(first: Any, low: Any, high: Any, several: bool) -> Cell:
 
 
 def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}-{high}"
+    if low == high:
+        return str(low)
+    return f"{low}-{high}" if low >= 0 else f"{low}..{high}"

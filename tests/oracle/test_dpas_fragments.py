@@ -16,7 +16,15 @@ import numpy as np
 import pytest
 
 from layoutalg.core import Layout
-from layoutalg.xegpu.hardware import BlockLoad, block_load, block_store, dpas, dpas_instructions, row_fragment
+from layoutalg.xegpu.hardware import (
+    BlockLoad,
+    BlockStore,
+    block_load,
+    block_store,
+    dpas,
+    dpas_instructions,
+    row_fragment,
+)
 
 with gzip.open(Path(__file__).parent / "data" / "dpas_fragments.json.gz", "rt") as file:
     FACTS: dict[str, Any] = json.load(file)
@@ -55,41 +63,65 @@ def test_fragments_agree_lane_by_lane_and_component_by_component(row: dict[str, 
 
 @pytest.mark.parametrize("row", ROWS, ids=name)
 @pytest.mark.parametrize("m", [1, 2, 4, 8])
-def test_fewer_rows_are_the_first_rows_of_eight(row: dict[str, Any], m: int) -> None:
-    """The tables list M = 8; the rules beside them say that row r is component r (tf32: 2r and 2r + 1)."""
+def test_fewer_rows_are_the_first_rows_of_the_table(row: dict[str, Any], m: int) -> None:
+    """The tables list M = 8; the rules beside them give row r its own component (tf32: rows 2c and 2c + 1)."""
     target = "pvc" if row["simd"] == 16 else "dg2"
     found = dpas(row["a_type"], row["b_type"], row["acc_type"], target=target, m=m)
-    eight = dpas(row["a_type"], row["b_type"], row["acc_type"], target=target)
-    for part, whole in ((found.a, eight.a), (found.c, eight.c)):
+    for part, table in ((found.a, "A_lane_component_to_row_col_M8"), (found.c, "C_lane_component_to_row_col_M8")):
+        stated = {}
+        for lane, parts in enumerate(row[table]):
+            for component, elements in enumerate(parts):
+                for low, element in enumerate(elements):
+                    stated[tuple(element)] = (0, lane, component * len(elements) + low)
         for element in np.ndindex(part.shape):
-            assert part.owners(element) == whole.owners(element)
+            assert part.owners(element) == [stated[element]]
 
 
-CROSS_CHECKS = {
-    "A f16 8x16  = read_16b_8r16x1c": (dpas("f16", "f16").a, block_load(8, 16, 16)),
-    "A i8  8x32  = read_8b_8r32x1c": (dpas("s8", "s8").a, block_load(8, 32, 8)),
-    "A tf32 8x8  = read_32b_8r8x1c": (dpas("tf32", "tf32").a, block_load(8, 8, 32)),
-    "B f16 16x16 = read_transform_16b_16r16x1c": (dpas("f16", "f16").b, block_load(16, 16, 16, transform=True)),
+def table_of(builtin: str, operand: str, acc: str = "f32") -> np.ndarray:
+    rows = [
+        r for r in ROWS if r["builtin"] == f"intel_sub_group_{builtin}" and r["simd"] == 16 and acc == r["acc_type"]
+    ]
+    (row,) = rows
+    key = next(k for k in row if k.startswith(f"{operand}_lane_component"))
+    return np.array(row[key])
+
+
+F16, I8, TF32 = "f16_f16_matrix_mad_k16", "i8_i8_matrix_mad_k32", "tf32_tf32_matrix_mad_k8"
+# The facts' cross checks: which operand's table a message must reproduce, and the bits of its elements and components.
+CROSS_CHECKS: dict[str, tuple[np.ndarray, BlockLoad | BlockStore, int, int]] = {
+    "A f16 8x16  = read_16b_8r16x1c": (table_of(F16, "A"), block_load(8, 16, 16), 16, 16),
+    "A i8  8x32  = read_8b_8r32x1c": (table_of(I8, "A", "s32"), block_load(8, 32, 8), 8, 16),
+    "A tf32 8x8  = read_32b_8r8x1c": (table_of(TF32, "A"), block_load(8, 8, 32), 32, 32),
+    "B f16 16x16 = read_transform_16b_16r16x1c": (table_of(F16, "B"), block_load(16, 16, 16, transform=True), 16, 32),
     "B f16 16x16 = read_16b_16r16x1c reinterpreted (per-lane bits identical, no transform needed)": (
-        dpas("f16", "f16").b,
+        table_of(F16, "B"),
         block_load(16, 16, 16),
+        16,
+        32,
     ),
-    "B i8  32x16 = read_transform_8b_32r16x1c": (dpas("s8", "s8").b, block_load(32, 16, 8, transform=True)),
-    "B tf32 8x16 = read_32b_8r16x1c": (dpas("tf32", "tf32").b, block_load(8, 16, 32)),
-    "C f32 8x16  = write_32b_8r16x1c": (dpas("f16", "f16").c, block_store(8, 16, 32)),
-    "C f16 8x16  = write_16b_8r16x1c": (dpas("f16", "f16", "f16").c, block_store(8, 16, 16)),
+    "B i8  32x16 = read_transform_8b_32r16x1c": (
+        table_of(I8, "B", "s32"),
+        block_load(32, 16, 8, transform=True),
+        8,
+        32,
+    ),
+    "B tf32 8x16 = read_32b_8r16x1c": (table_of(TF32, "B"), block_load(8, 16, 32), 32, 32),
+    "C f32 8x16  = write_32b_8r16x1c": (table_of(F16, "C"), block_store(8, 16, 32), 32, 32),
+    "C f16 8x16  = write_16b_8r16x1c": (table_of(F16, "C", "f16"), block_store(8, 16, 16), 16, 16),
     "B^T tf32: read_transpose_32b_16r8x1c of B^T[16x8] gives B[8x16]": (
-        dpas("tf32", "tf32").b.permute((1, 0)),
+        table_of(TF32, "B")[..., ::-1],
         block_load(16, 8, 32, transpose=True),
+        32,
+        32,
     ),
 }
 
 
 @pytest.mark.parametrize("check", [row["check"] for row in FACTS["cross_checks"]])
 def test_operands_are_what_the_messages_deliver(check: str) -> None:
-    operand, message = CROSS_CHECKS[check]
-    assert operand == message.layout
-    if isinstance(message, BlockLoad) and "read" in check:
+    table, message, bits, component_bits = CROSS_CHECKS[check]
+    assert np.array_equal(components(message.layout, bits, component_bits), table)
+    if isinstance(message, BlockLoad):
         assert message.name in check
 
 
