@@ -113,7 +113,7 @@ def _shape(text: str) -> tuple[int, ...]:
 @click.option("--emit", "level", default="lane", show_default=True, help="The level of the kernel.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the kernel to a file.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For the random matrices.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
 @click.option(
     "--check", is_flag=True, help="Ask LLVM 22, if it is installed, whether it accepts and lowers the kernel."
 )
@@ -232,7 +232,10 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
     """The kernel's result on random matrices against numpy's product of the same numbers in f64."""
     import numpy as np
 
+    from layoutalg.gemm.run import check_size
     from layoutalg.simulate import numpy_type
+
+    check_size(plan)
 
     random = np.random.default_rng(seed)
     a = random.standard_normal((plan.m, plan.k)).astype(numpy_type(plan.a))

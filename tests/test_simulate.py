@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.simulate import Memory, run_kernel
+from tests.oracle.toolchains import require
+from tests.oracle.toolchains import run as run_program
 
 Array = NDArray[Any]
 
@@ -436,3 +439,208 @@ def test_one_kernel_of_several_is_chosen_by_name() -> None:
         run_kernel(text, [], (1, 1, 1), Memory())
     with pytest.raises(LayoutError, match="a kernel named h"):
         run_kernel(text, [], (1, 1, 1), Memory(), kernel="h")
+
+
+def scalars(body: str, kind: str = "i32", items: int = 16) -> int:
+    """What `%r`, an integer of type `kind`, is after the body: stored as an f32 by one message, read back."""
+    cast = "" if kind == "i32" else f"%w = arith.extsi %r : {kind} to i32\n"
+    name = "%r" if kind == "i32" else "%w"
+    store = (
+        f"{cast}%fl = arith.sitofp {name} : i32 to f32\n%v = vector.broadcast %fl : f32 to vector<1xf32>\n"
+        + describe("o", "dst", 1, 16, "1x16xf32")
+        + "xegpu.store_nd %v, %o[0, 0] : vector<1xf32>, !xegpu.tensor_desc<1x16xf32>"
+    )
+    target = np.zeros((1, 16), np.float32)
+    run(kernel(f"{body}\n{store}", items=items), np.zeros(16), target)
+    return int(target[0, 0])
+
+
+CONSTANTS = (
+    "%t = arith.constant true\n%f = arith.constant false\n%m = arith.constant -1 : i32\n%n = arith.constant 28 : i32\n"
+)
+FOLDED = [
+    ("%r = arith.addi %t, %t : i1", "i1"),
+    ("%r = arith.addi %t, %f : i1", "i1"),
+    ("%r = arith.subi %t, %t : i1", "i1"),
+    ("%r = arith.muli %t, %t : i1", "i1"),
+    ("%r = arith.xori %t, %f : i1", "i1"),
+    ("%r = arith.cmpi slt, %t, %f : i1", "i1"),
+    ("%r = arith.cmpi ult, %t, %f : i1", "i1"),
+    ("%r = arith.cmpi ult, %m, %n : i32", "i1"),
+    ("%r = arith.extsi %t : i1 to i32", "i32"),
+    ("%r = arith.extui %t : i1 to i32", "i32"),
+    ("%r = arith.trunci %n : i32 to i1", "i1"),
+    ("%r = arith.shrui %m, %n : i32", "i32"),
+    ("%r = arith.shrsi %m, %n : i32", "i32"),
+    ("%r = arith.divsi %m, %n : i32", "i32"),
+    ("%r = arith.floordivsi %m, %n : i32", "i32"),
+    ("%r = arith.ceildivsi %n, %m : i32", "i32"),
+    ("%r = arith.remsi %m, %n : i32", "i32"),
+    ("%r = arith.maxui %m, %n : i32", "i32"),
+]
+
+
+def test_integers_are_what_llvm_folds_them_to() -> None:
+    functions = "".join(
+        f"func.func @f{i}() -> {kind} {{\n{CONSTANTS}{operation}\nreturn %r : {kind}\n}}\n"
+        for i, (operation, kind) in enumerate(FOLDED)
+    )
+    done = run_program([require("mlir-opt-22"), "--canonicalize", "-"], functions)
+    assert done.returncode == 0, done.stderr
+    folded = re.findall(r"arith\.constant (true|false|-?\d+)(?: : i32)?\n    return", done.stdout)
+    assert len(folded) == len(FOLDED), done.stdout
+    for (operation, kind), text in zip(FOLDED, folded, strict=True):
+        stated = {"true": -1, "false": 0}.get(text) if text in ("true", "false") else int(text)
+        assert scalars(CONSTANTS + operation, kind) == stated, operation
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "%a = arith.constant 1 : i32\n%n = arith.constant 40 : i32\n%r = arith.shli %a, %n : i32",
+            "shift of 32 bits by 40",
+        ),
+        (
+            "%a = arith.constant 1 : i32\n%n = arith.constant -1 : i32\n%r = arith.shrsi %a, %n : i32",
+            "shift of 32 bits by -1",
+        ),
+        (
+            "%a = arith.constant -9223372036854775808 : i64\n%n = arith.constant -1 : i64\n%r = arith.divsi %a, %n : i64",
+            "no defined result",
+        ),
+        (
+            "%v = arith.constant dense<1.0> : vector<4xf32>\n%e = vector.extract %v[4] : f32 from vector<4xf32>",
+            "vector.extract",
+        ),
+        (
+            "%v = arith.constant dense<1.0> : vector<4xf32>\n%i = arith.constant -1 : index\n"
+            "%e = vector.extract %v[%i] : f32 from vector<4xf32>",
+            "position -1 of vector<4xf32>: expected 0 to 3",
+        ),
+        (
+            "%z = arith.constant 0 : index\n%o = arith.constant 1 : index\n%n = arith.constant 1099511627776 : index\n"
+            "scf.for %i = %z to %n step %o { %s = arith.addi %i, %o : index\n scf.yield }",
+            "more operations",
+        ),
+        ("%c = arith.constant 99999999999999999999 : index\n%d = arith.addi %c, %c : index", "arith.constant"),
+        (
+            "%f = arith.constant 1.0 : f32\n%v = vector.broadcast %f : f32 to vector<100000xf32>",
+            "4096 elements at most",
+        ),
+        ("%b = arith.addi %a, %a : i32\n%a = arith.constant 1 : i32", "used before it is defined"),
+    ],
+)
+def test_what_has_no_result_is_refused_with_its_line(body: str, message: str) -> None:
+    with pytest.raises(LayoutError, match=message):
+        run(kernel(body), np.zeros(16), np.zeros(16))
+
+
+def test_workgroups_that_run_together_race_too() -> None:
+    """Two workgroups write their number to row b, then to row 1 - b."""
+    body = describe("o", "dst", 2, 16, "1x16xf32") + (
+        "%b = gpu.block_id x\n%one = arith.constant 1 : index\n%other = arith.subi %one, %b : index\n"
+        "%i = arith.index_cast %b : index to i32\n%f = arith.sitofp %i : i32 to f32\n"
+        "%v = vector.broadcast %f : f32 to vector<1xf32>\n"
+        "xegpu.store_nd %v, %o[%b, 0] : vector<1xf32>, !xegpu.tensor_desc<1x16xf32>\n"
+        "xegpu.store_nd %v, %o[%other, 0] : vector<1xf32>, !xegpu.tensor_desc<1x16xf32>"
+    )
+    with pytest.raises(LayoutError, match="two workgroups write different values"):
+        run(kernel(body), np.zeros(16), np.zeros((2, 16), np.float32), (2, 1, 1))
+    run(kernel(body), np.zeros(16), np.zeros((2, 16), np.float32), (1, 1, 1))
+
+
+def test_another_launch_is_no_race() -> None:
+    memory, target = Memory(), np.zeros((1, 16), np.float32)
+    addresses = [memory.bind("source", np.zeros(16)), memory.bind("target", target)]
+    for value in (1.0, 2.0):
+        body = describe("o", "dst", 1, 16, "1x16xf32") + (
+            f"%v = arith.constant dense<{value}> : vector<1xf32>\n"
+            "xegpu.store_nd %v, %o[0, 0] : vector<1xf32>, !xegpu.tensor_desc<1x16xf32>"
+        )
+        run_kernel(kernel(body), addresses, (1, 1, 1), memory)
+    assert (target == 2).all()
+
+
+@pytest.mark.parametrize("arguments", [[1.5, 0], ["x", 0], [None, 0], [2**70, 0], [-(2**64), 0]])
+def test_arguments_that_are_no_integers_of_their_type_are_refused(arguments: list[Any]) -> None:
+    with pytest.raises(LayoutError, match="argument 0"):
+        run_kernel(kernel(""), arguments, (1, 1, 1), Memory())
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (1.5, 1, 1), (-1, -1, 1), (0, 1, 1), (2**31, 2**31, 1), None])
+def test_grids_that_are_none_are_refused(grid: Any) -> None:
+    with pytest.raises(LayoutError, match="grid"):
+        run_kernel(kernel(""), [0, 0], grid, Memory())
+
+
+def test_targets_blocks_and_subgroups_are_checked() -> None:
+    with pytest.raises(LayoutError, match="target 'h100'"):
+        run_kernel(kernel(""), [0, 0], (1, 1, 1), Memory(), target="h100")
+    with pytest.raises(LayoutError, match="1024 in all"):
+        run_kernel(kernel("", items=2**30), [0, 0], (1, 1, 1), Memory())
+    zeros = "".join(
+        f"%{n} = arith.constant dense<0.0> : vector<{size}x{kind}>\n"
+        for n, size, kind in (("a", 8, "f16"), ("b", 16, "f16"))
+    )
+    product = zeros + "%d = xegpu.dpas %a, %b : vector<8xf16>, vector<16xf16> -> vector<8xf32>"
+    text = kernel(product, items=32).replace("intel_reqd_sub_group_size = 16", "intel_reqd_sub_group_size = 32")
+    with pytest.raises(LayoutError, match="32 lanes; dpas on pvc needs 16"):
+        run(text, np.zeros(16), np.zeros(16))
+
+
+def test_a_read_only_result_is_refused() -> None:
+    target = np.zeros((1, 16), np.float32)
+    target.setflags(write=False)
+    body = describe("o", "dst", 1, 16, "1x16xf32") + (
+        "%v = arith.constant dense<1.0> : vector<1xf32>\n"
+        "xegpu.store_nd %v, %o[0, 0] : vector<1xf32>, !xegpu.tensor_desc<1x16xf32>"
+    )
+    with pytest.raises(LayoutError, match="read-only"):
+        run(kernel(body), np.zeros(16), target)
+
+
+def test_mutated_kernels_give_numbers_or_errors_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines dropped, doubled, swapped, numbers and names exchanged, text cut: never anything but a LayoutError."""
+    import random
+    import secrets
+
+    from layoutalg.gemm import plan_gemm
+
+    monkeypatch.setattr("layoutalg.simulate.kernel.MAX_OPERATIONS", 10_000)  # a mutation may make a loop long
+    seed = secrets.randbits(32)
+    rng = random.Random(seed)
+    gemm = plan_gemm(16, 32, 32, tile=(8, 16))
+    original = gemm.emit("lane")
+    a, b = numbered(16, 32, np.float16), numbered(32, 32, np.float16)
+    refused = 0
+    for _ in range(250):
+        lines = original.splitlines()
+        for _ in range(rng.randint(1, 3)):
+            i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
+            kind = rng.randrange(6)
+            if kind == 0:
+                del lines[i]
+            elif kind == 1:
+                lines.insert(i, lines[j])
+            elif kind == 2:
+                lines[i], lines[j] = lines[j], lines[i]
+            elif kind == 3:
+                lines[i] = lines[i].replace(
+                    rng.choice("0123468"), rng.choice(["0", "1", "7", "-1", "999", "4294967296"]), 1
+                )
+            elif kind == 4:
+                lines[i] = lines[i][: rng.randint(0, len(lines[i]))]
+            else:
+                lines[i] = lines[i].replace(
+                    rng.choice(["f16", "i32", "index", "%a", "%b", "row0"]), rng.choice(["f32", "i1", "%k"])
+                )
+            if not lines:
+                break
+        try:
+            gemm.simulate(a, b, text="\n".join(lines))
+        except LayoutError:
+            refused += 1
+        except Exception as error:
+            raise AssertionError((seed, "\n".join(lines))) from error
+    assert refused > 50

@@ -348,6 +348,9 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
     >>> plan_gemm(64, 64, 50, lda=56).k_steps
     4
     """
+    for name, value in (("a", a), ("b", b), ("c", c), ("target", target)):
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise PlanError(f"{name} is of type {type(value).__name__}: expected a name, such as 'f16' or 'pvc'")
     if target != "pvc":
         raise PlanError(f"target {target!r}: products are planned for the target 'pvc' so far")
     if (a, b, c) not in TYPES:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.surface import Matrix
 
-__all__ = ["run_gemm"]
+__all__ = ["check_size", "run_gemm"]
 
-MAX_BYTES = 2**32
+MAX_BYTES = 2**30
+MAX_DPAS = 2**28
 
 
 def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
@@ -36,9 +37,7 @@ def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) ->
     from layoutalg.simulate import Memory, run_kernel
 
     in_a, in_b, in_c = gemm.matrices
-    for matrix in gemm.matrices:
-        if matrix.rows * matrix.pitch_bytes > MAX_BYTES:
-            raise SizeError(f"{matrix}: {matrix.rows * matrix.pitch_bytes} bytes; at most {MAX_BYTES} are simulated")
+    check_size(gemm)
     memory = Memory()
     result = _empty(in_c)
     addresses = [
@@ -51,6 +50,22 @@ def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) ->
     return result[:, : gemm.n].copy()
 
 
+def check_size(gemm: Gemm) -> None:
+    """Refuse a plan whose matrices or work are too large to be simulated.
+
+    Raises:
+        SizeError: names the matrix or the number of DPAS instructions, and the limit.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> check_size(plan_gemm(512, 512, 512))
+    """
+    for matrix in gemm.matrices:
+        if matrix.rows * matrix.pitch_bytes > MAX_BYTES:
+            raise SizeError(f"{matrix}: {matrix.rows * matrix.pitch_bytes} bytes; at most {MAX_BYTES} are simulated")
+    if gemm.dpas_total > MAX_DPAS:
+        raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")
+
+
 def _empty(matrix: Matrix) -> NDArray[Any]:
     from layoutalg.simulate import numpy_type
 
@@ -59,13 +74,20 @@ def _empty(matrix: Matrix) -> NDArray[Any]:
 
 def _lay_out(matrix: Matrix, values: ArrayLike) -> NDArray[Any]:
     """The matrix in memory, with NaN between its rows where they are padded."""
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError as problem:
+        raise PlanError(f"{matrix.name}: {problem}") from None
     if given.shape != (matrix.rows, matrix.columns):
         shape = "x".join(map(str, given.shape)) or "a scalar"
         raise PlanError(f"{matrix.name} is planned as {matrix.rows}x{matrix.columns}, and the array is {shape}")
-    if given.dtype.kind not in "biufV" or given.dtype.names is not None:
+    if given.dtype.kind not in "biuf" and given.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         raise PlanError(f"{matrix.name} is an array of {given.dtype}; numbers are needed")
     array = _empty(matrix)
     with np.errstate(over="ignore", invalid="ignore"):
-        array[:, : matrix.columns] = given.astype(array.dtype)
+        held = given.astype(array.dtype)
+        lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
+    if lost.any():
+        raise PlanError(f"{matrix.name} has the value {given[lost][0]}, which {matrix.element} cannot hold")
+    array[:, : matrix.columns] = held
     return array

@@ -85,7 +85,7 @@ def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
     if matrix.pitch < matrix.columns:
         problem = f"a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
     elif width < limits.width_least:
-        fit = -(-limits.width_least // size)
+        fit = _up(limits.width_least, limits.pitch_multiple) // size
         problem = (
             f"its rows of {width} bytes are shorter than the {limits.width_least} bytes that a 2D block message needs; "
             f"{fit} columns would fit"
@@ -96,7 +96,7 @@ def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
             f"{limits.width_most // size} columns would fit"
         )
     elif width % limits.width_multiple:
-        fit = _up(width, limits.width_multiple) // size
+        fit = _up(width, limits.pitch_multiple) // size
         problem = (
             f"its rows of {width} bytes are no multiple of {limits.width_multiple} bytes, as a 2D block message needs; "
             f"{fit} columns would fit (the added ones hold zeros)"
@@ -139,5 +139,6 @@ def whole_number(name: str, value: object, largest: int = 2**24) -> int:
     except TypeError:
         number = None
     if number is None or not 1 <= number <= largest:
-        raise PlanError(f"{name} = {value!r}: a size is an integer from 1 to {largest}")
+        shown = repr(value) if number is None or abs(number) < 10**20 else "(a huge number)"
+        raise PlanError(f"{name} = {shown}: a size is an integer from 1 to {largest}")
     return number

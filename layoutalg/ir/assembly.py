@@ -12,12 +12,14 @@ operation does not know. LLVM accepts a property in either place and prints it i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "print_properties",
     "split_attributes",
     "static_numbers",
+    "verify_index_lists",
 ]
 
 HIDDEN = ("const_offsets", "const_shape", "const_strides", "operandSegmentSizes")
@@ -121,6 +124,30 @@ def split_attributes(
     inherent = {name: value for name, value in attributes.items() if name in known}
     rest = {name: value for name, value in attributes.items() if name not in known}
     return {**inherent, **properties}, rest
+
+
+def verify_index_lists(operation: Operation) -> None:
+    """Check that the lists with known numbers and with values of an operation belong together.
+
+    `const_offsets` (and `const_shape`, `const_strides`) hold 64-bit integers, a marker wherever a value of `offsets`
+    stands.
+
+    Raises:
+        VerifyException: they do not.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> verify_index_lists(TestOp())
+    """
+    for field in ("offsets", "shape", "strides"):
+        numbers = operation.properties.get(f"const_{field}")
+        values: Any = getattr(operation, field, ())
+        if numbers is None:
+            continue
+        if not isa(numbers, DenseArrayBase[IntegerType]) or numbers.elt_type != i64:
+            raise VerifyException(f"const_{field} = {numbers}: expected an array of i64")
+        markers = static_numbers(numbers).count(DYNAMIC_INDEX)
+        if markers != len(values):
+            raise VerifyException(f"const_{field} has {markers} places for values, and there are {len(values)}")
 
 
 def static_numbers(array: DenseArrayBase | None) -> list[int]:

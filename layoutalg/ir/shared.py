@@ -14,7 +14,16 @@ A `mem_desc` gives 256 bytes of shared local memory the shape of 16 rows of 8 f1
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, IntegerAttr, IntegerType, MemRefType, VectorType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnitAttr,
+    VectorType,
+)
 from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
@@ -125,6 +134,7 @@ class LoadMatrixOp(IRDLOperation):
     offsets = var_operand_def(IndexType)
     const_offsets = prop_def(DenseArrayBase)
     layout = opt_prop_def(LayoutAttr | SliceAttr)
+    subgroup_block_io = opt_prop_def(UnitAttr)
     value = result_def(Value)
 
     @classmethod
@@ -167,6 +177,7 @@ class StoreMatrixOp(IRDLOperation):
     offsets = var_operand_def(IndexType)
     const_offsets = prop_def(DenseArrayBase)
     layout = opt_prop_def(LayoutAttr | SliceAttr)
+    subgroup_block_io = opt_prop_def(UnitAttr)
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreMatrixOp:

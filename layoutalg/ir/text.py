@@ -17,7 +17,9 @@ The law: `write_module(read_module(text))` is a fixed point; writing what was wr
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from io import StringIO
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
@@ -26,7 +28,7 @@ from xdsl.dialects.func import Func
 from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError as XdslParseError
@@ -34,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.ir import block, scatter, shared
+from layoutalg.ir.assembly import verify_index_lists
 from layoutalg.ir.attributes import ATTRIBUTES
 from layoutalg.ir.gpu import GPU
 
@@ -42,13 +45,19 @@ __all__ = ["XEGPU", "line_of", "read_module", "write_module"]
 XEGPU = Dialect("xegpu", [*block.OPERATIONS, *scatter.OPERATIONS, *shared.OPERATIONS], list(ATTRIBUTES))
 
 MAX_TEXT = 16 * 2**20
+MAX_ELEMENTS = 2**20
 
 _NAME = re.compile(r"(?:%[^=\n]*=\s*)?(?P<name>[\w$.]+)")
+_SHAPED = re.compile(r"(?:vector|tensor)<(?P<sizes>(?:[0-9]+x)+)")
 _STRINGS = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*(?P<end>"?)')
 
 
 class _LocatingParser(Parser):
     """xDSL's parser, which in addition notes on every operation where its text begins."""
+
+    def __init__(self, context: Context, text: str) -> None:
+        super().__init__(context, text)
+        self.line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def parse_operation(self) -> Operation:
         start = self.pos
@@ -61,9 +70,8 @@ class _LocatingParser(Parser):
             message = f"'{named['name']}' is no operation that is known here (unknown ones are read in generic form)"
             self.raise_error(message, named.start("name"), named.end("name"))
         if isinstance(operation.location, UnknownLoc):
-            text = self.lexer.input.content
-            line = text.count("\n", 0, start) + 1
-            column = start - text.rfind("\n", 0, start)
+            line = bisect_right(self.line_starts, start)
+            column = start - self.line_starts[line - 1] + 1
             operation.location = FileLineColLoc(StringAttr("text"), IntAttr(line), IntAttr(column))
         return operation
 
@@ -77,12 +85,15 @@ def read_module(text: str) -> ModuleOp:
 
     >>> read_module("gpu.module @k { gpu.func @f() kernel { gpu.retrun } }")
     Traceback (most recent call last):
-    layoutalg.core.errors.ParseError: line 1, column 40: expected MLIR text, 'gpu.retrun' is no operation \
-that is known here (unknown ones are read in generic form)
+    layoutalg.core.errors.ParseError: line 1, column 40: expected MLIR text, but: 'gpu.retrun' is no \
+operation that is known here (unknown ones are read in generic form)
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParseError("", 0, "MLIR text", f"found a value of type {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LayoutError(f"MLIR text of {len(text)} characters; at most {MAX_TEXT} are read")
     _check_strings(text)
+    _check_sizes(text)
     context = Context(allow_unregistered=True)
     for dialect in (Builtin, Func, Scf, Arith, MemRef, Vector, GPU, XEGPU):
         context.load_dialect(dialect)
@@ -94,15 +105,29 @@ that is known here (unknown ones are read in generic form)
         finally:
             position = parser.pos
     except XdslParseError as problem:
-        raise ParseError(text, problem.span.start, "MLIR text", " ".join(problem.msg.split())) from None
+        raise ParseError(text, problem.span.start, "MLIR text", _sentence(problem.msg)) from None
     except RecursionError:
         raise ParseError(text, position, "MLIR text", "it is nested too deeply") from None
+    except MemoryError:
+        raise ParseError(text, position, "MLIR text", "but there is not enough memory to read it") from None
     except Exception as problem:
         # Operation parsers of xDSL raise ValueError, VerifyException and more on text that is malformed in
         # unexpected ways. Whatever it is, the reader's promise is a line and a column, and never a traceback.
-        raise ParseError(text, position, "MLIR text", " ".join(str(problem).split())) from None
+        raise ParseError(text, position, "MLIR text", _sentence(str(problem) or type(problem).__name__)) from None
     _verify(module)
     return module
+
+
+def _sentence(message: str) -> str:
+    return f"but: {' '.join(message.split())}"
+
+
+def _check_sizes(text: str) -> None:
+    """Refuse a vector or tensor type so large that xDSL would write out its constants one by one."""
+    for found in _SHAPED.finditer(text):
+        sizes = found.group("sizes").split("x")[:-1]
+        if any(len(size) > 12 for size in sizes) or prod(map(int, sizes)) > MAX_ELEMENTS:
+            raise ParseError(text, found.start(), f"types of at most {MAX_ELEMENTS} elements", "found a larger one")
 
 
 def _check_strings(text: str) -> None:
@@ -113,13 +138,34 @@ def _check_strings(text: str) -> None:
 
 
 def _verify(module: ModuleOp) -> None:
+    _check_order(module, set())
     for operation in module.walk():
         try:
+            verify_index_lists(operation)
             operation.verify(verify_nested_ops=False)
-        except VerifyException as problem:
+        except (VerifyException, ValueError) as problem:
             message = " ".join(str(problem).split())
             line = line_of(operation)
             raise LayoutError(f"line {line}: {operation.name}: {message}") from None
+
+
+def _check_order(operation: Operation, visible: set[SSAValue]) -> None:
+    """Refuse a value that is used before it is defined, or outside the region that defines it."""
+    for region in operation.regions:
+        inside = set(visible)
+        several = len(region.blocks) > 1  # between blocks the order of the text says nothing
+        for part in region.blocks:
+            inside.update(part.args)
+            if several:
+                inside.update(result for op in part.ops for result in op.results)
+        for part in region.blocks:
+            for op in part.ops:
+                for number, operand in enumerate(op.operands):
+                    if operand not in inside:
+                        name = f"%{operand.name_hint}" if operand.name_hint else f"operand {number}"
+                        raise LayoutError(f"line {line_of(op)}: {op.name}: {name} is used before it is defined")
+                _check_order(op, inside)
+                inside.update(op.results)
 
 
 def line_of(operation: Operation) -> int:
@@ -145,5 +191,8 @@ def write_module(module: Operation) -> str:
     }
     """
     stream = StringIO()
-    Printer(stream=stream).print_op(module)
+    try:
+        Printer(stream=stream).print_op(module)
+    except (LookupError, StopIteration, TypeError, ValueError) as problem:
+        raise LayoutError(f"the module cannot be written: {problem or type(problem).__name__}") from None
     return stream.getvalue() + "\n"

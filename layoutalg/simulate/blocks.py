@@ -27,7 +27,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.machine import Array, Machine, fail, uniform, uniform_in_subgroup
 from layoutalg.simulate.numerics import dpas_chain, element_dtype
-from layoutalg.xegpu.hardware import SurfaceLimits, block_load, block_store, dpas, target_info
+from layoutalg.xegpu.hardware import block_load, block_store, dpas, target_info
 
 __all__ = ["HANDLERS", "Descriptor"]
 
@@ -64,7 +64,7 @@ def _create(machine: Machine, op: block.CreateNdDescOp, operands: list[Any]) -> 
     base, rest = operands[0], list(operands[1:])
     offsets = _indices(op, op.const_offsets, rest)
     shape = [uniform(op, size, "the shape") for size in _indices(op, op.const_shape, rest)]
-    strides = [uniform(op, stride, "the strides") for stride in _indices(op, op.const_strides, rest)]
+    strides = [uniform(op, stride, "a stride") for stride in _indices(op, op.const_strides, rest)]
     if len(shape) != 2 or len(strides) != 2 or len(offsets) not in (0, 2):
         fail(op, "an address needs shape and strides of two dimensions each (and offsets of two, if any)")
     if strides[1] != 1:
@@ -161,8 +161,9 @@ def _fragment(op: Operation, vector: Attribute, kind: TensorDescType, held: Arra
         fail(op, f"{vector} for a block of {kind}: each of {lanes} lanes holds {length} elements")
 
 
-def _check_column(op: Operation, column: Array, bits: int) -> None:
-    multiple = SurfaceLimits().x_multiple(bits)
+def _check_column(machine: Machine, op: Operation, column: Array, bits: int) -> None:
+    limits = target_info(machine.target).surface
+    multiple = 1 if limits is None else limits.x_multiple(bits)
     wrong = column[column % multiple != 0]
     if wrong.size:
         fail(op, f"column {int(wrong[0])}: a block of {bits}-bit elements begins at a multiple of {multiple}")
@@ -179,7 +180,7 @@ def _load(machine: Machine, op: block.LoadNdOp, operands: list[Any]) -> tuple[An
     held = _load_map(*message)
     _fragment(op, op.value.type, kind, held)
     place = _place(op, op.const_offsets, operands[1:], descriptor)
-    _check_column(op, place[1], dtype.itemsize * 8)
+    _check_column(machine, op, place[1], dtype.itemsize * 8)
     addresses, inside = _addresses(machine, op, descriptor, place, held, dtype.itemsize)
     return (machine.memory.read(addresses, inside, dtype),)
 
@@ -193,7 +194,7 @@ def _store(machine: Machine, op: block.StoreNdOp, operands: list[Any]) -> tuple[
     held = _store_map(rows, width, dtype.itemsize * 8, machine.lanes)
     _fragment(op, op.value.type, kind, held)
     place = _place(op, op.const_offsets, operands[2:], descriptor)
-    _check_column(op, place[1], dtype.itemsize * 8)
+    _check_column(machine, op, place[1], dtype.itemsize * 8)
     # Every work-item stores, also where the place or the value is the same for all of them: that is a race to see.
     everyone = (machine.count, machine.subgroups, machine.lanes, held.shape[1])
     addresses, inside = _addresses(machine, op, descriptor, place, held, dtype.itemsize)
@@ -201,11 +202,15 @@ def _store(machine: Machine, op: block.StoreNdOp, operands: list[Any]) -> tuple[
         np.broadcast_to(addresses, everyone),
         np.broadcast_to(inside, everyone),
         np.broadcast_to(value.astype(dtype, copy=False), everyone),
+        np.arange(machine.first, machine.first + machine.count).reshape(-1, 1, 1, 1),
     )
     return ()
 
 
 def _prefetch(machine: Machine, op: block.PrefetchNdOp, operands: list[Any]) -> tuple[Any, ...]:
+    kind = _block_type(op, op.descriptor.type)
+    bits = element_dtype(kind.element_type).itemsize * 8
+    _load_map(*kind.get_shape(), bits, _array_length(op, kind), False, False, machine.lanes)
     _place(op, op.const_offsets, operands[1:], operands[0])
     return ()
 
@@ -222,6 +227,8 @@ def _dpas(machine: Machine, op: block.DpasOp, operands: list[Array]) -> tuple[Ar
     if names[0] not in ("f16", "bf16") or names[1] != names[0] or names[2] != "f32":
         fail(op, f"a product of {names[0]} and {names[1]} in {names[2]} is not simulated; of f16 or bf16 in f32 is")
     unit = dpas(names[0], names[1], names[2], target=machine.target, m=lengths[2])
+    if machine.lanes != unit.subgroup_size:
+        fail(op, f"a subgroup of {machine.lanes} lanes; dpas on {machine.target} needs {unit.subgroup_size}")
     for what, layout, length in zip("ABC", (unit.a, unit.b, unit.c), lengths, strict=True):
         if layout.axes["reg"] != length:
             shape = "x".join(map(str, layout.shape))

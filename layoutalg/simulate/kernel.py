@@ -24,6 +24,8 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -36,14 +38,18 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.ir import gpu, line_of, read_module
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.simulate import blocks, scalar
-from layoutalg.simulate.machine import Array, Machine, SimulationError, fail, uniform
+from layoutalg.simulate.machine import MAX_OPERATIONS, Array, Machine, SimulationError, fail, uniform
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import signed_bits, wrap
+from layoutalg.xegpu.hardware import target_info
 
 __all__ = ["run_kernel"]
 
 # Work-items that run together: enough for numpy to be busy, few enough for the values to stay in cache.
 GROUP = 2**13
+MAX_WORKGROUPS = 2**26
+MAX_WORK_ITEMS = 1024
+MAX_ELEMENTS = 4096
 
 Environment = dict[SSAValue, Any]
 DIMENSIONS = (DimensionEnum.X, DimensionEnum.Y, DimensionEnum.Z)
@@ -80,18 +86,31 @@ def run_kernel(
     function = _find_kernel(read_module(text), kernel)
     block, lanes = _launch_sizes(function)
     entry = function.body.blocks[0]
-    _check_arguments(function, entry, arguments)
+    given = _check_arguments(function, entry, arguments)
     _check_operations(function)
-    total = grid[0] * grid[1] * grid[2]
+    target_info(target)
+    sizes = _grid(grid)
+    total = sizes[0] * sizes[1] * sizes[2]
     together = max(1, GROUP // (block[0] * block[1] * block[2]))
+    memory.begin_launch()
+    budget = [MAX_OPERATIONS]
     for first in range(0, total, together):
-        memory.begin_group()
-        machine = Machine(memory, target, grid, block, lanes, first, min(together, total - first))
+        machine = Machine(memory, target, sizes, block, lanes, first, min(together, total - first), budget)
         values: Environment = {
             value: wrap(np.full((1, 1, 1), number, np.int64), signed_bits(value.type))
-            for value, number in zip(entry.args, arguments, strict=True)
+            for value, number in zip(entry.args, given, strict=True)
         }
         _run_block(machine, entry, values)
+
+
+def _grid(grid: Sequence[int]) -> tuple[int, int, int]:
+    try:
+        x, y, z = (index(size) for size in grid)
+    except (TypeError, ValueError):
+        raise LayoutError(f"grid {grid!r}: expected three sizes, such as (4, 2, 1)") from None
+    if min(x, y, z) < 1 or x * y * z > MAX_WORKGROUPS:
+        raise LayoutError(f"grid {x}x{y}x{z}: expected positive sizes, at most {MAX_WORKGROUPS} workgroups in all")
+    return x, y, z
 
 
 def _find_kernel(module: ModuleOp, name: str | None) -> gpu.FuncOp:
@@ -109,7 +128,7 @@ def _launch_sizes(function: gpu.FuncOp) -> tuple[tuple[int, int, int], int]:
     sizes = function.known_block_size
     if sizes is None:
         fail(function, "the attribute known_block_size = array<i32: x, y, z> is needed to know the work-items")
-    x, y, z = _sizes(sizes)
+    x, y, z = _sizes(function, sizes)
     lanes = function.attributes.get("intel_reqd_sub_group_size")
     if not isinstance(lanes, IntegerAttr):
         fail(function, "the attribute intel_reqd_sub_group_size = 16 : i32 is needed to know the lanes")
@@ -119,19 +138,32 @@ def _launch_sizes(function: gpu.FuncOp) -> tuple[tuple[int, int, int], int]:
     return (x, y, z), count
 
 
-def _sizes(written: DenseArrayBase) -> tuple[int, int, int]:
+def _sizes(function: gpu.FuncOp, written: DenseArrayBase) -> tuple[int, int, int]:
     numbers = static_numbers(written)
-    if len(numbers) != 3 or min(numbers) < 1:
-        raise LayoutError(f"known_block_size = {numbers}: three positive sizes are needed")
+    if len(numbers) != 3 or min(numbers) < 1 or numbers[0] * numbers[1] * numbers[2] > MAX_WORK_ITEMS:
+        fail(
+            function, f"known_block_size = {numbers}: three positive sizes are needed, {MAX_WORK_ITEMS} in all at most"
+        )
     return numbers[0], numbers[1], numbers[2]
 
 
-def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[int]) -> None:
+def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[int]) -> list[int]:
     if len(entry.args) != len(arguments):
         fail(function, f"it takes {len(entry.args)} arguments, and was given {len(arguments)}")
     for value in entry.args:
         if not isinstance(value.type, IntegerType):
             fail(function, f"an argument of type {value.type} is not simulated; integers and addresses (i64) are")
+    numbers: list[int] = []
+    for value, argument in zip(entry.args, arguments, strict=True):
+        bits = signed_bits(value.type)
+        try:
+            number = index(argument)
+        except TypeError:
+            fail(function, f"argument {len(numbers)} is {argument!r}; an integer is needed for {value.type}")
+        if not -(1 << (bits - 1)) <= number < 1 << bits:
+            fail(function, f"argument {len(numbers)} does not fit into {value.type}")
+        numbers.append(number - (1 << bits) if number >= 1 << (bits - 1) else number)
+    return numbers
 
 
 def _check_operations(function: gpu.FuncOp) -> None:
@@ -140,11 +172,16 @@ def _check_operations(function: gpu.FuncOp) -> None:
         if type(operation) not in HANDLERS and not isinstance(operation, (*CONTROL, *TERMINATORS)):
             name = getattr(getattr(operation, "op_name", None), "data", operation.name)
             raise SimulationError(f"line {line_of(operation)}: {name}: this operation is not simulated")
+        for result in operation.results:
+            if prod(scalar.vector_shape(result.type)) > MAX_ELEMENTS:
+                fail(operation, f"{result.type}: a lane has registers for {MAX_ELEMENTS} elements at most")
 
 
 def _run_block(machine: Machine, block: Block, values: Environment) -> list[Any]:
     """Run the operations of a block; returns the operands of its terminator."""
     for operation in block.ops:
+        machine.spend(operation, 1)
+        machine.budget[0] -= 1
         operands = [values[operand] for operand in operation.operands]
         if isinstance(operation, TERMINATORS):
             return operands
@@ -157,8 +194,9 @@ def _run_block(machine: Machine, block: Block, values: Environment) -> list[Any]
                 results = HANDLERS[type(operation)](machine, operation, operands)
             except SimulationError:
                 raise
-            except LayoutError as problem:
-                fail(operation, str(problem))
+            except (LayoutError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as problem:
+                # The text is somebody's: whatever it makes numpy say is said with the operation and its line.
+                fail(operation, str(problem) or type(problem).__name__)
         values.update(zip(operation.results, results, strict=True))
     return []
 
@@ -170,6 +208,7 @@ def _run_for(machine: Machine, loop: scf.ForOp, operands: list[Any], values: Env
         fail(loop, f"the step is {step}; a loop needs a positive one")
     held = operands[3:]
     body = loop.body.block
+    machine.spend(loop, len(range(start, stop, step)) * len(list(body.ops)))
     for number in range(start, stop, step):
         values.update(zip(body.args, [np.full((1, 1, 1), number, np.int64), *held], strict=True))
         held = _run_block(machine, body, values)

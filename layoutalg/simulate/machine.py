@@ -14,7 +14,7 @@ one of (8, 1, 16, 8). Numpy's broadcasting does the rest, and what is the same f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,9 +25,12 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.ir import line_of
 from layoutalg.simulate.memory import Memory
 
-__all__ = ["Array", "Machine", "SimulationError", "fail", "uniform", "uniform_in_subgroup"]
+__all__ = ["MAX_OPERATIONS", "Array", "Machine", "SimulationError", "fail", "uniform", "uniform_in_subgroup"]
 
 Array = NDArray[Any]
+
+MAX_OPERATIONS = 2**20
+"""Operations of one launch, each for a whole group of work-items."""
 
 
 class SimulationError(LayoutError):
@@ -58,6 +61,16 @@ class Machine:
     lanes: int
     first: int
     count: int
+    budget: list[int] = field(default_factory=lambda: [MAX_OPERATIONS])
+
+    def spend(self, operation: Operation, count: int) -> None:
+        """Count operations that are about to run; more than a launch may have are refused before they do.
+
+        >>> Machine(Memory(), "pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1).budget[0]
+        1048576
+        """
+        if count > self.budget[0]:
+            fail(operation, f"{count} more operations; a launch of more than {MAX_OPERATIONS} is not simulated")
 
     @property
     def subgroups(self) -> int:

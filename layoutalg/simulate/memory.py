@@ -47,7 +47,6 @@ class Memory:
         self._names: list[str] = []
         self._bytes: list[NDArray[np.uint8]] = []
         self._writers: dict[tuple[int, int], NDArray[np.int32]] = {}
-        self._group = 0
 
     def bind(self, name: str, array: NDArray[Any]) -> int:
         """Give a C-contiguous array an address; the name is for messages.
@@ -62,12 +61,12 @@ class Memory:
         self._bytes.append(array.reshape(-1).view(np.uint8))
         return len(self._names) * SPAN
 
-    def begin_group(self) -> None:
-        """From here on, other workgroups are running than before: a conflicting write is a race between them.
+    def begin_launch(self) -> None:
+        """A new launch: what earlier launches wrote is no race with what comes.
 
-        >>> Memory().begin_group()
+        >>> Memory().begin_launch()
         """
-        self._group += 1
+        self._writers.clear()
 
     def describe(self, address: int) -> str:
         """Which buffer an address is in, for messages.
@@ -99,8 +98,10 @@ class Memory:
             out[here] = values[places[here]]
         return out
 
-    def write(self, addresses: Addresses, mask: Mask, values: NDArray[Any]) -> None:
-        """Put the values at the addresses where the mask is set.
+    def write(
+        self, addresses: Addresses, mask: Mask, values: NDArray[Any], workgroups: NDArray[Any] | None = None
+    ) -> None:
+        """Put the values at the addresses where the mask is set; `workgroups` says who writes (0 for all without it).
 
         Raises:
             LayoutError: an address is outside every buffer, or two work-items write different values to one.
@@ -116,26 +117,30 @@ class Memory:
             elements = self._elements(index, _bits(size))
             here, places = self._places(index, addresses, mask, size)
             bits = np.ascontiguousarray(values).view(_bits(size))
+            who = np.zeros((), np.int32) if workgroups is None else workgroups.astype(np.int32)
+            who = np.broadcast_to(who, addresses.shape)
             if here is not None:
-                places, bits = places[here], bits[here]
-            self._note_writer(index, size, places, elements, bits)
+                places, bits, who = places[here], bits[here], who[here]
+            if not elements.flags.writeable:
+                raise LayoutError(f"buffer {self._names[index]} is read-only")
+            self._note_writer(index, size, places, elements, bits, who + 1)
             elements[places] = bits
             lost = elements[places] != bits
             if lost.any():
                 self._race(index, int(places[lost].reshape(-1)[0]) * size, "work-items")
 
     def _note_writer(
-        self, index: int, size: int, places: Addresses, elements: NDArray[Any], bits: NDArray[Any]
+        self, index: int, size: int, places: Addresses, elements: NDArray[Any], bits: NDArray[Any], who: NDArray[Any]
     ) -> None:
-        """Remember which group of workgroups wrote where, and complain if another one had put something else there."""
-        writers = self._writers.setdefault((index, size), np.zeros(0, np.int32))
-        if not writers.size:
+        """Remember which workgroup (from 1) wrote where, and complain if another one had put something else there."""
+        writers = self._writers.get((index, size))
+        if writers is None:
             writers = self._writers[index, size] = np.zeros(elements.size, np.int32)
         before = writers[places]
-        conflict = (before != 0) & (before != self._group + 1) & (elements[places] != bits)
+        conflict = (before != 0) & (before != who) & (elements[places] != bits)
         if conflict.any():
             self._race(index, int(places[conflict].reshape(-1)[0]) * size, "workgroups")
-        writers[places] = self._group + 1
+        writers[places] = who
 
     def _race(self, index: int, offset: int, who: str) -> None:
         raise LayoutError(f"two {who} write different values to {self.describe((index + 1) * SPAN + offset)}")

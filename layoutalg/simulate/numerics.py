@@ -4,17 +4,16 @@ DPAS adds to an element of C a chain of products, in the order of depth. For 16-
 
     acc = f32(acc + f32(a[2d] * b[2d] + a[2d+1] * b[2d+1]))      for d = 0 .. 7
 
-The accumulator comes first, every product of two 16-bit floats is exact in f32, every sum is rounded to f32. Intel's
-CPU OpenCL runtime gives the same bits when the instruction is written out in this order.
+The accumulator comes first, every product of two 16-bit floats is exact in f32, every sum is rounded to f32. (The
+extension texts leave the order to the implementation; the chain is that of the graphics compiler's DPAS.md.)
 
-By hand: a row (1, 2^-12, 0, ...) times a column (1, 1, 0, ...) onto 2^13 gives 8193 + 2^-12 rounded once: the pair is
-summed before it meets the accumulator.
+By hand: a row (1, 1, 0, ...) times a column (1, 1, 0, ...) onto 2^24 gives 2^24 + 2, because the pair is summed before it
+meets the accumulator. One at a time, each 1 would be lost: 2^24 + 1 rounds to 2^24.
 
 >>> a, b = np.zeros((1, 16), np.float16), np.zeros((16, 1), np.float16)
->>> a[0, :2] = 1, 2**-12
->>> b[:2, 0] = 1
->>> dpas_chain(a, b, np.full((1, 1), 2**13, np.float32))
-array([[8193.]], dtype=float32)
+>>> a[0, :2] = b[:2, 0] = 1
+>>> int(dpas_chain(a, b, np.full((1, 1), 2**24, np.float32))[0, 0]) - 2**24
+2
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Operations that every work-item does for itself: arith, and the vector operations that move elements.
 
 Each is a numpy function of its operands. Integers are held in 64 bits and wrapped to the width of their type: in i32,
-2147483647 + 1 is -2147483648. Floats are computed in their own type, so f16 + f16 rounds to f16.
+2147483647 + 1 is -2147483648. An i1 is a numpy bool between operations, and counts as 0 or -1 inside
+them. Floats are computed in their own type, so f16 + f16 rounds to f16.
 """
 
 from __future__ import annotations
@@ -62,20 +63,43 @@ def _constant(machine: Machine, op: arith.ConstantOp, operands: list[Array]) -> 
     return (np.broadcast_to(held.reshape(shape if held.size > 1 else (1,) * len(shape)), (1, 1, 1, *shape)),)
 
 
+def _number(value: Array) -> Array:
+    """A value as signed integers: i1 is 0 or -1."""
+    return -value.astype(np.int64) if value.dtype == np.bool_ else value
+
+
+def _typed(value: Array, kind: Attribute) -> Array:
+    """Integers wrapped to their type; i1 is kept as bool."""
+    bits = signed_bits(kind)
+    return (value & 1) != 0 if bits == 1 else wrap(value, bits)
+
+
 def _integer(function: Callable[[Array, Array], Array]) -> Handler:
     def run(machine: Machine, op: Operation, operands: list[Array]) -> tuple[Array, ...]:
+        left, right = map(_number, operands)
+        return (_typed(function(left, right), _element(op.results[0].type)),)
+
+    return run
+
+
+def _shift(function: Callable[[Array, Array], Array], unsigned: bool = False) -> Handler:
+    def run(machine: Machine, op: Operation, operands: list[Array]) -> tuple[Array, ...]:
         kind = _element(op.results[0].type)
-        result = function(operands[0], operands[1])
-        return (result if result.dtype == np.bool_ else wrap(result, signed_bits(kind)),)
+        bits = signed_bits(kind)
+        left, by = map(_number, operands)
+        if ((by < 0) | (by >= bits)).any():
+            fail(op, f"a shift of {bits} bits by {int(by[(by < 0) | (by >= bits)][0])}, which has no defined result")
+        result = function(_to_unsigned(left, bits), by.astype(np.uint64)) if unsigned else function(left, by)
+        return (_typed(result.astype(np.int64), kind),)
 
     return run
 
 
 def _unsigned(function: Callable[[Array, Array], Array]) -> Handler:
     def run(machine: Machine, op: Operation, operands: list[Array]) -> tuple[Array, ...]:
-        bits = signed_bits(_element(op.results[0].type))
-        left, right = (_to_unsigned(operand, bits) for operand in operands)
-        return (wrap(function(left, right).astype(np.int64), bits),)
+        kind = _element(op.results[0].type)
+        left, right = (_to_unsigned(_number(operand), signed_bits(kind)) for operand in operands)
+        return (_typed(function(left, right).astype(np.int64), kind),)
 
     return run
 
@@ -86,15 +110,20 @@ def _to_unsigned(value: Array, bits: int) -> Array:
 
 def _divide(function: Callable[[Array, Array], Array]) -> Handler:
     def run(machine: Machine, op: Operation, operands: list[Array]) -> tuple[Array, ...]:
-        if (operands[1] == 0).any():
+        kind = _element(op.results[0].type)
+        left, right = map(_number, operands)
+        if (right == 0).any():
             fail(op, "division by zero")
-        return (wrap(function(operands[0], operands[1]), signed_bits(_element(op.results[0].type))),)
+        if ((right == -1) & (left == -(1 << (signed_bits(kind) - 1)))).any():
+            fail(op, "the smallest integer divided by -1, which has no defined result")
+        return (_typed(function(left, right), kind),)
 
     return run
 
 
 def _toward_zero(left: Array, right: Array) -> Array:
-    return np.asarray(np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right)))
+    quotient = left // right
+    return np.asarray(quotient + ((quotient < 0) & (quotient * right != left)))
 
 
 def _float(function: Callable[[Array, Array], Array]) -> Handler:
@@ -113,10 +142,11 @@ _COMPARE: tuple[Callable[[Array, Array], Array], ...] = (
 
 def _compare(machine: Machine, op: arith.CmpiOp, operands: list[Array]) -> tuple[Array, ...]:
     predicate = op.predicate.value.data
+    left, right = map(_number, operands)
     if predicate >= 6:
         bits = signed_bits(_element(op.lhs.type))
-        operands = [_to_unsigned(operand, bits) for operand in operands]
-    return (_COMPARE[predicate](operands[0], operands[1]),)
+        left, right = _to_unsigned(left, bits), _to_unsigned(right, bits)
+    return (_COMPARE[predicate](left, right),)
 
 
 def _select(machine: Machine, op: arith.SelectOp, operands: list[Array]) -> tuple[Array, ...]:
@@ -129,13 +159,12 @@ def _convert(machine: Machine, op: Operation, operands: list[Array]) -> tuple[Ar
     """Between integer widths, between float widths, and between index and integers."""
     source, target = _element(op.operands[0].type), _element(op.results[0].type)
     if isa(target, IntegerType) or isinstance(target, IndexType):
-        value = operands[0].astype(np.int64)
+        value = _number(operands[0])
         if isinstance(op, arith.ExtUIOp):
             value = _to_unsigned(value, signed_bits(source)).astype(np.int64)
-        bits = signed_bits(target)
-        return ((value & 1).astype(np.bool_) if bits == 1 else wrap(value, bits),)
+        return (_typed(value, target),)
     with np.errstate(all="ignore"):
-        return (operands[0].astype(element_dtype(target)),)
+        return (_number(operands[0]).astype(element_dtype(target)),)
 
 
 def _broadcast(machine: Machine, op: vector.BroadcastOp, operands: list[Array]) -> tuple[Array, ...]:
@@ -147,7 +176,12 @@ def _broadcast(machine: Machine, op: vector.BroadcastOp, operands: list[Array]) 
 def _position(op: vector.ExtractOp | vector.InsertOp, dynamic: list[Array]) -> tuple[int, ...]:
     remaining = iter(dynamic)
     numbers = (int(n) for n in op.static_position.get_values())
-    return tuple(uniform(op, next(remaining), "the position") if n == DYNAMIC_INDEX else n for n in numbers)
+    found = tuple(uniform(op, next(remaining), "the position") if n == DYNAMIC_INDEX else n for n in numbers)
+    whole = op.operands[0 if isinstance(op, vector.ExtractOp) else 1].type
+    for number, extent in zip(found, vector_shape(whole), strict=False):
+        if not 0 <= number < extent:
+            fail(op, f"position {number} of {whole}: expected 0 to {extent - 1}")
+    return found
 
 
 def _extract(machine: Machine, op: vector.ExtractOp, operands: list[Array]) -> tuple[Array, ...]:
@@ -170,9 +204,9 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.AndIOp: _integer(np.bitwise_and),
     arith.OrIOp: _integer(np.bitwise_or),
     arith.XOrIOp: _integer(np.bitwise_xor),
-    arith.ShLIOp: _integer(np.left_shift),
-    arith.ShRSIOp: _integer(np.right_shift),
-    arith.ShRUIOp: _unsigned(np.right_shift),
+    arith.ShLIOp: _shift(np.left_shift),
+    arith.ShRSIOp: _shift(np.right_shift),
+    arith.ShRUIOp: _shift(np.right_shift, unsigned=True),
     arith.MaxSIOp: _integer(np.maximum),
     arith.MinSIOp: _integer(np.minimum),
     arith.MaxUIOp: _unsigned(np.maximum),
