@@ -27,21 +27,24 @@ Measure = Callable[[], Any]
 Column = dict[str, Measure]
 
 
-def median(call: Measure, seconds: float = 0.4) -> float:
-    """The median time of one call, in seconds, over about `seconds` of measuring."""
+ROUNDS = 5
+
+
+def samples(call: Measure, seconds: float = 0.15) -> list[float]:
+    """Times of one call, in seconds, over about `seconds` of measuring."""
     call()
     start = time.perf_counter()
     call()
     once = max(time.perf_counter() - start, 1e-9)
     inner = max(1, int(2e-4 / once))
-    samples = []
+    found: list[float] = []
     until = time.perf_counter() + seconds
-    while time.perf_counter() < until or len(samples) < 5:
+    while time.perf_counter() < until or len(found) < 3:
         start = time.perf_counter()
         for _ in range(inner):
             call()
-        samples.append((time.perf_counter() - start) / inner)
-    return statistics.median(samples)
+        found.append((time.perf_counter() - start) / inner)
+    return found
 
 
 def import_time(module: str) -> float:
@@ -176,12 +179,21 @@ def shown(seconds: float | None) -> str:
 
 def table() -> str:
     results: dict[str, dict[str, float]] = {}
+    columns: dict[str, Column] = {}
     for name, (module, column) in LIBRARIES.items():
         if importlib.util.find_spec(module.partition(".")[0]) is None:
             print(f"{name} is not installed and left out (make toolchains)", file=sys.stderr)
             continue
         results[name] = {"import, cold": import_time(module)}
-        results[name] |= {row: median(call) for row, call in column().items()}
+        columns[name] = column()
+    # Every row is measured in several rounds, so that a busy moment of the machine does not fall on one row alone.
+    times: dict[tuple[str, str], list[float]] = {}
+    for _ in range(ROUNDS):
+        for name, column in columns.items():
+            for row, call in column.items():
+                times.setdefault((name, row), []).append(statistics.median(samples(call)))
+    for (name, row), medians in times.items():
+        results[name][row] = statistics.median(medians)
     lines = ["| median of one run | " + " | ".join(results) + " |", "|---|" + "---:|" * len(results)]
     lines += [f"| {row} | " + " | ".join(shown(r.get(row)) for r in results.values()) + " |" for row in ROWS]
     return "\n".join(lines)

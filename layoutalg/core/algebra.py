@@ -21,6 +21,7 @@ Where a digit cannot be split so (4 values cannot be dealt out to digits of 3), 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from operator import itemgetter
@@ -156,7 +157,7 @@ def _refuse_axis(
 class _Axis:
     """The digits of one dimension of the outer layout, minor to major, and how much of each is already in use."""
 
-    __slots__ = ("factors", "free", "name", "origin", "places", "size")
+    __slots__ = ("factors", "free", "name", "numeric", "origin", "places", "size")
 
     def __init__(self, name: str, factors: Sequence[Factor], origin: int) -> None:
         self.name = name
@@ -164,9 +165,12 @@ class _Axis:
         self.factors = [f for f in reversed(factors) if f.extent != 1]
         self.places: list[Extent] = [1]
         for factor in self.factors:
-            self.places.append(multiply(self.places[-1], factor.extent))
+            place, extent = self.places[-1], factor.extent
+            whole = type(place) is int and type(extent) is int
+            self.places.append(place * extent if whole else multiply(place, extent))
         self.size = self.places.pop()
         self.free: list[Extent] = [f.extent - 1 for f in self.factors]
+        self.numeric = bool(self.places) and type(self.size) is int
 
 
 def compose(outer: Layout, inner: Layout) -> Layout:
@@ -231,6 +235,16 @@ def _through(outer: Layout, inner: Layout, axes: dict[str, _Axis], factors: tupl
         axis = axes.get(name)
         if axis is None:
             _refuse(outer, inner, f"axis {name!r} of the inner layout is no dimension of the outer one")
+        if axis.numeric and type(extent) is int and type(stride) is int:
+            # The usual digit is a part of one outer digit; the loop below would find the same, more slowly.
+            k = bisect_right(axis.places, stride) - 1
+            digit, beyond = divmod(stride, axis.places[k])
+            free = axis.free[k] - (extent - 1) * digit
+            if not beyond and free >= 0:
+                axis.free[k] = free
+                _, step, along = axis.factors[k]
+                result.append(Factor(extent) if along is None else _new(Factor, (extent, digit * step, along)))
+                continue
         pieces: list[Factor] = []
         while True:
             k = _digit_at(axis.places, stride)
