@@ -68,10 +68,22 @@ def cli() -> None:
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
+@click.option(
+    "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
+)
+@click.option("--workgroup-size", type=int, help="Threads of a workgroup (nested layouts; the fewest that are used).")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(
-    text: str, shape: str | None, sg: int | None, lane: int | None, element: str, blocks: bool, as_json: bool
+    text: str,
+    shape: str | None,
+    sg: int | None,
+    lane: int | None,
+    element: str,
+    subgroup_size: int,
+    workgroup_size: int | None,
+    blocks: bool,
+    as_json: bool,
 ) -> None:
     """Show who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
 
@@ -82,7 +94,15 @@ def show(
 
     value = parse(sys.stdin.read() if text == "-" else text)
     holder = {axis: one for axis, one in (("sg", sg), ("lane", lane)) if one is not None}
-    found = describe(value, None if shape is None else _shape(shape), element, holder=holder, blocks=blocks)
+    found = describe(
+        value,
+        None if shape is None else _shape(shape),
+        element,
+        holder=holder,
+        blocks=blocks,
+        subgroup_size=subgroup_size,
+        workgroup_size=workgroup_size,
+    )
     if as_json:
         print(json.dumps(found.facts))
         return

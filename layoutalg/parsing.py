@@ -1,6 +1,7 @@
 """`parse`: any text that layoutalg reads, whatever the notation.
 
-The text says itself what it is: `#xegpu.layout<...>`, `!xegpu.tensor_desc<...>`, or a layout's own form `d0 = ...`.
+The text says itself what it is: `#xegpu.layout<...>`, `!xegpu.tensor_desc<...>`,
+`#iree_vector_ext.nested_layout<...>`, or a layout's own form `d0 = ...`.
 Definitions of aliases may stand before it, as in MLIR:
 
 >>> value = parse('''
@@ -21,11 +22,12 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.reader import Reader
 
 if TYPE_CHECKING:
+    from layoutalg.nested import NestedLayoutAttr
     from layoutalg.xegpu.reading import Value
 
 __all__ = ["Parsed", "parse"]
 
-Parsed: TypeAlias = "Layout | Value"
+Parsed: TypeAlias = "Layout | NestedLayoutAttr | Value"
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 _MOST_ALIASES = 4096
@@ -48,23 +50,32 @@ def parse(text: str) -> Parsed:
     reader = Reader(text)
     if not (reader.looking_at("#") or reader.looking_at("!") or _names_a_dialect(reader)):
         return _layout(reader)
-    from layoutalg.xegpu.reading import read_attribute
-
     aliases: dict[str, Any] = {}
     value: Parsed | None = None
     while not reader.at_end():
         definition = _DEFINITION.match(text, reader.position)
         if definition is None:
-            value = read_attribute(reader, aliases)
+            value = _attribute(reader, aliases)
             reader.finish()
             return value
         if len(aliases) == _MOST_ALIASES:
             reader.fail(f"at most {_MOST_ALIASES} aliases", "found one more")
         reader.position = definition.end()
-        value = aliases[definition.group(1) + definition.group(2)] = read_attribute(reader, aliases)
+        value = aliases[definition.group(1) + definition.group(2)] = _attribute(reader, aliases)
     if value is None:
         reader.fail("an attribute, a type or a layout, such as #xegpu.layout<lane_layout = [1, 16]> or d0 = 16@lane")
     return value
+
+
+def _attribute(reader: Reader, aliases: dict[str, Any]) -> Parsed:
+    """Read one attribute or type of whatever dialect it names."""
+    if reader.accept("#iree_vector_ext.nested_layout"):
+        from layoutalg.nested.attributes import read_nested
+
+        return read_nested(reader)
+    from layoutalg.xegpu.reading import read_attribute
+
+    return read_attribute(reader, aliases)
 
 
 def _names_a_dialect(reader: Reader) -> bool:

@@ -29,6 +29,8 @@ SEEDS = [
     "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2>, #xegpu.layout<lane_layout = [1, 16]>>",
     "!xegpu.tensor_desc<16x8 x uint8, #scattered, memory_scope=slm, chunk_size_per_lane=8>",
     "!xegpu.mem_desc<128x128xf16, #xegpu.mem_layout<stride = [1, 128], block = [8, 8]>>",
+    "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
+    "thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>",
     "#l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>\n#xegpu.slice<#l, dim = [0]>",
     "d0 = (M + 1)/2@reg:K (K - M)*2@lane",
     "d0 = 2@sg:4 16@reg, d1 = M/16@sg 16@lane 4@_ | replicas 2@lane:16 | offset 64@addr | origin 8@d0",

@@ -79,6 +79,24 @@ def test_everything_that_distributes_can_be_shown(
     out(capsys, "show", *arguments)
 
 
+NESTED = (
+    "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
+    "thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>"
+)
+
+
+def test_nested_layouts_are_shown_for_a_subgroup_size(capsys: Capture) -> None:
+    found = answer(capsys, "show", NESTED, "64x64", "--subgroup-size", "64", "--sg", "1", "--lane", "17")
+    assert found["layout"] == "d0 = 2@sg 2@reg:16 16@lane, d1 = 4@reg:4 4@lane:16 4@reg"
+    assert found["distributed_shape"] == [2, 4, 1, 1, 1, 4]
+    assert found["holds"][:5] == [[33, 4], [33, 5], [33, 6], [33, 7], [33, 20]]
+    lines = out(capsys, "show", NESTED, "--workgroup-size", "256").splitlines()
+    assert "packed    2x1x2x4x1x1x16x4x1x4" in lines
+    assert "replicas  2@sg:2: each element lives in 2 places of sg, 2 apart" in lines
+    assert main(["show", NESTED, "32x64"]) == 2
+    assert "Dimension expected by layout: 64 actual: 32" in capsys.readouterr().err
+
+
 def test_text_may_come_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "sys.stdin", io.StringIO("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#l, dims = []>\n")

@@ -18,15 +18,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.reader import MAX_EXTENT, Reader
 
 __all__ = [
     "Condition",
     "Extent",
     "as_extent",
+    "as_ints",
     "conditions",
     "exact_quotient",
     "extent_text",
@@ -145,6 +146,19 @@ def exact_quotient(a: Extent, b: Extent) -> Extent | None:
     if quotient.is_number and not quotient.is_Integer:
         return None
     return _normal(quotient)
+
+
+def as_ints(name: str, value: Any) -> tuple[int, ...]:
+    """Check a field of a dialect that is a list of whole numbers; a list becomes a tuple.
+
+    >>> as_ints("sg_layout", [2, 4])
+    (2, 4)
+    """
+    if isinstance(value, (tuple, list)):
+        items: tuple[Any, ...] = tuple(cast("list[Any]", value))
+        if all(type(item) is int for item in items):
+            return items
+    raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")
 
 
 def conditions(values: Iterable[Extent]) -> tuple[Condition, ...]:

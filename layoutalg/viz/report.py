@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
+from layoutalg.nested import NestedLayoutAttr
 from layoutalg.viz.terminal import owner_grid, render
 from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Description", "describe"]
 
 _MOST_LISTED = 4096
+_NESTED = (("vector", "distributed_shape"), ("packed", "packed_shape"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Description:
             rows.append(("layout", f"none: {facts['reason']}"))
             return rows + _block_lines(facts)
         rows.append(("layout", facts["layout"]))
+        rows += [(name, _by(facts[key])) for name, key in _NESTED if key in facts]
         rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
         rows += [
             ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
@@ -87,7 +90,7 @@ class Description:
         """
         before = ""
         for name, text in self.lines():
-            console.print(f"{'' if name == before else name:10}{text}", soft_wrap=True)
+            console.print(f"{'' if name == before else name:9} {text}", soft_wrap=True)
             before = name
         if self.layout is None or self.layout.conditions or any(not isinstance(n, int) for n in self.layout.shape):
             return
@@ -107,11 +110,14 @@ def describe(
     *,
     holder: dict[str, int] | None = None,
     blocks: bool = False,
+    subgroup_size: int = 64,
+    workgroup_size: int | None = None,
 ) -> Description:
     """Gather the facts about an attribute, a type or a layout.
 
     Attributes need a `shape`; types and layouts have one. `holder` names a work-item (`{"sg": 3, "lane": 5}`) whose
-    coordinates are listed, `blocks` asks for LLVM's block origins of each id.
+    coordinates are listed, `blocks` asks for LLVM's block origins of each id; `subgroup_size` and `workgroup_size` are the
+    threads that a nested layout is for.
 
     A pair that LLVM accepts and that has no exact layout is described all the same: the reason, and LLVM's blocks.
 
@@ -123,7 +129,10 @@ def describe(
     """
     facts: dict[str, Any] = {"input": str(value)}
     try:
-        layout = _layout_of(value, shape, element, facts)
+        if isinstance(value, NestedLayoutAttr):
+            layout = _nested_layout(value, shape, facts, subgroup_size, workgroup_size)
+        else:
+            layout = _layout_of(value, shape, element, facts)
     except DistributionError as error:
         if facts.get("llvm") != "accepts" or not isinstance(value, DistributeLayout):
             raise
@@ -171,6 +180,23 @@ def _blocks(value: DistributeLayout, shape: Sequence[int]) -> dict[str, list[lis
 
 def _block_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
+
+
+def _nested_layout(
+    value: NestedLayoutAttr,
+    shape: Sequence[int] | None,
+    facts: dict[str, Any],
+    subgroup_size: int,
+    workgroup_size: int | None,
+) -> Layout:
+    sizes = value.shape if shape is None else tuple(shape)
+    layout = value.layout(sizes, subgroup_size, workgroup_size)
+    facts |= {
+        "shape": list(sizes),
+        "distributed_shape": list(value.distributed_shape),
+        "packed_shape": list(value.packed_shape),
+    }
+    return layout
 
 
 def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:

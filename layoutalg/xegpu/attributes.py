@@ -20,10 +20,10 @@ from dataclasses import dataclass, fields
 from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import Extent
+from layoutalg.core.extents import Extent, as_ints
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
-from layoutalg.xegpu.distribution import Distribution, as_ints, as_numbers, as_shape
+from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
 from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 

@@ -17,10 +17,10 @@ from math import prod
 
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
-from layoutalg.xegpu.distribution import as_ints
 from layoutalg.xegpu.elements import element_bits
 from layoutalg.xegpu.fragments import FragmentType
 from layoutalg.xegpu.hardware import block_load

@@ -21,16 +21,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
 from layoutalg.core.digits import Factor
-from layoutalg.core.errors import DistributionError, LayoutError, SizeError, VerificationError
+from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.layout import Layout
 from layoutalg.core.views import row_major
 from layoutalg.xegpu.rules import Rules, rules
 
-__all__ = ["Distribution", "Level", "as_ints", "as_numbers", "as_shape"]
+__all__ = ["Distribution", "Level", "as_numbers", "as_shape"]
 
 _MOST_BLOCKS = 2**22
 
@@ -59,19 +59,6 @@ def as_numbers(shape: Sequence[Extent]) -> tuple[int, ...]:
         if type(size) is not int:
             raise LayoutError(f"dimension {d} of shape {[str(s) for s in sizes]} is a symbol: a number is needed here")
     return sizes
-
-
-def as_ints(name: str, value: Any) -> tuple[int, ...]:
-    """Check a field of a dialect that is a list of whole numbers; a list becomes a tuple.
-
-    >>> as_ints("sg_layout", [2, 4])
-    (2, 4)
-    """
-    if isinstance(value, (tuple, list)):
-        items: tuple[Any, ...] = tuple(cast("list[Any]", value))
-        if all(type(item) is int for item in items):
-            return items
-    raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")
 
 
 @dataclass(frozen=True, slots=True)

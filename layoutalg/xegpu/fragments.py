@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutalg.core.errors import DistributionError
-from layoutalg.xegpu.distribution import Distribution, as_ints
+from layoutalg.core.extents import as_ints
+from layoutalg.xegpu.distribution import Distribution
 from layoutalg.xegpu.elements import element_bits
 
 __all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]

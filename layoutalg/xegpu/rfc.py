@@ -19,10 +19,11 @@ from math import prod
 
 from layoutalg.core.digits import Factor, merge_digits, size_of
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.xegpu.attributes import LayoutAttr
-from layoutalg.xegpu.distribution import as_ints, as_numbers
+from layoutalg.xegpu.distribution import as_numbers
 
 __all__ = ["SgMapAttr", "sg_map_of"]
 

@@ -1,0 +1,14 @@
+"""IREE's vector layouts: so far `#iree_vector_ext.nested_layout`.
+
+>>> from layoutalg.nested import parse_nested
+>>> text = (
+...     "#iree_vector_ext.nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [16], "
+...     "element_tile = [4], subgroup_strides = [0], thread_strides = [1]>"
+... )
+>>> print(parse_nested(text).layout((64,), subgroup_size=16))
+d0 = 16@lane 4@reg
+"""
+
+from layoutalg.nested.attributes import NestedLayoutAttr, parse_nested
+
+__all__ = ["NestedLayoutAttr", "parse_nested"]
