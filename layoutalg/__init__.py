@@ -16,7 +16,6 @@ imported when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from layoutalg.core.digits import Factor
@@ -31,6 +30,7 @@ from layoutalg.core.errors import (
     VerificationError,
 )
 from layoutalg.core.layout import Layout
+from layoutalg.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from layoutalg.core.algebra import compose
@@ -97,14 +97,7 @@ __all__ = [
     "symbol",
 ]
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"layoutalg.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, globals(), _HOMES)
 
 
 def __dir__() -> list[str]:

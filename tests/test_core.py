@@ -272,7 +272,7 @@ def test_tables_cannot_be_changed_and_map_their_slots() -> None:
     assert table.fragment_map().tolist() == [[0], [-1], [1]]
     with pytest.raises(ValueError, match="read-only"):
         table.codomain[0] = 9
-    with pytest.raises(LayoutError, match="several elements"):
+    with pytest.raises(LayoutError, match="one slot holds 2 elements"):
         Table.of(Layout.parse("d0 = 2@_")).fragment_map()
 
 

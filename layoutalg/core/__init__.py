@@ -11,7 +11,6 @@ Layout.parse('d0 = 4@lane 2@reg')
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from layoutalg.core.digits import Factor
@@ -27,6 +26,7 @@ from layoutalg.core.errors import (
 )
 from layoutalg.core.extents import Condition, symbol
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from layoutalg.core.algebra import block_product, compose, inverse
@@ -74,11 +74,4 @@ __all__ = [
     "symbol",
 ]
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"layoutalg.core.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, globals(), _HOMES)

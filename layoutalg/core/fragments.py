@@ -232,27 +232,19 @@ def _require_numbers(layout: Layout) -> None:
 
 
 def _scattered_map(layout: Layout, part: Mapping[str, Selection]) -> Indices:
-    """The fragment map where an axis has gaps or overlaps: written element by element, holes are -1."""
-    names, shape = layout.codomain, layout.shape
-    spans, starts = layout.spans(), layout.offsets
+    """The fragment map where an axis has gaps or overlaps: from the index table, holes are -1."""
+    from layoutalg.core.table import Table
+
+    names, starts, spans = layout.codomain, layout.offsets, layout.spans()
     sizes = tuple(spans.get(axis, 1) for axis in names)
     _limit(layout, sizes, layout.rank, names)
-    copies = _copies(layout)
-    each = len(next(iter(copies.values())))
-    _limit(layout, (*shape, each), max(1, layout.rank), (*layout.names, "copies"))
-    result = np.full((*sizes, layout.rank), -1, np.int64)
-    elements = np.indices(shape).reshape(layout.rank, prod(shape)).T + np.array(layout.origins, np.int64).reshape(1, -1)
-    base = {axis: owner_map(layout, axis).reshape(-1, 1) - starts.get(axis, 0) for axis in names}
-    slots = np.ravel_multi_index([base[axis] + copies[axis] for axis in names], sizes)
-    slots = np.unique(
-        np.stack([slots, np.broadcast_to(np.arange(prod(shape)).reshape(-1, 1), slots.shape)]).reshape(2, -1), axis=1
-    )
-    places, counts = np.unique(slots[0], return_counts=True)
-    if counts.max(initial=0) > 1:
-        crowded = [int(p) for p in np.unravel_index(int(places[counts > 1][0]), sizes)]
-        where = ", ".join(f"{axis} {place + starts.get(axis, 0)}" for axis, place in zip(names, crowded, strict=True))
-        raise LayoutError(f"fragment map: one slot holds {counts.max()} elements, the first at {where} (in {layout})")
-    result.reshape(prod(sizes), layout.rank)[slots[0]] = elements[slots[1]]
+    _copies(layout)
+    try:
+        result = Table.of(layout).fragment_map().reshape(*sizes, layout.rank)
+    except SizeError:
+        raise
+    except LayoutError as error:
+        raise LayoutError(f"{error} (in {layout})") from None
     picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]
     chosen: list[Any] = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
     return result[np.ix_(*chosen)]

@@ -135,8 +135,13 @@ class Table:
         slots = np.zeros(len(self.codomain), np.int64)
         for column, size in zip((self.codomain - low).T, sizes, strict=True):
             slots = slots * size + column
-        if len(np.unique(slots)) < len(slots):
-            raise LayoutError("fragment map: one slot holds several elements")
+        places, counts = np.unique(slots, return_counts=True)
+        if counts.max() > 1:
+            crowded = self.codomain[slots == places[counts > 1][0]][0].tolist()
+            where = (
+                ", ".join(f"{axis} {place}" for axis, place in zip(self.axes, crowded, strict=True)) or "the only one"
+            )
+            raise LayoutError(f"fragment map: one slot holds {counts.max()} elements, the first at {where}")
         result = np.full((prod(sizes), len(self.names)), -1, np.int64)
         result[slots] = self.domain
         return result.reshape(*sizes, len(self.names))

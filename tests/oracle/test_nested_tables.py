@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections import Counter
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from layoutalg.core import DistributionError, VerificationError
 from layoutalg.nested import NestedLayoutAttr, parse_nested
-
-DATA = Path(__file__).parent / "data"
-
-
-def lines(name: str) -> list[dict[str, Any]]:
-    with gzip.open(DATA / name, "rt") as file:
-        return [json.loads(line) for line in file]
-
+from tests.oracle.tables import lines
 
 TABLES = lines("nested_tables.jsonl.gz")
 DERIVED = lines("nested_derived.jsonl.gz")

@@ -6,26 +6,16 @@ table gives the whole fragment ("full", or a `fragment_shape`), the `Layout` is 
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from layoutalg.core import DistributionError
 from layoutalg.xegpu import LayoutAttr, SliceAttr, parse_attribute
-
-DATA = Path(__file__).parent / "data"
-
-
-def lines(name: str) -> list[dict[str, Any]]:
-    with gzip.open(DATA / name, "rt") as file:
-        return [json.loads(line) for line in file]
-
+from tests.oracle.tables import lines
 
 TABLES = lines("xegpu_tables.jsonl.gz")
 VERDICTS = lines("xegpu_verdicts.jsonl.gz")

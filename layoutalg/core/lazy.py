@@ -1,0 +1,34 @@
+"""Names that a package imports when they are first used, so that importing the package costs nothing.
+
+>>> names = {}
+>>> lazy_names("layoutalg.core", names, {"compose": "algebra"})("compose") is names["compose"]
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A `__getattr__` for a package: `homes` says in which of its modules each name lives.
+
+    Raises `AttributeError` for a name that has no home, as a module does.
+
+    >>> lazy_names("layoutalg.core", {}, {})("bogus")
+    Traceback (most recent call last):
+    AttributeError: module 'layoutalg.core' has no attribute 'bogus'
+    """
+
+    def find(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = namespace[name] = getattr(import_module(f"{package}.{home}"), name)
+        return value
+
+    return find
