@@ -10,8 +10,9 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 >>> layout.coords(sg=3, lane=5)[:2].tolist()
 [[0, 53], [1, 53]]
 
-`core` has the algebra, `xegpu` Intel's dialect and hardware, `gemm` the planner, `simulate` what runs its code. Names are
-imported when first used.
+`core` has the algebra, `xegpu` Intel's dialect and hardware, `nested` IREE's layouts and matrix intrinsics, `amx` Intel's
+tiles, `bridges` the ways to other systems, `gemm` the planner, `simulate` what runs its code. Names are imported when first
+used.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from layoutalg.amx import TileConfig, TileProduct, TileType, pack_vnni, unpack_vnni
     from layoutalg.core.algebra import compose
     from layoutalg.core.expressions import expression_text
     from layoutalg.core.extents import symbol
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
     from layoutalg.gemm import plan_gemm
+    from layoutalg.nested import NestedLayoutAttr
+    from layoutalg.nested.gpu import known_target, mma
     from layoutalg.parsing import parse
     from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType
     from layoutalg.xegpu.hardware import block_load, block_store, dpas, gather
@@ -46,6 +50,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "TileConfig": "amx",
+    "TileProduct": "amx",
+    "TileType": "amx",
+    "pack_vnni": "amx",
+    "unpack_vnni": "amx",
     "compose": "core.algebra",
     "expression_text": "core.expressions",
     "symbol": "core.extents",
@@ -54,6 +63,9 @@ _HOMES = {
     "Table": "core.table",
     "compose_exactly": "core.table",
     "plan_gemm": "gemm",
+    "NestedLayoutAttr": "nested",
+    "known_target": "nested.gpu",
+    "mma": "nested.gpu",
     "parse": "parsing",
     "LayoutAttr": "xegpu",
     "MemDescType": "xegpu",
@@ -75,6 +87,7 @@ __all__ = [
     "LayoutAttr",
     "LayoutError",
     "MemDescType",
+    "NestedLayoutAttr",
     "ParseError",
     "PlanError",
     "SgMapAttr",
@@ -84,6 +97,9 @@ __all__ = [
     "Swizzled",
     "Table",
     "TensorDescType",
+    "TileConfig",
+    "TileProduct",
+    "TileType",
     "VerificationError",
     "block_load",
     "block_store",
@@ -92,9 +108,13 @@ __all__ = [
     "dpas",
     "expression_text",
     "gather",
+    "known_target",
+    "mma",
+    "pack_vnni",
     "parse",
     "plan_gemm",
     "symbol",
+    "unpack_vnni",
 ]
 
 __getattr__ = lazy_names(__name__, globals(), _HOMES)

@@ -1,7 +1,7 @@
 """`parse`: any text that layoutalg reads, whatever the notation.
 
 The text says itself what it is: `#xegpu.layout<...>`, `!xegpu.tensor_desc<...>`,
-`#iree_vector_ext.nested_layout<...>`, or a layout's own form `d0 = ...`.
+`#iree_vector_ext.nested_layout<...>`, `#iree_gpu.mma_layout<...>`, `!amx.tile<...>`, or a layout's own form `d0 = ...`.
 Definitions of aliases may stand before it, as in MLIR:
 
 >>> value = parse('''
@@ -22,12 +22,14 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.reader import Reader
 
 if TYPE_CHECKING:
+    from layoutalg.amx import TileType
     from layoutalg.nested import NestedLayoutAttr
+    from layoutalg.nested.gpu.reading import GpuAttr
     from layoutalg.xegpu.reading import Value
 
 __all__ = ["Parsed", "parse"]
 
-Parsed: TypeAlias = "Layout | NestedLayoutAttr | Value"
+Parsed: TypeAlias = "Layout | NestedLayoutAttr | GpuAttr | TileType | Value"
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 _MOST_ALIASES = 4096
@@ -73,6 +75,14 @@ def _attribute(reader: Reader, aliases: dict[str, Any]) -> Parsed:
         from layoutalg.nested.attributes import read_nested
 
         return read_nested(reader)
+    if reader.looking_at("#iree_gpu.") or reader.looking_at("#iree_gpu<"):
+        from layoutalg.nested.gpu.reading import read_gpu
+
+        return read_gpu(reader, aliases)
+    if reader.accept("!amx.tile"):
+        from layoutalg.amx.tiles import read_tile
+
+        return read_tile(reader)
     from layoutalg.xegpu.reading import read_attribute
 
     return read_attribute(reader, aliases)

@@ -31,12 +31,26 @@ SEEDS = [
     "!xegpu.mem_desc<128x128xf16, #xegpu.mem_layout<stride = [1, 128], block = [8, 8]>>",
     "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
     "thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>",
+    "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16, col_major = true>",
+    "#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>",
+    "#iree_gpu.data_tiled_mma_layout<intrinsic = WMMAR3_F32_16x16x16_F16, intrinsics_m = 2, subgroups_n = 4, "
+    "operands_interleaving_intrinsics_k = [0, 1]>",
+    "#iree_gpu.mma_schedule<intrinsic = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, subgroup_m_count = 2, "
+    "subgroup_n_count = 1>",
+    '#iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32|int8, storage = b32, subgroup = none, '
+    "dot = none, mma = [<MFMA_F32_16x16x16_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024], "
+    "max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [7], "
+    'extra = {a = 1 : i32, b = "x"}>, chip = <wgp_count = 304>>',
+    "#iree_gpu.lowering_config<{workgroup = [64, 64, 0], f = 1.5 : f32, t = vector<4xf32>, k = #iree_gpu.lane_id<0>, u}>",
+    "#iree_gpu.pipeline_options<prefetch_num_stages = 2, reorder_workgroups_strategy = <Transpose>>",
+    "#iree_gpu<compute_bitwidths fp32|fp16>",
+    "!amx.tile<16x64xi8>",
     "#l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>\n#xegpu.slice<#l, dim = [0]>",
     "d0 = (M + 1)/2@reg:K (K - M)*2@lane",
     "d0 = 2@sg:4 16@reg, d1 = M/16@sg 16@lane 4@_ | replicas 2@lane:16 | offset 64@addr | origin 8@d0",
 ]
 WORDS = [
-    "#xegpu.", "!xegpu.", "layout", "slice", "<", ">", "[", "]", ",", "=", "d0", "@",
+    "#xegpu.", "!xegpu.", "#iree_gpu.", "!amx.tile", "{", "}", '"', "\\", "->", "f32", "intrinsic = ", "layout", "slice", "<", ">", "[", "]", ",", "=", "d0", "@",
     "|", ":", "x", "-", "*", "/", "(", ")", "**",
     "0", "1", "-1",
     "2147483648", "99999999999999999999999", "0x", "0x7fffffff",
@@ -181,7 +195,7 @@ def test_what_is_no_text_is_refused(value: object) -> None:
         ("#xegpu.layout<lane_layout = [1], lane_layout = [1]>", 1, 34, "each parameter once"),
         ("#xegpu.layout<lane_layout = [1, 16]> trailing", 1, 38, "the end of the text"),
         ("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#m, dims = [0]>", 2, 14, "'#l'"),
-        ("#iree_gpu.mma_layout<X>", 1, 1, "'#xegpu.'"),
+        ("#linalg.iterator_type<X>", 1, 1, "'#xegpu.'"),
         ("!xegpu.tensor_desc<8x?xf16>", 1, 22, "a static size"),
         ("!xegpu.tensor_desc<8x16xg16>", 1, 25, "an element type"),
         ("d0 = 8@lane, d0 = 4@reg", 1, 14, "found 'd0' again"),

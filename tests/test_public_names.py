@@ -18,7 +18,10 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(layoutalg.__path__, "layo
 
 PACKAGES = [
     "layoutalg",
-    *(f"layoutalg.{p}" for p in ("core", "xegpu", "xegpu.hardware", "nested", "ir", "simulate", "gemm", "viz")),
+    *(
+        f"layoutalg.{p}"
+        for p in ("core", "xegpu", "xegpu.hardware", "nested", "nested.gpu", "amx", "ir", "simulate", "gemm", "viz")
+    ),
 ]
 
 

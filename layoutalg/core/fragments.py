@@ -29,7 +29,9 @@ __all__ = [
     "MAX_ENTRIES",
     "Indices",
     "Selection",
+    "collect",
     "coords",
+    "distribute",
     "fragment_map",
     "owner_map",
     "owners",
@@ -129,6 +131,47 @@ def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
     copies = _copies(layout)
     moved = np.stack([copies[axis] + start for axis, start in place.items()], -1)
     return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
+
+
+def distribute(layout: Layout, tensor: NDArray[Any]) -> NDArray[Any]:
+    """What every work-item holds of a tensor: `[..., d0, d1]` becomes `[..., sg, lane, reg]`; holes are 0.
+
+    Raises `LayoutError` for a tensor of another shape.
+
+    >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
+    >>> distribute(tile, np.array([[1, 2], [3, 4]])).tolist()
+    [[[1, 3], [2, 4]]]
+    """
+    if tensor.shape[tensor.ndim - layout.rank :] != layout.shape:
+        raise LayoutError(f"a tensor of shape {list(tensor.shape)} for {layout}: its last sizes differ")
+    held = fragment_map(layout)
+    places = np.moveaxis(held, -1, 0) - np.reshape(layout.origins, (-1,) + (1,) * (held.ndim - 1))
+    found: NDArray[Any] = tensor[(..., *places)]
+    if layout.rank and int(places[0].min(initial=0)) < 0:
+        found = np.where(places[0] < 0, np.zeros((), tensor.dtype), found)
+    return found
+
+
+def collect(layout: Layout, fragments: NDArray[Any]) -> NDArray[Any]:
+    """The tensor that fragments hold: `[..., sg, lane, reg]` becomes `[..., d0, d1]`, read from the lowest owners.
+
+    Raises `LayoutError` for fragments of another shape.
+
+    >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
+    >>> collect(tile, np.array([[[1, 3], [2, 4]]])).tolist()
+    [[1, 2], [3, 4]]
+    """
+    axes, spans = layout.codomain, layout.spans()
+    sizes = tuple(spans.get(axis, 1) for axis in axes)
+    if fragments.shape[fragments.ndim - len(axes) :] != sizes:
+        raise LayoutError(
+            f"fragments of shape {list(fragments.shape)}: expected [..., {', '.join(axes)}] of sizes {list(sizes)} "
+            f"(of {layout})"
+        )
+    starts = layout.offsets
+    places = (owner_map(layout, axis) - starts.get(axis, 0) for axis in axes)
+    found: NDArray[Any] = fragments[(..., *places)]
+    return found
 
 
 def _copies(layout: Layout) -> dict[str, NDArray[np.int64]]:

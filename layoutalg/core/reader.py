@@ -28,6 +28,8 @@ MAX_NESTING = 64
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _INTEGER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+)")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\["\\nt]|\\[0-9A-Fa-f]{2})*"')
+_ESCAPE = re.compile(r'\\(?:(["\\nt])|([0-9A-Fa-f]{2}))')
 _LONGEST_INTEGER = 24
 _SHOWN = 40
 _T = TypeVar("_T")
@@ -146,6 +148,23 @@ class Reader:
             self.fail("',' or ']'")
         return tuple(values)
 
+    def accept_string(self) -> str | None:
+        """Read a string as MLIR quotes it, if one comes next: `"a\\22b"` is a"b."""
+        match = _STRING.match(self.text, self.skip())
+        if match is None:
+            if self.looking_at('"'):
+                self.fail("a string that ends on its line", "found one without an end, or with an unknown escape")
+            return None
+        self.position = match.end()
+        return _ESCAPE.sub(_unescaped, match.group()[1:-1])
+
+    def string(self) -> str:
+        """Read a string, or raise."""
+        value = self.accept_string()
+        if value is None:
+            self.fail("a string")
+        return value
+
     def nested(self, read: Callable[[], _T]) -> _T:
         """Call `read` one level deeper; deeper than `MAX_NESTING` levels is an error."""
         if self.depth >= MAX_NESTING:
@@ -155,3 +174,8 @@ class Reader:
             return read()
         finally:
             self.depth -= 1
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    letter, code = match.groups()
+    return chr(int(code, 16)) if code else {"n": "\n", "t": "\t"}.get(letter, letter)

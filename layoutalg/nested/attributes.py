@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from itertools import product
 from math import prod
 from typing import NoReturn
 
@@ -164,25 +163,47 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)).thread_coords((8,), 4)[3]
         [(3,), (7,)]
         """
+        from layoutalg.nested.coordinates import thread_map
+
         self._require(shape)
         threads = self._threads(subgroup_size, workgroup_size)
         if threads * prod(self.distributed_shape) > _MOST_COORDINATES:
             raise SizeError(f"{threads} threads with {prod(self.distributed_shape)} registers each: over 2^22 entries")
-        levels = [list(product(*map(range, tile))) for tile in (self.batch_tile, self.outer_tile, self.element_tile)]
-        registers = list(product(*levels))
-        found: dict[int, list[Ints]] = {}
-        for tid in range(threads):
-            subgroup, thread = self.thread_ids(tid, subgroup_size)
-            found[tid] = [self._coordinate(subgroup, b, o, thread, e) for b, o, e in registers]
-        return found
+        held = thread_map(self, range(threads), subgroup_size).tolist()
+        return {tid: [tuple(c) for c in coords] for tid, coords in enumerate(held)}
 
-    def _coordinate(self, s: Ints, b: Ints, o: Ints, t: Ints, e: Ints) -> Ints:
-        return tuple(
-            (((s[d] * self.batch_tile[d] + b[d]) * self.outer_tile[d] + o[d]) * self.thread_tile[d] + t[d])
-            * self.element_tile[d]
-            + e[d]
-            for d in range(self.rank)
-        )
+    def coords_of(self, tid: int, subgroup_size: int = 64) -> list[Ints]:
+        """The coordinates that one thread holds, in register order.
+
+        Raises `DistributionError` for a negative thread, `SizeError` over 2^22 registers.
+
+        >>> NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)).coords_of(3)
+        [(3,), (7,)]
+        """
+        from layoutalg.nested.coordinates import thread_map
+
+        self._threads(subgroup_size, None)
+        if type(tid) is not int or not 0 <= tid <= MAX_EXTENT:
+            raise DistributionError(f"thread {tid!r}: expected a whole number of at least 0")
+        if prod(self.distributed_shape) > _MOST_COORDINATES:
+            raise SizeError(f"{prod(self.distributed_shape)} registers per thread: over 2^22 entries")
+        return [tuple(c) for c in thread_map(self, range(tid, tid + 1), subgroup_size)[0].tolist()]
+
+    def uncovered(self, shape: Sequence[int], subgroup_size: int = 64, workgroup_size: int | None = None) -> list[Ints]:
+        """The elements that no thread holds, in row-major order.
+
+        Raises as `thread_coords` does, but for maps of up to 2^28 entries.
+
+        >>> NestedLayoutAttr((1,), (1,), (1,), (4,), (1,), (0,), (0,)).uncovered((4,), 4)
+        [(1,), (2,), (3,)]
+        """
+        from numpy import argwhere
+
+        from layoutalg.nested.coordinates import holders
+
+        self._require(shape)
+        held = holders(self, self._threads(subgroup_size, workgroup_size), subgroup_size)
+        return [tuple(element) for element in argwhere(held == 0).tolist()]
 
     def layout(self, shape: Sequence[int], subgroup_size: int = 64, workgroup_size: int | None = None) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers; idle digits of the thread id are replicas.
@@ -196,6 +217,8 @@ class NestedLayoutAttr:
         """
         self._require(shape)
         threads = self._threads(subgroup_size, workgroup_size)
+        if threads % subgroup_size:
+            raise DistributionError(f"workgroup_size = {threads} is no multiple of subgroup_size = {subgroup_size}")
         registers = row_major(self.distributed_shape).dims
         onto: list[list[Factor]] = []
         digits: list[tuple[int, int, str]] = []
@@ -248,10 +271,6 @@ class NestedLayoutAttr:
             if value is not None and (type(value) is not int or not 1 <= value <= MAX_EXTENT):
                 raise DistributionError(f"{name} = {value!r}: expected a whole number of at least 1")
         if workgroup_size is not None:
-            if workgroup_size % subgroup_size:
-                raise DistributionError(
-                    f"workgroup_size = {workgroup_size} is no multiple of subgroup_size = {subgroup_size}"
-                )
             return workgroup_size
         ends = [n * s * subgroup_size for n, s in zip(self.subgroup_tile, self.subgroup_strides, strict=True)]
         ends += [n * s for n, s in zip(self.thread_tile, self.thread_strides, strict=True)]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.amx import TileType
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Description", "describe"]
 
 _MOST_LISTED = 4096
+_MOST_UNCOVERED = 16
 _NESTED = (("vector", "distributed_shape"), ("packed", "packed_shape"))
 
 
@@ -42,6 +44,8 @@ class Description:
 
     layout: Layout | None
     facts: dict[str, Any]
+    operands: tuple[tuple[str, Description], ...] = ()
+    """For a matrix product: each operand's own description."""
 
     def lines(self) -> list[tuple[str, str]]:
         """The facts as lines of a name and a text, in reading order.
@@ -50,11 +54,21 @@ class Description:
         ('fragment', '1')
         """
         facts = self.facts
-        rows = [("input", facts["input"]), ("shape", _by(facts["shape"]))]
+        rows = [("input", facts["input"])] if "input" in facts else []
+        if self.operands:
+            return rows + [(name, facts[name]) for name in ("product", "lanes", "note") if name in facts]
+        rows.append(("shape", _by(facts["shape"])))
         rows += [(name, facts[key]) for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")) if key in facts]
         if self.layout is None:
             rows.append(("layout", f"none: {facts['reason']}"))
+            rows += [(name, _by(facts[key])) for name, key in _NESTED if key in facts]
+            if "uncovered_count" in facts:
+                more = " ..." if facts["uncovered_count"] > len(facts["uncovered"]) else ""
+                rows.append(("nobody", f"holds {facts['uncovered_count']}: {_points(facts['uncovered'])}{more}"))
+            if "holds" in facts:
+                rows.append(("holds", _points(facts["holds"])))
             return rows + _block_lines(facts)
+        rows += [(name, facts[name]) for name in ("nested", "memory") if name in facts]
         rows.append(("layout", facts["layout"]))
         rows += [(name, _by(facts[key])) for name, key in _NESTED if key in facts]
         rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
@@ -92,6 +106,9 @@ class Description:
         for name, text in self.lines():
             console.print(f"{'' if name == before else name:9} {text}", soft_wrap=True)
             before = name
+        for name, part in self.operands:
+            console.print(f"\n{name}", soft_wrap=True)
+            part.print(console)
         if self.layout is None or self.layout.conditions or any(not isinstance(n, int) for n in self.layout.shape):
             return
         try:
@@ -119,7 +136,9 @@ def describe(
     coordinates are listed, `blocks` asks for LLVM's block origins of each id; `subgroup_size` and `workgroup_size` are the
     threads that a nested layout is for.
 
-    A pair that LLVM accepts and that has no exact layout is described all the same: the reason, and LLVM's blocks.
+    A pair that LLVM accepts and that has no exact layout is described all the same: the reason, and LLVM's blocks; so is
+    a nested layout that does not cover its tensor, with the elements that nobody holds. An MMA kind has a description per
+    operand (`operands`).
 
     Raises `DistributionError` for a value that distributes nothing, for a shape that is missing or differs, and where
     LLVM refuses the pair and there is no exact layout either.
@@ -127,24 +146,44 @@ def describe(
     >>> describe(Layout.parse("d0 = 2@reg, d1 = 16@lane"), holder={"lane": 5}).facts["holds"]
     [[0, 5], [1, 5]]
     """
+    from layoutalg.viz.products import describe_product, is_product
+
+    if is_product(value):
+        return describe_product(value, shape, holder or {})
     facts: dict[str, Any] = {"input": str(value)}
+    if isinstance(value, NestedLayoutAttr):
+        return _describe_nested(value, shape, facts, holder or {}, subgroup_size, workgroup_size)
     try:
-        if isinstance(value, NestedLayoutAttr):
-            layout = _nested_layout(value, shape, facts, subgroup_size, workgroup_size)
-        else:
-            layout = _layout_of(value, shape, element, facts)
+        layout = _layout_of(value, shape, element, facts)
     except DistributionError as error:
         if facts.get("llvm") != "accepts" or not isinstance(value, DistributeLayout):
             raise
         facts |= {"layout": None, "reason": str(error), "blocks": _blocks(value, facts["shape"])}
         return Description(None, facts)
+    note_layout(facts, layout, holder or {}, value.byte_layout() if isinstance(value, TileType) else layout)
+    if blocks:
+        if not isinstance(value, DistributeLayout):
+            raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
+        facts["blocks"] = _blocks(value, layout.shape)
+    return Description(layout, facts)
+
+
+def note_layout(facts: dict[str, Any], layout: Layout, holder: dict[str, int], slots: Layout) -> None:
+    """Note what there is to say about a layout in `facts`; the index expressions are those of `slots`.
+
+    >>> facts = {}
+    >>> tile = Layout.parse("d0 = 2@reg, d1 = 4@lane")
+    >>> note_layout(facts, tile, {"lane": 3}, tile)
+    >>> facts["axes"], facts["holds"]
+    ({'lane': 4, 'reg': 2}, [[0, 3], [1, 3]])
+    """
     facts["layout"] = str(layout)
     facts["axes"] = {axis: _plain(n) for axis, n in layout.axes.items()}
     facts["replicas"] = [str(f) for f in layout.canonical().replicas]
     if "reg" in layout.codomain:
         facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
     try:
-        facts["index"] = _index_texts(layout)
+        facts["index"] = _index_texts(slots)
     except LayoutError as error:
         facts["index_error"] = str(error)
     if holder:
@@ -154,11 +193,6 @@ def describe(
                 f"{holder} hold {len(held)} elements: too many to list; ask for one lane of a subgroup"
             )
         facts["holds"] = held.tolist()
-    if blocks:
-        if not isinstance(value, DistributeLayout):
-            raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
-        facts["blocks"] = _blocks(value, layout.shape)
-    return Description(layout, facts)
 
 
 def _index_texts(layout: Layout) -> dict[str, str]:
@@ -182,30 +216,44 @@ def _block_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
 
 
-def _nested_layout(
+def _describe_nested(
     value: NestedLayoutAttr,
     shape: Sequence[int] | None,
     facts: dict[str, Any],
+    holder: dict[str, int],
     subgroup_size: int,
     workgroup_size: int | None,
-) -> Layout:
+) -> Description:
+    """A nested layout; where its threads do not cover the tensor, IREE's raw coordinates."""
     sizes = value.shape if shape is None else tuple(shape)
-    layout = value.layout(sizes, subgroup_size, workgroup_size)
     facts |= {
         "shape": list(sizes),
         "distributed_shape": list(value.distributed_shape),
         "packed_shape": list(value.packed_shape),
     }
-    return layout
+    try:
+        layout = value.layout(sizes, subgroup_size, workgroup_size)
+    except DistributionError as error:
+        nobody = value.uncovered(sizes, subgroup_size, workgroup_size)
+        facts |= {"layout": None, "reason": str(error)}
+        facts |= {"uncovered_count": len(nobody), "uncovered": [list(one) for one in nobody[:_MOST_UNCOVERED]]}
+        if holder:
+            tid = holder.get("sg", 0) * subgroup_size + holder.get("lane", 0)
+            facts["holds"] = [list(c) for c in value.coords_of(tid, subgroup_size)]
+        return Description(None, facts)
+    note_layout(facts, layout, holder, layout)
+    return Description(layout, facts)
 
 
 def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
     """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
-    if isinstance(value, (Layout, MemDescType, TensorDescType)):
+    if isinstance(value, (Layout, MemDescType, TensorDescType, TileType)):
         layout = value if isinstance(value, Layout) else value.layout()
         if shape is not None and tuple(shape) != layout.shape:
             raise DistributionError(f"shape {_by(shape)}: {value} has the shape {_by(layout.shape)} of its own")
         facts["shape"] = [_plain(n) for n in layout.shape]
+        if isinstance(value, TileType):
+            facts["llvm"] = "accepts"  # what LLVM refuses has raised its words
         if isinstance(value, TensorDescType) and value.attr is not None:
             level = "lane" if value.attr.distribution().lane_layout is not None else "subgroup"
             _note_fragment(facts, value.fragment_type(level), level)
@@ -214,7 +262,9 @@ def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: 
                 facts["load_mismatch"] = mismatch
         return layout
     if not isinstance(value, (DistributeLayout, SgMapAttr)):
-        raise DistributionError(f"{value} distributes nothing: expected a layout, a slice, a tensor_desc or a mem_desc")
+        raise DistributionError(
+            f"{value} distributes nothing: expected a layout, a slice, a tensor_desc, a mem_desc, a tile or an MMA kind"
+        )
     if shape is None:
         raise DistributionError(f"{value} needs a shape, such as 32x64")
     sizes = tuple(shape)

@@ -1,0 +1,131 @@
+"""Running `iree_gpu.multi_mma` on numpy arrays.
+
+Operands become fragments, the outer dimensions are brought into the order of the loops, and every step of the reduction
+loops runs the intrinsic on all points of the parallel loops at once.
+
+>>> from layoutalg.nested.gpu.kinds import mma
+>>> from layoutalg.nested.gpu.multi_mma import MultiMma
+>>> op = MultiMma(mma("MFMA_F32_16x16x4_F32"), ["(k) -> (k)", "(k) -> (k)", "(k) -> ()"], ("reduction",))
+>>> execute(op, np.ones((3, 16, 4)), np.ones((3, 4, 16)), np.zeros((16, 16)))[0, 0].tolist()
+12.0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.fragments import collect, distribute
+from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
+from layoutalg.nested.gpu.enums import MMAFragment
+from layoutalg.nested.gpu.multi_mma import MultiMma, OperandType, reduction_points
+from layoutalg.nested.gpu.products import multiply, multiply_tiles
+
+__all__ = ["execute"]
+
+
+def execute(op: MultiMma, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+    """The accumulator after all loops (see `MultiMma.execute`).
+
+    >>> from layoutalg.nested.gpu.kinds import mma
+    >>> op = MultiMma(mma("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, ())
+    >>> execute(op, np.ones((64, 4)), np.ones((64, 4)), np.zeros((64, 4)))[0].tolist()
+    [16.0, 16.0, 16.0, 16.0]
+    """
+    arrays = (lhs, rhs, acc)
+    scope, lanes = _scope(op, arrays)
+    held = [_fragments(op, f, one, scope, lanes) for f, one in zip(MMAFragment, arrays, strict=True)]
+    sizes: list[int] = [1] * len(op.iterator_types)
+    for (
+        one,
+        given,
+    ) in zip(op.indexing_maps, held, strict=True):
+        for axis, loop in enumerate(one.dims):
+            sizes[loop] = given.shape[axis]
+    a, b, total = (_by_loop(op, f, given) for f, given in zip(MMAFragment, held, strict=True))
+    for point in reduction_points(op, sizes):
+        step = tuple(
+            slice(point[loop], point[loop] + 1) if loop in point else slice(None) for loop in range(len(sizes))
+        )
+        here = tuple(slice(None) if a.shape[loop] == 1 else part for loop, part in enumerate(step))
+        there = tuple(slice(None) if b.shape[loop] == 1 else part for loop, part in enumerate(step))
+        if isinstance(op.kind, DataTiledMMAAttr):
+            total = multiply_tiles(op.kind, a[here], b[there], total)
+        else:
+            total = multiply(op.kind, a[here], b[there], total)
+    dims = op.indexing_maps[MMAFragment.Acc].dims
+    order = [*dims, *(loop for loop in range(len(sizes)) if loop not in dims)]
+    outer = total.transpose(*order, *range(len(sizes), total.ndim))
+    result = outer.reshape(*outer.shape[: len(dims)], *outer.shape[len(sizes) :])
+    return _inner_values(op, result, acc, scope, lanes)
+
+
+def _scope(op: MultiMma, arrays: tuple[NDArray[Any], ...]) -> tuple[str, int]:
+    """The scope that the arrays' shapes say, and how many leading axes hold work-items."""
+    lanes = 2 if isinstance(op.kind, DataTiledMMAAttr) else 1
+    native = op.kind.native if isinstance(op.kind, DataTiledMMAAttr) else op.kind
+    problems: list[str] = []
+    for scope, lead in (("subgroup", 0), ("thread", lanes)):
+        types = [
+            OperandType(one.shape[lead:], native.intrinsic.element_type(f), "tensor")
+            for f, one in zip(MMAFragment, arrays, strict=True)
+        ]
+        problem = op.check(*types)
+        if problem is None and op.scope(*types) == scope:
+            items = (native.subgroup_size,) if lanes == 1 else (getattr(op.kind, "subgroups", 1), native.subgroup_size)
+            if scope == "subgroup" or all(one.shape[:lead] == items for one in arrays):
+                return scope, lead
+            problem = f"at thread scope the leading axes hold the work-items {list(items)}"
+        problems.append(f"as operands of a {scope}: {problem or 'the inner dimensions are not those'}")
+    shapes = ", ".join(str(list(one.shape)) for one in arrays)
+    raise VerificationError(f"arrays of shapes {shapes}: {'; '.join(problems)}")
+
+
+def _fragments(op: MultiMma, fragment: MMAFragment, array: NDArray[Any], scope: str, lead: int) -> NDArray[Any]:
+    """An operand as `[outer dimensions, (sg,) lane, reg]`."""
+    outer = len(op.indexing_maps[fragment].dims)
+    if scope == "thread":
+        flat = array.reshape(*array.shape[: lead + outer], -1)
+        return np.moveaxis(flat, range(lead), range(outer, outer + lead))
+    order = op.permutation(fragment)
+    if order is not None:
+        back = sorted(range(len(order)), key=order.__getitem__)
+        array = array.transpose(*range(outer), *(outer + i for i in back))
+    flat = array.reshape(*array.shape[:outer], -1)
+    if isinstance(op.kind, DataTiledMMAAttr):
+        swizzle = op.kind.swizzle(fragment)
+        return distribute(op.kind.layout(fragment), collect(swizzle.memory, flat))
+    tile = flat.reshape(*array.shape[:outer], *op.kind.intrinsic.shape(fragment))
+    return op.kind.distribute(fragment, tile)
+
+
+def _by_loop(op: MultiMma, fragment: MMAFragment, held: NDArray[Any]) -> NDArray[Any]:
+    """Outer dimensions in the order of the loops, those that the operand lacks with size 1."""
+    dims = op.indexing_maps[fragment].dims
+    order = sorted(range(len(dims)), key=dims.__getitem__)
+    moved = held.transpose(*order, *range(len(dims), held.ndim))
+    missing = [loop for loop in range(len(op.iterator_types)) if loop not in dims]
+    return np.expand_dims(moved, missing) if missing else moved
+
+
+def _inner_values(op: MultiMma, held: NDArray[Any], acc: NDArray[Any], scope: str, lead: int) -> NDArray[Any]:
+    """Accumulator fragments `[outer, (sg,) lane, reg]` in the shape that the accumulator came in."""
+    outer = len(op.indexing_maps[MMAFragment.Acc].dims)
+    if scope == "thread":
+        return np.moveaxis(held, range(outer, outer + lead), range(lead)).reshape(acc.shape)
+    if isinstance(op.kind, DataTiledMMAAttr):
+        swizzle = op.kind.swizzle(MMAFragment.Acc)
+        tile = distribute(swizzle.memory, collect(op.kind.acc, held))
+    else:
+        tile = op.kind.collect(MMAFragment.Acc, held)
+    order = op.permutation(MMAFragment.Acc)
+    if order is None:
+        return tile.reshape(acc.shape)
+    sizes = acc.shape[outer:]
+    canonical = [0] * len(order)
+    for i, d in enumerate(order):
+        canonical[d] = sizes[i]
+    return tile.reshape(*acc.shape[:outer], *canonical).transpose(*range(outer), *(outer + d for d in order))

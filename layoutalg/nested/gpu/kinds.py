@@ -1,0 +1,237 @@
+"""`#iree_gpu.mma_layout` and `#iree_gpu.virtual_mma_layout`: one intrinsic, its operands, and what it computes.
+
+>>> mma = MMAAttr("MFMA_F32_16x16x16_F16")
+>>> print(mma.acc)
+d0 = 4@lane:16 4@reg, d1 = 16@lane
+>>> print(mma.text("iree-3.2"))
+#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
+
+`multiply` computes from fragments as the hardware does: it knows nothing of k, it pairs what A and B hold in equal *slots*
+(the same k digit of the lane, the same register along k). So the product is right only if both operands agree on which k a
+slot is:
+
+>>> import numpy as np
+>>> a, b = np.arange(256).reshape(16, 16) % 7, np.arange(256).reshape(16, 16) % 5
+>>> zero = np.zeros((64, 4), np.float32)
+>>> d = mma.multiply(mma.distribute("Lhs", a), mma.distribute("Rhs", b), zero)
+>>> bool((mma.collect("Acc", d) == a @ b).all())
+True
+
+A virtual intrinsic runs native ones on parts of its registers: that works because its k order is the same for A and B.
+
+With `col_major`, the accumulator is held transposed: lanes and registers of C[m, n] are those of C[n, m] otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.layout import Layout
+from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
+from layoutalg.nested.gpu.enums import MMAFragment
+from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma"]
+
+
+@dataclass(frozen=True, slots=True)
+class MMAKind:
+    """What native and virtual kinds share: a name (stored in the newest spelling) and whether C is held transposed.
+
+    >>> MMAAttr("WMMA_F32_16x16x16_F16").name
+    'WMMAR3_F32_16x16x16_F16'
+    """
+
+    name: str
+    col_major: bool = False
+
+    def __post_init__(self) -> None:
+        found = intrinsic(self.name)
+        if found.is_virtual != isinstance(self, VirtualMMAAttr):
+            right = "virtual_mma_layout" if found.is_virtual else "mma_layout"
+            raise VerificationError(f"{found.name} belongs into #iree_gpu.{right}")
+        if self.col_major and found.m != found.n:
+            raise VerificationError(f"{found.name} is {found.m}x{found.n}: col_major needs a square accumulator")
+        object.__setattr__(self, "name", found.name)
+
+    @property
+    def intrinsic(self) -> Intrinsic:
+        """Sizes, types and operands of the instruction.
+
+        >>> MMAAttr("MFMA_F32_32x32x8_F16").intrinsic.k
+        8
+        """
+        return intrinsic(self.name)
+
+    @property
+    def subgroup_size(self) -> int:
+        """The lanes that execute it together.
+
+        >>> MMAAttr("WMMA_I32_16x16x16_I8").subgroup_size
+        32
+        """
+        return self.intrinsic.subgroup_size
+
+    def operand(self, fragment: str | int) -> OperandLayout:
+        """Who holds what of `Lhs`, `Rhs` or `Acc`.
+
+        >>> MMAAttr("MFMA_F32_16x16x16_F16", col_major=True).operand("Acc").thread
+        (16, 4)
+        """
+        which = fragment_of(fragment)
+        found = self.intrinsic.operand(which)
+        return found.transposed() if self.col_major and which is MMAFragment.Acc else found
+
+    def layout(self, fragment: str | int) -> Layout:
+        """The exact layout of an operand.
+
+        Raises `DistributionError` where none is published.
+
+        >>> print(MMAAttr("MFMA_F32_4x4x4x16B_F16").layout("Lhs"))
+        d0 = 16@lane:4, d1 = 4@lane, d2 = 4@reg
+        """
+        return self.operand(fragment).layout(self.subgroup_size)
+
+    @property
+    def lhs(self) -> Layout:
+        """The layout of A, M x K.
+
+        >>> print(mma("WMMA_F32_16x16x16_F16").lhs)
+        d0 = 16@lane, d1 = 16@reg | replicas 2@lane:16
+        """
+        return self.layout(MMAFragment.Lhs)
+
+    @property
+    def rhs(self) -> Layout:
+        """The layout of B, K x N.
+
+        >>> print(mma("WMMA_F32_16x16x16_F16").rhs)
+        d0 = 16@reg, d1 = 16@lane | replicas 2@lane:16
+        """
+        return self.layout(MMAFragment.Rhs)
+
+    @property
+    def acc(self) -> Layout:
+        """The layout of C, M x N. IREE 3.2 gave f16 and bf16 WMMA 16 registers per lane; the hardware has these 8.
+
+        >>> print(mma("WMMA_F16_16x16x16_F16").acc)
+        d0 = 8@reg 2@lane:16, d1 = 16@lane
+        """
+        return self.layout(MMAFragment.Acc)
+
+    def distribute(self, fragment: str | int, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Spread a matrix `[..., rows, columns]` over the lanes: `[..., lane, reg]`.
+
+        >>> import numpy as np
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").distribute("Acc", np.zeros((16, 16))).shape
+        (64, 4)
+        """
+        from layoutalg.core.fragments import distribute
+
+        return distribute(self.layout(fragment), matrix)[..., 0, :, :]
+
+    def collect(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
+        """Put a matrix together from `[..., lane, reg]`.
+
+        >>> import numpy as np
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").collect("Acc", np.zeros((64, 4))).shape
+        (16, 16)
+        """
+        from layoutalg.core.fragments import collect
+
+        return collect(self.layout(fragment), fragments[..., None, :, :])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text, as a version of IREE writes it.
+
+        Raises `VerificationError` where that version cannot say it.
+
+        >>> MMAAttr("WMMAR3_F32_16x16x16_F16").text("iree-3.2")
+        '#iree_gpu.mma_layout<WMMA_F32_16x16x16_F16>'
+        """
+        name = self.intrinsic.spelling(dialect)
+        virtual = isinstance(self, VirtualMMAAttr)
+        mnemonic = "virtual_mma_layout" if virtual else "mma_layout"
+        if check_dialect(dialect) == IREE_3_2:
+            if self.col_major:
+                raise VerificationError(f"IREE 3.2 has no col_major (of {self.text()})")
+            return f"#iree_gpu.{mnemonic}<{'intrinsic = ' if virtual else ''}{name}>"
+        return f"#iree_gpu.{mnemonic}<{name}{', col_major = true' if self.col_major else ''}>"
+
+    def multiply(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+        """`acc + lhs * rhs` on fragments `[..., lane, reg]`, in the accumulator's precision; the result has acc's type.
+
+        Integers are exact and wrap; floats are added by numpy, not in the order of the hardware.
+
+        Raises `LayoutError` for fragments of another shape.
+
+        >>> import numpy as np
+        >>> one = np.ones((64, 4))
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").multiply(one, one, np.zeros((64, 4)))[0].tolist()
+        [16.0, 16.0, 16.0, 16.0]
+        """
+        from layoutalg.nested.gpu.products import multiply
+
+        return multiply(self, lhs, rhs, acc)
+
+
+@dataclass(frozen=True, slots=True)
+class MMAAttr(MMAKind):
+    """`#iree_gpu.mma_layout<...>`: a native intrinsic.
+
+    >>> print(MMAAttr("NV_MMA_SYNC_F32_16x8x16_F16").rhs)
+    d0 = 2@reg:2 4@lane 2@reg, d1 = 8@lane:4
+    """
+
+    __str__ = MMAKind.__str__
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualMMAAttr(MMAKind):
+    """`#iree_gpu.virtual_mma_layout<...>`: native intrinsics on parts of the registers.
+
+    >>> VirtualMMAAttr("VMFMA_F32_16x16x32_F16").text("iree-3.2")
+    '#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>'
+    """
+
+    __str__ = MMAKind.__str__
+
+    @property
+    def native(self) -> tuple[MMAAttr, int]:
+        """The native intrinsic, and how many of them run one after another on equal shares of A's and B's registers.
+
+        >>> native, count = VirtualMMAAttr("VMFMA_F32_32x32x16_F16").native
+        >>> native.name, count
+        ('MFMA_F32_32x32x8_F16', 2)
+        """
+        self.intrinsic.operand(MMAFragment.Lhs)
+        one = self.intrinsic
+        count = 2 if one.a_type == "f16" else 1
+        types = one.name.rsplit("_", 1)[1]
+        return MMAAttr(f"MFMA_F32_{one.m}x{one.n}x{one.k // count}_{types}"), count
+
+
+def mma(name: str, col_major: bool = False) -> MMAAttr | VirtualMMAAttr:
+    """The kind of that name, native or virtual.
+
+    Raises `VerificationError` for a name that there is not, with what is near.
+
+    >>> mma("VMFMA_F32_16x16x32_F16").native[1]
+    2
+    >>> mma("MFMA_F32_16x16x17_F16")
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: unknown intrinsic 'MFMA_F32_16x16x17_F16':
+    expected one of MFMA_F32_16x16x16_F16, MFMA_F32_16x16x16_BF16, MFMA_F32_16x16x8_BF16, ...
+    """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"intrinsic {name!r}: expected a name such as MFMA_F32_16x16x16_F16")
+    kind = VirtualMMAAttr if intrinsic(name).is_virtual else MMAAttr
+    return kind(name, col_major)

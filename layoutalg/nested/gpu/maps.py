@@ -1,0 +1,103 @@
+"""Indexing maps: which loop each dimension of an operand runs over.
+
+>>> read_map("affine_map<(i, j, k) -> (i, k)>")
+IndexingMap(loops=3, dims=(0, 2))
+>>> print(read_map("(m, n, k) -> (k, m)"))
+affine_map<(d0, d1, d2) -> (d2, d0)>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.extents import as_ints
+from layoutalg.core.reader import Reader
+
+__all__ = ["IndexingMap", "as_map", "read_map"]
+
+MapLike: TypeAlias = "IndexingMap | str | tuple[int, Sequence[int]]"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingMap:
+    """A projected permutation: dimension i of an operand runs over loop `dims[i]` of `loops`.
+
+    Raises `VerificationError` in IREE's words for a loop that stands twice.
+
+    >>> IndexingMap(2, (1, 1))
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: expected affine_map<(d0, d1) -> (d1, d1)> to be a projected permutation
+    of its inputs
+    """
+
+    loops: int
+    dims: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dims", as_ints("dims", self.dims))
+        if any(not 0 <= d < self.loops for d in self.dims):
+            raise VerificationError(f"dims {list(self.dims)}: expected loops of 0..{self.loops - 1}")
+        if len(set(self.dims)) != len(self.dims):
+            raise VerificationError(f"expected {self} to be a projected permutation of its inputs")
+
+    def __str__(self) -> str:
+        names = ", ".join(f"d{i}" for i in range(self.loops))
+        return f"affine_map<({names}) -> ({', '.join(f'd{d}' for d in self.dims)})>"
+
+
+def read_map(text: str) -> IndexingMap:
+    """Read `affine_map<(i, j, k) -> (i, k)>`, or the part inside.
+
+    Raises `ParseError` with the column; expressions other than a loop are refused.
+
+    >>> read_map("(i) -> (i + 1)")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ParseError: line 1, column 11: expected ',' or ')', found '+': only projected permutations index
+    an operand
+    """
+    reader = Reader(text)
+    wrapped = reader.accept("affine_map")
+    if wrapped:
+        reader.expect("<")
+    loops = _names(reader, None)
+    reader.expect("->")
+    dims = _names(reader, loops)
+    if wrapped:
+        reader.expect(">")
+    reader.finish()
+    return IndexingMap(len(loops), tuple(loops.index(name) for name in dims))
+
+
+def _names(reader: Reader, known: list[str] | None) -> list[str]:
+    reader.expect("(")
+    found: list[str] = []
+    while not reader.accept(")"):
+        if found and not reader.accept(","):
+            reader.fail("',' or ')'", _found(reader))
+        at = reader.skip()
+        name = reader.word("a loop")
+        if known is None and name in found:
+            reader.fail("another name", f"{name[:40]!r} stands twice", at=at)
+        if known is not None and name not in known:
+            reader.fail(f"one of {', '.join(known)}", at=at)
+        found.append(name)
+    return found
+
+
+def _found(reader: Reader) -> str:
+    rest = reader.text[reader.skip() :][:1]
+    return f"found {rest!r}: only projected permutations index an operand" if rest else "found the end"
+
+
+def as_map(value: MapLike) -> IndexingMap:
+    """A map from a map, a text, or (loops, dims).
+
+    >>> as_map((3, (0, 2))) == as_map("(i, j, k) -> (i, k)")
+    True
+    """
+    if isinstance(value, IndexingMap):
+        return value
+    return read_map(value) if isinstance(value, str) else IndexingMap(value[0], tuple(value[1]))

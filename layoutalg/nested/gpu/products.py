@@ -1,0 +1,159 @@
+"""What matrix intrinsics compute, on numpy arrays of fragments.
+
+Fragments are `[..., lane, reg]`. The hardware does not know k: lane and register say which values of A meet which of B. A
+**slot** is a k digit of the lane together with a register position along k; the values of A and B in equal slots are
+multiplied and added up.
+
+>>> from layoutalg.nested.gpu.kinds import mma
+>>> k_of_slots(mma("MFMA_F32_16x16x4_F32").operand("Lhs"), 1)
+array([0, 1, 2, 3])
+>>> k_of_slots(mma("VMFMA_F32_16x16x32_F8E4M3FNUZ").operand("Lhs"), 1)[:8]
+array([ 0,  1,  2,  3, 16, 17, 18, 19])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import LayoutError, VerificationError
+from layoutalg.core.fragments import collect, distribute
+from layoutalg.nested.gpu.enums import MMAFragment
+from layoutalg.nested.gpu.intrinsics import OperandLayout
+
+if TYPE_CHECKING:
+    from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
+    from layoutalg.nested.gpu.kinds import MMAKind
+
+__all__ = ["element_dtype", "k_of_slots", "multiply", "multiply_tiles"]
+
+_SPELLINGS = {"f": "float", "i": "int"}
+
+
+def element_dtype(element: str) -> np.dtype[Any]:
+    """The numpy type of an element type.
+
+    >>> element_dtype("bf16"), element_dtype("i8"), element_dtype("f8E5M2FNUZ").name
+    (dtype(bfloat16), dtype('int8'), 'float8_e5m2fnuz')
+    """
+    if element == "bf16":
+        return np.dtype(ml_dtypes.bfloat16)
+    if element.startswith("f8"):
+        return np.dtype(getattr(ml_dtypes, f"float8_{element[2:].lower()}"))
+    return np.dtype(_SPELLINGS[element[0]] + element[1:])
+
+
+def k_of_slots(operand: OperandLayout, dim: int) -> NDArray[np.intp]:
+    """The coordinate along dimension `dim` in each slot: lane digit major, then outer and element, the register's order.
+
+    >>> k_of_slots(OperandLayout((2, 1), (4, 8), (1, 4), (2, 1)), 0)[:4]
+    array([0, 1, 8, 9])
+    """
+    outer, thread, element = operand.outer[dim], operand.thread[dim], operand.element[dim]
+    return np.arange(outer * thread * element).reshape(outer, thread, element).swapaxes(0, 1).reshape(-1)
+
+
+def multiply(kind: MMAKind, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+    """`acc + lhs * rhs` on fragments of one subgroup (see `MMAKind.multiply`).
+
+    >>> from layoutalg.nested.gpu.kinds import mma
+    >>> one = np.ones((32, 16))
+    >>> multiply(mma("WMMA_F32_16x16x16_F16"), one, one, np.zeros((32, 8), np.float32)).shape
+    (32, 8)
+    """
+    for fragment, given in zip(MMAFragment, (lhs, rhs, acc), strict=True):
+        size = (kind.subgroup_size, kind.operand(fragment).registers)
+        _require(given, "lane, reg", size, fragment, kind.name)
+    product = distribute(kind.acc, _product(kind, lhs, rhs))[..., 0, :, :]
+    return _add(product, acc)
+
+
+def multiply_tiles(kind: DataTiledMMAAttr, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+    """`acc + lhs * rhs` on fragments of a data-tiled kind (see `DataTiledMMAAttr.multiply`).
+
+    >>> from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
+    >>> kind = DataTiledMMAAttr("WMMAR4_F32_16x16x16_F16", subgroups_n=2)
+    >>> multiply_tiles(kind, np.ones((2, 32, 8)), np.ones((2, 32, 8)), np.zeros((2, 32, 8)))[1, 0, 0].tolist()
+    16.0
+    """
+    for fragment, given in zip(MMAFragment, (lhs, rhs, acc), strict=True):
+        size = (kind.subgroups, kind.subgroup_size, kind.swizzle(fragment).registers)
+        _require(given, "sg, lane, reg", size, fragment, str(kind))
+    a = _apart(kind, MMAFragment.Lhs, lhs)[..., :, None, :, :, :]  # sg, m, 1, k, lane, reg
+    b = _apart(kind, MMAFragment.Rhs, rhs)[..., None, :, :, :, :]  # sg, 1, n, k, lane, reg
+    product = _product(kind.native, a, b).sum(-3)
+    groups = (kind.subgroups_m, kind.subgroups_n, kind.subgroups_k)
+    together = product.reshape(*product.shape[:-5], *groups, *product.shape[-4:]).sum(-5, keepdims=True)
+    shared = np.broadcast_to(together, (*product.shape[:-5], *groups, *product.shape[-4:])).reshape(product.shape)
+    native = distribute(kind.native.acc, shared)[..., 0, :, :]  # sg, m, n, lane, reg
+    return _add(_together(kind, native), acc)
+
+
+def _require(given: NDArray[Any], axes: str, size: tuple[int, ...], fragment: MMAFragment, name: str) -> None:
+    if given.shape[max(given.ndim - len(size), 0) :] != size:
+        raise LayoutError(
+            f"{fragment.name} of shape {list(given.shape)}: expected [..., {axes}] of sizes {list(size)} (of {name})"
+        )
+
+
+def _product(kind: MMAKind, lhs: NDArray[Any], rhs: NDArray[Any]) -> NDArray[Any]:
+    """The matrix product of fragments, slot by slot: `[..., m, n]`, in the accumulator's precision (at least f32)."""
+    from layoutalg.nested.gpu.kinds import VirtualMMAAttr
+
+    if isinstance(kind, VirtualMMAAttr):
+        native, count = kind.native
+        parts = zip(np.split(lhs, count, -1), np.split(rhs, count, -1), strict=True)
+        return sum((_product(native, a, b) for a, b in parts), np.zeros((), np.float32))
+    a, b = kind.operand(MMAFragment.Lhs), kind.operand(MMAFragment.Rhs)
+    if _along_k(a, -1) != _along_k(b, -2):
+        raise VerificationError(f"{kind.name}: A and B cut k differently, {_along_k(a, -1)} and {_along_k(b, -2)}")
+    exact = element_dtype(kind.intrinsic.c_type)
+    wide = np.dtype(np.int64) if exact.kind == "i" else np.result_type(exact, np.float32)
+    rows = collect(a.layout(kind.subgroup_size), lhs[..., None, :, :]).astype(wide)
+    columns = collect(b.layout(kind.subgroup_size), rhs[..., None, :, :]).astype(wide)
+    product: NDArray[Any] = rows[..., k_of_slots(a, -1)] @ columns[..., k_of_slots(b, -2), :]
+    return product
+
+
+def _along_k(operand: OperandLayout, dim: int) -> tuple[int, int, int, int]:
+    return operand.outer[dim], operand.thread[dim], operand.tstrides[dim], operand.element[dim]
+
+
+def _add(product: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+    total: NDArray[Any] = product + acc.astype(product.dtype)
+    return total.astype(acc.dtype)
+
+
+def _native_order(kind: DataTiledMMAAttr, fragment: MMAFragment) -> tuple[list[int], list[int], list[int]]:
+    """A slice's digits (memory order) as: their extents, where each goes, and the extents [count, count, registers].
+
+    In the native order the two counts of intrinsics come first (m or n, then k or n), then the intrinsic's registers.
+    """
+    own = kind.swizzle(fragment).own
+    natural = (1, 0) if fragment is MMAFragment.Rhs else (0, 1)
+    wanted = [("intrinsic", 0), ("intrinsic", 1), *((role, d) for role in ("outer", "element") for d in natural)]
+    order = sorted(range(len(own)), key=lambda i: wanted.index((own[i].role, own[i].dim)))
+    counts = [next((x.extent for x in own if (x.role, x.dim) == ("intrinsic", d)), 1) for d in (0, 1)]
+    return [x.extent for x in own], order, [*counts, kind.native.operand(fragment).registers]
+
+
+def _apart(kind: DataTiledMMAAttr, fragment: MMAFragment, fragments: NDArray[Any]) -> NDArray[Any]:
+    """Fragments `[..., lane, reg]` as fragments of each intrinsic: `[..., count, count, lane, reg]`."""
+    extents, order, sizes = _native_order(kind, fragment)
+    lead = fragments.ndim - 1
+    digits = fragments.reshape(*fragments.shape[:-1], *extents)
+    sorted_digits = digits.transpose(*range(lead), *(lead + i for i in order))
+    return np.moveaxis(sorted_digits.reshape(*fragments.shape[:-1], *sizes), lead - 1, -2)
+
+
+def _together(kind: DataTiledMMAAttr, native: NDArray[Any]) -> NDArray[Any]:
+    """The way back for accumulators: `[..., m, n, lane, reg]` as `[..., lane, reg]`."""
+    extents, order, _ = _native_order(kind, MMAFragment.Acc)
+    moved = np.moveaxis(native, -2, -4)
+    lead = moved.ndim - 3
+    digits = moved.reshape(*moved.shape[:lead], *(extents[i] for i in order))
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return digits.transpose(*range(lead), *(lead + i for i in back)).reshape(*moved.shape[:lead], -1)

@@ -1,0 +1,351 @@
+"""`#iree_gpu.target`: what a GPU can do, as IREE describes it.
+
+>>> gfx942 = known_target("gfx942")
+>>> gfx942.wgp.subgroup_size_choices, gfx942.wgp.max_workgroup_memory_bytes
+((64,), 65536)
+>>> gfx942.wgp.supports("MFMA_F32_16x16x16_F16"), gfx942.wgp.supports("WMMA_F32_16x16x16_F16")
+(True, False)
+>>> print(gfx942.wgp.check_workgroup((1024, 2, 1)))
+workgroup of 2048 threads: at most 1024 run together
+
+A target has a name, features, the description of one workgroup processor (an AMD compute unit, an NVIDIA streaming
+multiprocessor) and perhaps one of the whole chip. The known ones are those of iree-opt 3.13.0 and 3.2.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.extents import as_ints
+from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
+from layoutalg.nested.gpu.dictionary import Dictionary, Typed, value_text
+from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps
+from layoutalg.nested.gpu.intrinsics import intrinsic
+from layoutalg.nested.gpu.kinds import MMAAttr
+
+__all__ = [
+    "MMAOpsAttr",
+    "ScaledMMAAttr",
+    "TargetAttr",
+    "TargetChipAttr",
+    "TargetWgpAttr",
+    "known_target",
+    "known_targets",
+]
+
+Ints: TypeAlias = tuple[int, ...]
+_NO_DOT = DotProductOps(0)
+_SCALED = ("MFMA_SCALE_F32_16x16x128_B32", "MFMA_SCALE_F32_32x32x64_B32")
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledMMAAttr:
+    """`#iree_gpu.scaled_mma_layout<...>` of IREE 3.13: an MMA with block scales; its name and types, no layout.
+
+    >>> print(ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32"))
+    #iree_gpu.scaled_mma_layout<intrinsic = MFMA_SCALE_F32_16x16x128_B32, lhs_elem_type = f4E2M1FN,
+    rhs_elem_type = f4E2M1FN, acc_elem_type = f32>
+    """
+
+    intrinsic: str
+    lhs_elem_type: str
+    rhs_elem_type: str
+    acc_elem_type: str
+    col_major: bool = False
+
+    def __post_init__(self) -> None:
+        if self.intrinsic not in _SCALED:
+            raise VerificationError(
+                f"unknown scaled intrinsic {self.intrinsic[:80]!r}: expected {' or '.join(_SCALED)}"
+            )
+
+    def layout(self, fragment: str | int) -> None:
+        """Not known: raises `DistributionError`.
+
+        >>> ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").layout("Lhs")
+        Traceback (most recent call last):
+        layoutalg.core.errors.DistributionError: MFMA_SCALE_F32_16x16x128_B32: the layouts of scaled intrinsics are not known
+        """
+        raise DistributionError(f"{self.intrinsic}: the layouts of scaled intrinsics are not known")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text.
+
+        >>> ScaledMMAAttr("MFMA_SCALE_F32_32x32x64_B32", "f8E5M2", "f8E5M2", "f32", True).text()[-17:]
+        'col_major = true>'
+        """
+        if check_dialect(dialect) == IREE_3_2:
+            raise VerificationError(f"IREE 3.2 has no scaled_mma_layout (of {self.text()})")
+        parts = [f"{one.name} = {getattr(self, one.name)}" for one in fields(self)[:4]]
+        return f"#iree_gpu.scaled_mma_layout<{', '.join([*parts, *(['col_major = true'] if self.col_major else [])])}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MMAOpsAttr:
+    """A list of intrinsics, as a target has it. The page writes `#iree_gpu.mma_ops<[...]>`; IREE reads it only in a target.
+
+    >>> print(MMAOpsAttr((MMAAttr("MFMA_F32_16x16x4_F32"),)))
+    #iree_gpu.mma_ops<[<MFMA_F32_16x16x4_F32>]>
+    """
+
+    value: tuple[MMAAttr, ...]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The text of the page.
+
+        >>> MMAOpsAttr(()).text()
+        '#iree_gpu.mma_ops<[]>'
+        """
+        return f"#iree_gpu.mma_ops<{_bodies(self.value, dialect)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetWgpAttr:
+    """`#iree_gpu.target_wgp<...>`: features and limits of one workgroup processor. Sizes are threads and bytes.
+
+    Raises `VerificationError` for a limit that is no whole number of 32 bits.
+
+    >>> known_target("sm_80").wgp.max_workgroup_counts
+    (2147483647, 65535, 65535)
+    """
+
+    compute: ComputeBitwidths
+    storage: StorageBitwidths
+    subgroup: SubgroupOps
+    subgroup_size_choices: Ints
+    max_workgroup_sizes: Ints
+    max_thread_count_per_workgroup: int
+    max_workgroup_memory_bytes: int
+    max_workgroup_counts: Ints
+    dot: DotProductOps = _NO_DOT
+    mma: tuple[MMAAttr, ...] = ()
+    scaled_mma: tuple[ScaledMMAAttr, ...] = ()
+    max_load_instruction_bits: int | None = None
+    simds_per_wgp: int | None = None
+    vgpr_space_bits: int | None = None
+    dma_sizes: Ints | None = None
+    workgroup_memory_bank_count: int | None = None
+    extra: Dictionary | None = None
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value: Any = getattr(self, one.name)
+            if one.name in _LISTS and value is not None:
+                value = as_ints(one.name, value)
+                object.__setattr__(self, one.name, value)
+            for number in value if one.name in _LISTS and value is not None else (value,):
+                if type(number) is int and not -MAX_EXTENT <= number < MAX_EXTENT:
+                    raise VerificationError(f"{one.name} = {number}: integer value too large")
+
+    def supports(self, name: str) -> bool:
+        """Whether the target has an intrinsic.
+
+        >>> known_target("gfx1100").wgp.supports("WMMA_F32_16x16x16_F16")
+        True
+        """
+        return any(one.name == intrinsic(name).name for one in self.mma)
+
+    def check_workgroup(self, sizes: Sequence[int], memory_bytes: int = 0) -> str | None:
+        """Whether a workgroup of these sizes and this much shared memory fits: None, or the limit that it breaks.
+
+        >>> print(known_target("gfx942").wgp.check_workgroup((64, 4, 1), memory_bytes=65536))
+        None
+        """
+        threads = 1
+        for d, (size, limit) in enumerate(zip(sizes, self.max_workgroup_sizes, strict=False)):
+            threads *= size
+            if not 1 <= size <= limit:
+                return f"workgroup size {size} in dimension {d}: expected 1 to {limit}"
+        if len(sizes) > len(self.max_workgroup_sizes):
+            return f"a workgroup of {len(sizes)} dimensions: there are {len(self.max_workgroup_sizes)}"
+        if threads > self.max_thread_count_per_workgroup:
+            return f"workgroup of {threads} threads: at most {self.max_thread_count_per_workgroup} run together"
+        if memory_bytes > self.max_workgroup_memory_bytes:
+            return f"{memory_bytes} bytes of workgroup memory: there are {self.max_workgroup_memory_bytes}"
+        return None
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text, as a version of IREE writes it.
+
+        Raises `VerificationError` where that version cannot say it.
+
+        >>> known_target("gfx90a", dialect="iree-3.2").wgp.text("iree-3.2")[-57:]
+        'on_bits = 128, simds_per_wgp = 4, vgpr_space_bits = 8192>'
+        """
+        return f"#iree_gpu.target_wgp<{self.body(dialect)}>"
+
+    def body(self, dialect: str | None = None) -> str:
+        """The parameters alone, as they stand inside a target.
+
+        >>> known_target("gfx942").wgp.body().split(", ")[1]
+        'storage = b64|b32|b16|b8'
+        """
+        old = check_dialect(dialect) == IREE_3_2
+        parts: list[str] = []
+        for name in _WGP_ORDER:
+            value = getattr(self, name)
+            if name in _SETS:
+                if value or name != "dot" or old:
+                    parts.append(f"{name} = {value.spelling}")
+            elif name in ("mma", "scaled_mma"):
+                if name == "scaled_mma" and old and value:
+                    raise VerificationError("IREE 3.2 has no scaled_mma")
+                if value or (name == "mma" and old):
+                    parts.append(f"{name} = {_bodies(value, dialect)}")
+            elif value is not None:
+                if old and name in ("dma_sizes", "workgroup_memory_bank_count"):
+                    raise VerificationError(f"IREE 3.2 has no {name}")
+                parts.append(f"{name} = {value_text(value, dialect, inside=True)}")
+        return ", ".join(parts)
+
+
+_SETS = ("compute", "storage", "subgroup", "dot")
+_LISTS = ("subgroup_size_choices", "max_workgroup_sizes", "max_workgroup_counts", "dma_sizes")
+_WGP_ORDER = (
+    *_SETS,
+    "mma",
+    "scaled_mma",
+    *("subgroup_size_choices", "max_workgroup_sizes", "max_thread_count_per_workgroup"),
+    *("max_workgroup_memory_bytes", "max_workgroup_counts", "max_load_instruction_bits", "simds_per_wgp"),
+    *("vgpr_space_bits", "dma_sizes", "workgroup_memory_bank_count", "extra"),
+)
+
+
+def _bodies(values: Sequence[MMAAttr | ScaledMMAAttr], dialect: str | None) -> str:
+    return f"[{', '.join(one.text(dialect)[one.text(dialect).index('<') :] for one in values)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChipAttr:
+    """`#iree_gpu.target_chip<...>`: the whole chip: how many workgroup processors, and what is sold.
+
+    >>> print(TargetChipAttr(304, sku="mi300x"))
+    #iree_gpu.target_chip<wgp_count = 304, sku = "mi300x">
+    """
+
+    wgp_count: int
+    sku: str | None = None
+    memory_bandwidth_tbps: Typed | None = None
+    perf_tflops: Dictionary | None = None
+    extra: Dictionary | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.wgp_count) is not int or not 0 <= self.wgp_count < 2**32:
+            raise VerificationError(f"wgp_count = {self.wgp_count!r}: expected a whole number of 32 bits")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text.
+
+        >>> TargetChipAttr(2, extra=Dictionary((("a", 1),))).text("iree-3.2")
+        '#iree_gpu.target_chip<wgp_count = 2, extra = {a = 1 : i64}>'
+        """
+        return f"#iree_gpu.target_chip<{self.body(dialect)}>"
+
+    def body(self, dialect: str | None = None) -> str:
+        """The parameters alone, as they stand inside a target.
+
+        >>> TargetChipAttr(304).body()
+        'wgp_count = 304'
+        """
+        parts = [f"wgp_count = {self.wgp_count}"]
+        for one in fields(self)[1:]:
+            value = getattr(self, one.name)
+            if value is not None:
+                if check_dialect(dialect) == IREE_3_2 and one.name in ("memory_bandwidth_tbps", "perf_tflops"):
+                    raise VerificationError(f"IREE 3.2 has no {one.name}")
+                parts.append(f"{one.name} = {value_text(value, dialect)}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAttr:
+    """`#iree_gpu.target<...>`: an architecture, its features, a workgroup processor, and perhaps the chip.
+
+    >>> known_target("mi300x").chip.wgp_count
+    304
+    """
+
+    arch: str
+    features: str
+    wgp: TargetWgpAttr
+    chip: TargetChipAttr | None = field(default=None)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text, as a version of IREE writes it.
+
+        >>> known_target("gfx942").text()[:60]
+        '#iree_gpu.target<arch = "gfx942", features = "", wgp = <comp'
+        """
+        chip = f", chip = <{self.chip.body(dialect)}>" if self.chip is not None else ""
+        words = f"arch = {value_text(self.arch)}, features = {value_text(self.features)}"
+        return f"#iree_gpu.target<{words}, wgp = <{self.wgp.body(dialect)}>{chip}>"
+
+
+@cache
+def _known() -> dict[str, dict[str, dict[str, str]]]:
+    """The texts of all known targets, by version, interface and name, as iree-compile printed them."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for line in files("layoutalg.nested.gpu").joinpath("targets.txt").read_text(encoding="utf-8").splitlines():
+        version, api, name, text = line.split(" ", 3)
+        found.setdefault(version, {}).setdefault(api, {})[name] = text
+    return found
+
+
+def known_targets(api: str = "hip", dialect: str | None = None) -> tuple[str, ...]:
+    """The names of the targets that a version of IREE describes for an interface: `hip`, `cuda` or `vulkan`.
+
+    Raises `VerificationError` for another interface.
+
+    >>> "gfx1201" in known_targets(), "gfx1201" in known_targets(dialect="iree-3.2")
+    (True, False)
+    """
+    names = _known()[check_dialect(dialect)]
+    if api not in names:
+        raise VerificationError(f"interface {api!r}: expected {', '.join(names)}")
+    return tuple(names[api])
+
+
+@cache
+def known_target(name: str, api: str | None = None, dialect: str | None = None) -> TargetAttr:
+    """A target by its name (`gfx942`, `sm_80`, `mi300x`, `rdna3`, ...), as a version of IREE describes it.
+
+    A few names (`rx7900xtx`) stand for different descriptions under hip and vulkan: the first of hip, cuda, vulkan that has
+    the name, unless `api` says which.
+
+    Raises `VerificationError` with the names that there are.
+
+    >>> known_target("gfx950").wgp.scaled_mma[0].intrinsic
+    'MFMA_SCALE_F32_16x16x128_B32'
+    """
+    from layoutalg.nested.gpu.reading import parse_gpu
+
+    version = check_dialect(dialect)
+    apis = tuple(_known()[version]) if api is None else (api,)
+    for one in apis:
+        if name in known_targets(one, version):
+            target = parse_gpu(_known()[version][one][name])
+            assert isinstance(target, TargetAttr)
+            return target
+    names = ", ".join(target for one in apis for target in known_targets(one, version))
+    raise VerificationError(f"target {name[:40]!r}: IREE {version[5:]} describes {names}")
