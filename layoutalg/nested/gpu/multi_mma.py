@@ -200,12 +200,11 @@ class MultiMma:
         for i, (one, type_) in enumerate(zip(self.indexing_maps, types, strict=True)):
             if len(one.dims) >= len(type_.shape):
                 return f"expected indexing map {i} to have fewer than {len(type_.shape)} number of outputs"
+            if None in type_.shape[len(one.dims) :]:
+                return f"Unexpected dynamic inner dim for operand {i} of type '{type_}'"
         problem = self._check_bounds(types) or self._check_elements(types)
         if problem is not None:
             return problem
-        for i, (fragment, type_) in enumerate(zip(MMAFragment, types, strict=True)):
-            if None in self._inner(fragment, type_)[1]:
-                return f"Unexpected dynamic inner dim for operand {i} of type '{type_}'"
         scope = self.scope(*types)
         if scope is None:
             return "operation parallel semantics can't be inferred as either thread or subgroup"
@@ -219,7 +218,7 @@ class MultiMma:
         for fragment, type_ in zip(MMAFragment, types, strict=True):
             outer = self._inner(fragment, type_)[0]
             expected = tuple(bounds[loop] for loop in self.indexing_maps[fragment].dims)
-            if any(a != b and a is not None and b is not None for a, b in zip(outer, expected, strict=True)):
+            if outer != expected:
                 return f"{_WORDS[fragment]} shape does not match iteration bounds"
         return None
 
