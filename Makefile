@@ -56,6 +56,7 @@ toolchains: $(VENV)/installed-test
 	$(SUDO) apt-get update -qq
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(DEBIAN) >/dev/null
 	$(PIP) -e '.[toolchains]'
+	$(PIP) --no-deps --upgrade --target $(VENV)/iree-3.2 iree-base-compiler==3.2.0 # beside the newest, for its spellings
 	$(PIP) --no-deps nvidia-cutlass # pycute, for the benchmarks; the rest of the wheel needs CUDA packages
 
 clean:

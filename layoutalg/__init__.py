@@ -35,16 +35,28 @@ from layoutalg.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from layoutalg.amx import TileConfig, TileProduct, TileType, pack_vnni, unpack_vnni
+    from layoutalg.bridges import (
+        CuteLayout,
+        LinearLayout,
+        Same,
+        from_cute,
+        from_linear_layout,
+        parse_cute,
+        parse_linear_layout,
+        same,
+        to_cute,
+        to_linear_layout,
+    )
     from layoutalg.core.algebra import compose
     from layoutalg.core.expressions import expression_text
     from layoutalg.core.extents import symbol
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
     from layoutalg.gemm import plan_gemm
-    from layoutalg.nested import NestedLayoutAttr
+    from layoutalg.nested import NestedLayoutAttr, to_nested
     from layoutalg.nested.gpu import known_target, mma
     from layoutalg.parsing import parse
-    from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType
+    from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType, to_xegpu
     from layoutalg.xegpu.hardware import block_load, block_store, dpas, gather
 
 __version__ = "0.1.0"
@@ -55,6 +67,18 @@ _HOMES = {
     "TileType": "amx",
     "pack_vnni": "amx",
     "unpack_vnni": "amx",
+    "CuteLayout": "bridges",
+    "LinearLayout": "bridges",
+    "Same": "bridges",
+    "from_cute": "bridges",
+    "from_linear_layout": "bridges",
+    "parse_cute": "bridges",
+    "parse_linear_layout": "bridges",
+    "same": "bridges",
+    "to_cute": "bridges",
+    "to_linear_layout": "bridges",
+    "to_nested": "nested",
+    "to_xegpu": "xegpu",
     "compose": "core.algebra",
     "expression_text": "core.expressions",
     "symbol": "core.extents",
@@ -81,15 +105,18 @@ _HOMES = {
 __all__ = [
     "CompositionError",
     "ConversionError",
+    "CuteLayout",
     "DistributionError",
     "Factor",
     "Layout",
     "LayoutAttr",
     "LayoutError",
+    "LinearLayout",
     "MemDescType",
     "NestedLayoutAttr",
     "ParseError",
     "PlanError",
+    "Same",
     "SgMapAttr",
     "SizeError",
     "SliceAttr",
@@ -107,13 +134,22 @@ __all__ = [
     "compose_exactly",
     "dpas",
     "expression_text",
+    "from_cute",
+    "from_linear_layout",
     "gather",
     "known_target",
     "mma",
     "pack_vnni",
     "parse",
+    "parse_cute",
+    "parse_linear_layout",
     "plan_gemm",
+    "same",
     "symbol",
+    "to_cute",
+    "to_linear_layout",
+    "to_nested",
+    "to_xegpu",
     "unpack_vnni",
 ]
 

@@ -1,7 +1,7 @@
 """`parse`: any text that layoutalg reads, whatever the notation.
 
-The text says itself what it is: `#xegpu.layout<...>`, `!xegpu.tensor_desc<...>`,
-`#iree_vector_ext.nested_layout<...>`, `#iree_gpu.mma_layout<...>`, `!amx.tile<...>`, or a layout's own form `d0 = ...`.
+The text says itself what it is: `#xegpu.layout<...>`, `!xegpu.tensor_desc<...>`, `#iree_vector_ext.nested_layout<...>`,
+`#iree_gpu.mma_layout<...>`, `!amx.tile<...>`, `#ttg.linear<{...}>`, CuTe's `(8,4):(4,1)`, or a layout's own `d0 = ...`.
 Definitions of aliases may stand before it, as in MLIR:
 
 >>> value = parse('''
@@ -23,16 +23,18 @@ from layoutalg.core.reader import Reader
 
 if TYPE_CHECKING:
     from layoutalg.amx import TileType
+    from layoutalg.bridges import CuteLayout, LinearLayout
     from layoutalg.nested import NestedLayoutAttr
     from layoutalg.nested.gpu.reading import GpuAttr
     from layoutalg.xegpu.reading import Value
 
 __all__ = ["Parsed", "parse"]
 
-Parsed: TypeAlias = "Layout | NestedLayoutAttr | GpuAttr | TileType | Value"
+Parsed: TypeAlias = "Layout | NestedLayoutAttr | GpuAttr | TileType | LinearLayout | CuteLayout | Value"
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 _MOST_ALIASES = 4096
+_CUTE = re.compile(r"\s*(?:Sw\s*<|\(\s*[(_0-9]|_?[0-9])")
 
 
 def parse(text: str) -> Parsed:
@@ -50,6 +52,10 @@ def parse(text: str) -> Parsed:
     layoutalg.core.errors.ParseError: line 1, column 35: expected ',' or ']', found '>'
     """
     reader = Reader(text)
+    if _CUTE.match(text):
+        from layoutalg.bridges.cute import parse_cute
+
+        return parse_cute(text)
     if not (reader.looking_at("#") or reader.looking_at("!") or _names_a_dialect(reader)):
         return _layout(reader)
     aliases: dict[str, Any] = {}
@@ -79,6 +85,10 @@ def _attribute(reader: Reader, aliases: dict[str, Any]) -> Parsed:
         from layoutalg.nested.gpu.reading import read_gpu
 
         return read_gpu(reader, aliases)
+    if reader.looking_at("#ttg.linear") or reader.looking_at("#triton_gpu.linear"):
+        from layoutalg.bridges.linear import read_linear_layout
+
+        return read_linear_layout(reader)
     if reader.accept("!amx.tile"):
         from layoutalg.amx.tiles import read_tile
 

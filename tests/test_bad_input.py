@@ -45,12 +45,16 @@ SEEDS = [
     "#iree_gpu.pipeline_options<prefetch_num_stages = 2, reorder_workgroups_strategy = <Transpose>>",
     "#iree_gpu<compute_bitwidths fp32|fp16>",
     "!amx.tile<16x64xi8>",
+    "#ttg.linear<{register = [[0, 1], [8, 0]], lane = [[1, 0], [2, 0], [4, 0]], warp = [], block = []}>",
+    "((4,8),2):((32,1),16)",
+    "Sw<3,0,3> o 64 o (8,_8):(8,_1)",
     "#l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>\n#xegpu.slice<#l, dim = [0]>",
     "d0 = (M + 1)/2@reg:K (K - M)*2@lane",
     "d0 = 2@sg:4 16@reg, d1 = M/16@sg 16@lane 4@_ | replicas 2@lane:16 | offset 64@addr | origin 8@d0",
 ]
 WORDS = [
-    "#xegpu.", "!xegpu.", "#iree_gpu.", "!amx.tile", "{", "}", '"', "\\", "->", "f32", "intrinsic = ", "layout", "slice", "<", ">", "[", "]", ",", "=", "d0", "@",
+    "#xegpu.", "!xegpu.", "#iree_gpu.", "!amx.tile", "{", "}", '"', "\\", "->", "f32",
+    "intrinsic = ", "#ttg.", "(", ":", "layout", "slice", "<", ">", "[", "]", ",", "=", "d0", "@",
     "|", ":", "x", "-", "*", "/", "(", ")", "**",
     "0", "1", "-1",
     "2147483648", "99999999999999999999999", "0x", "0x7fffffff",

@@ -20,7 +20,19 @@ PACKAGES = [
     "layoutalg",
     *(
         f"layoutalg.{p}"
-        for p in ("core", "xegpu", "xegpu.hardware", "nested", "nested.gpu", "amx", "ir", "simulate", "gemm", "viz")
+        for p in (
+            "core",
+            "xegpu",
+            "xegpu.hardware",
+            "nested",
+            "nested.gpu",
+            "amx",
+            "bridges",
+            "ir",
+            "simulate",
+            "gemm",
+            "viz",
+        )
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""IREE's vector layouts: so far `#iree_vector_ext.nested_layout`.
+"""IREE: `#iree_vector_ext.nested_layout` here, and the `iree_gpu` dialect (matrix intrinsics) in `layoutalg.nested.gpu`.
 
 >>> from layoutalg.nested import parse_nested
 >>> text = (
@@ -10,5 +10,6 @@ d0 = 16@lane 4@reg
 """
 
 from layoutalg.nested.attributes import NestedLayoutAttr, parse_nested
+from layoutalg.nested.from_layout import to_nested
 
-__all__ = ["NestedLayoutAttr", "parse_nested"]
+__all__ = ["NestedLayoutAttr", "parse_nested", "to_nested"]

@@ -21,6 +21,7 @@ from layoutalg.xegpu.descriptors import (
 )
 from layoutalg.xegpu.elements import element_bits
 from layoutalg.xegpu.fragments import FragmentType
+from layoutalg.xegpu.from_layout import to_xegpu
 from layoutalg.xegpu.reading import parse_attribute
 from layoutalg.xegpu.rfc import SgMapAttr, sg_map_of
 
@@ -41,4 +42,5 @@ __all__ = [
     "element_bits",
     "parse_attribute",
     "sg_map_of",
+    "to_xegpu",
 ]

@@ -1,0 +1,414 @@
+"""CuTe's layouts: a nested shape and a nested stride of the same form, and the index that a coordinate gets.
+
+CuTe counts the **first** mode fastest, and inside a nested mode the first digit fastest: the reverse of ours. A memory layout
+has one mode per dimension; a 4 x 6 tile in two blocks of three columns, each row-major, is
+
+>>> tile = Layout.parse("d0 = 4@addr:3, d1 = 2@addr:12 3@addr")
+>>> print(to_cute(tile))
+(4,(3,2)):(3,(1,12))
+>>> to_cute(tile)(1, 4), tile.owners((1, 4))
+(16, [(16,)])
+
+A layout on the machine becomes a thread-value layout, as CuTe writes the operands of its MMA atoms: mode 0 is the thread
+(lane digits, then subgroup digits), mode 1 the value (registers), and the index is the element's column-major position in
+the tile, `row + rows * column`. Threads that hold the same data have stride 0. The accumulator of SM80's 16x8 MMA:
+
+>>> c = Layout.parse("d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg")
+>>> print(to_cute(c))
+((4,8),(2,2)):((32,1),(16,8))
+>>> from_cute(to_cute(c)) == c
+True
+
+The text does not say which tile it means, nor how many threads a subgroup has: `tile` and `subgroup_size` do, and stand
+beside it in the value. A swizzled memory layout is `Sw<bits,base,shift> o offset o shape:stride`, where the offset is added
+before the swizzle. CuTe itself has no word for a plain offset, for replicas of memory, or for several elements in one place.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+
+from layoutalg.bridges.thread_values import Leaf, from_thread_values, thread_values
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING, Reader
+
+if TYPE_CHECKING:
+    from layoutalg.core.swizzle import Swizzled
+
+__all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
+
+IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
+"""A whole number, or a tuple of such: CuTe's shapes, strides and coordinates."""
+
+_MOST_LEAVES = 1024
+_MOST_STRIDE = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class CuteLayout:
+    """`shape:stride`, and what stands beside it: a swizzle with its offset, or the tile of a thread-value layout.
+
+    Raises `VerificationError` where shape and stride are not of one form, for an extent below 1 or a negative stride.
+
+    >>> CuteLayout(((4, 8), 2), ((32, 1), 16))(5)
+    33
+    """
+
+    shape: IntTuple
+    stride: IntTuple
+    swizzle: tuple[int, int, int] | None = None
+    """Bits, base and shift: how CuTe's Swizzle<bits, base, shift> changes the index."""
+    offset: int = 0
+    """Added to the index before the swizzle."""
+    tile: tuple[int, ...] | None = None
+    """The shape of the tile that a thread-value layout indexes, column-major."""
+    subgroup_size: int | None = None
+    """Threads per subgroup of a thread-value layout; unless given, all threads are one subgroup."""
+
+    def __post_init__(self) -> None:
+        _check(self.shape, self.stride, 0, 0)
+        if self.swizzle is not None:
+            bits, base, shift = _whole_numbers(self.swizzle, "swizzle", -62, 62, 3)
+            if bits < 0 or base < 0 or abs(shift) < bits:
+                raise VerificationError(f"Sw<{bits},{base},{shift}>: expected bits >= 0, base >= 0, |shift| >= bits")
+        if (
+            type(self.offset) is not int
+            or not 0 <= self.offset <= _MOST_STRIDE
+            or (self.offset and self.swizzle is None)
+        ):
+            raise VerificationError(f"offset {_short(self.offset)}: expected a whole number, and 0 without a swizzle")
+        if self.tile is not None:
+            object.__setattr__(self, "tile", _whole_numbers(self.tile, "tile", 1, MAX_EXTENT))
+        if self.subgroup_size is not None:
+            _whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
+
+    def __str__(self) -> str:
+        text = f"{_text(self.shape)}:{_text(self.stride)}"
+        return text if self.swizzle is None else f"Sw<{','.join(map(str, self.swizzle))}> o {self.offset} o {text}"
+
+    def __call__(self, *coordinate: IntTuple) -> int:
+        """The index of a coordinate: one number that counts column-major, or one per mode (numbers or tuples again).
+
+        Raises `ConversionError` for a coordinate outside the shape or not of its form.
+
+        >>> layout = CuteLayout((4, (3, 2)), (3, (1, 12)))
+        >>> layout(17), layout(1, 4), layout(1, (1, 1))
+        (16, 16, 16)
+        """
+        given = coordinate[0] if len(coordinate) == 1 else coordinate
+        index = self.offset + _index(given, self.shape, self.stride)
+        if self.swizzle is not None:
+            bits, base, shift = self.swizzle
+            mask = (1 << bits) - 1
+            high = index >> (base + max(0, shift)) & mask
+            index ^= high << (base - min(0, shift) if shift < 0 else base)
+        return index
+
+    def layout(self) -> Layout | Swizzled:
+        """The same map as a `Layout` (see `from_cute`).
+
+        >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).layout()
+        Layout.parse('d0 = 8@reg, d1 = 16@lane')
+        """
+        return from_cute(self)
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates.
+
+        >>> CuteLayout((4, (3, 2)), (3, (1, 12))).size
+        24
+        """
+        return prod(n for n, _ in _leaves(self.shape, self.stride))
+
+    @property
+    def cosize(self) -> int:
+        """One more than the largest index (before the swizzle).
+
+        >>> CuteLayout((4, 2), (1, 8)).cosize
+        12
+        """
+        return self.offset + 1 + sum((n - 1) * s for n, s in _leaves(self.shape, self.stride))
+
+
+def to_cute(layout: Layout | Swizzled, subgroup_size: int | None = None) -> CuteLayout:
+    """CuTe's form of a layout: of one into memory per dimension, of one on the machine by threads and values.
+
+    `subgroup_size`, where given, must be the layout's number of lanes.
+
+    Raises `ConversionError` naming the digit that CuTe has no counterpart for.
+
+    >>> print(to_cute(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
+    (16,8):(8,1)
+    >>> to_cute(Layout.parse("d0 = 4@addr | offset 8@addr"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: it starts at an offset of 8 along addr, and a CuTe layout maps 0 to 0 (in d0 =
+    4@addr | offset 8@addr)
+    """
+    if not isinstance(layout, Layout):
+        return _from_swizzled(layout)
+    form = layout.canonical()
+    axes: set[str | None] = {f.axis for factors in (*form.dims, form.replicas) for f in factors}
+    if form.offsets or any(form.origins):
+        start = next((f"{o} along {a}" for a, o in form.offsets.items()), f"{form.origins} in the tensor")
+        _refuse(layout, f"it starts at an offset of {start}, and a CuTe layout maps 0 to 0")
+    for d, factors in enumerate((*form.dims, form.replicas)):
+        for factor in factors:
+            if type(factor.extent) is not int or type(factor.stride) is not int:
+                where = form.names[d] if d < form.rank else "replicas"
+                _refuse(layout, f"{where}: {factor} is symbolic, and a number is needed")
+    if axes & set(MACHINE) or not axes - {None}:
+        return _thread_values(layout, subgroup_size)
+    if len(axes - {None}) > 1:
+        names = ", ".join(sorted(a for a in axes if a is not None))
+        _refuse(layout, f"it moves along {names}, and a CuTe layout has one index")
+    if form.replicas:
+        _refuse(layout, f"replica {form.replicas[0]}: a CuTe layout gives each coordinate one index")
+    modes = [_mode([(f.extent, f.stride) for f in reversed(factors)]) for factors in form.dims]
+    return CuteLayout(tuple([m[0] for m in modes]), tuple([m[1] for m in modes]))
+
+
+def _from_swizzled(given: Swizzled) -> CuteLayout:
+    """`Sw<...> o offset o shape:stride` of a swizzled memory layout."""
+    from layoutalg.core.swizzle import Swizzled
+
+    if not isinstance(given, Swizzled):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"to_cute of a {type(given).__name__}: expected a Layout or a Swizzled layout")
+    layout, swizzle = given.layout, given.swizzle
+    if given.axis in MACHINE:
+        _refuse(layout, f"{given.axis} is swizzled, and CuTe swizzles memory")
+    if set(layout.axes) - {given.axis}:
+        _refuse(layout, f"it moves along more than {given.axis}, and a swizzled CuTe layout has one index")
+    start = layout.offsets.get(given.axis, 0)
+    if not 0 <= start <= _MOST_STRIDE:
+        _refuse(layout, f"it starts at an offset of {start}, and CuTe's are at least 0")
+    plain = to_cute(Layout(layout.dims, layout.replicas, names=layout.names, origins=layout.origins))
+    return CuteLayout(plain.shape, plain.stride, (swizzle.bits, swizzle.base, swizzle.shift), start)
+
+
+def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
+    """The thread-value layout of a map onto the machine."""
+    digits = thread_values(layout)
+    lanes = prod([n for n, _ in digits.lane])
+    if subgroup_size is not None and subgroup_size != lanes:
+        _refuse(layout, f"it has {lanes} lanes, and a subgroup of {_short(subgroup_size)} was asked for")
+    threads, values = _mode([*digits.lane, *digits.sg]), _mode(digits.reg)
+    return CuteLayout((threads[0], values[0]), (threads[1], values[1]), tile=layout.shape, subgroup_size=lanes)
+
+
+def from_cute(
+    cute: CuteLayout,
+    tile: Sequence[int] | None = None,
+    subgroup_size: int | None = None,
+    axis: str = "addr",
+) -> Layout | Swizzled:
+    """The layout that a CuTe layout is: thread-value where there is a tile (given, or in the value), else memory on `axis`.
+
+    Unless `subgroup_size` is given or in the value, all threads are lanes of one subgroup.
+
+    Raises `ConversionError` where a thread-value layout leaves elements of the tile out or gives one to two places, unless
+    by a stride of 0, and where its digits have no closed form in the tile.
+
+    >>> print(from_cute(parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
+    d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
+    >>> print(from_cute(parse_cute("(4,(3,2)):(3,(1,12))")))
+    d0 = 4@addr:3, d1 = 2@addr:12 3@addr
+    """
+    if not isinstance(cute, CuteLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"from_cute of a {type(cute).__name__}: expected a CuteLayout")
+    sizes = cute.tile if tile is None else _whole_numbers(tile, "tile", 1, MAX_EXTENT)
+    if sizes is not None:
+        if cute.swizzle is not None:
+            raise ConversionError(f"{cute}: a swizzled thread-value layout has no digits and strides")
+        return _from_thread_values(cute, sizes, cute.subgroup_size if subgroup_size is None else subgroup_size)
+    modes = _modes(cute)
+    dims = [[Factor(n, s, axis) if s else Factor(n) for n, s in reversed(_leaves(*m))] for m in modes]
+    layout = Layout(dims, offsets={axis: cute.offset}).canonical()
+    if cute.swizzle is None or not cute.swizzle[0]:
+        return layout
+    from layoutalg.core.swizzle import Swizzle, Swizzled
+
+    bits, base, shift = cute.swizzle
+    if shift < 0:
+        raise ConversionError(f"{cute}: a swizzle that moves low bits onto high ones (shift {shift}) is not supported")
+    try:
+        return Swizzled(layout, Swizzle(bits, base, shift), axis)
+    except LayoutError as error:
+        raise ConversionError(f"{cute}: {error}") from None
+
+
+def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: int | None) -> Layout:
+    modes = _modes(cute)
+    if len(modes) != 2:
+        raise ConversionError(f"{cute}: expected two modes, threads and values, got {len(modes)}")
+    if subgroup_size is not None:
+        _whole_numbers((subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
+    try:
+        return from_thread_values(_leaves(*modes[0]), _leaves(*modes[1]), tile, subgroup_size)
+    except ConversionError as error:
+        raise ConversionError(f"{error} (in {cute})") from None
+
+
+def parse_cute(text: str, tile: Sequence[int] | None = None, subgroup_size: int | None = None) -> CuteLayout:
+    """Read `((4,8),2):((32,1),16)`: numbers may be static (`_8`); without strides, the compact column-major ones.
+
+    Raises `ParseError` with line and column; `VerificationError` where shape and stride are not of one form.
+
+    >>> print(parse_cute("((_4,_8), (_2,_2)) : ((_32,_1), (_16,_8))"))
+    ((4,8),(2,2)):((32,1),(16,8))
+    >>> print(parse_cute("Sw<3,3,3> o 0 o (8,64):(64,1)"))
+    Sw<3,3,3> o 0 o (8,64):(64,1)
+    """
+    reader = Reader(text)
+    value = read_cute(reader, tile, subgroup_size)
+    reader.finish()
+    return value
+
+
+def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: int | None = None) -> CuteLayout:
+    """Read one CuTe layout and leave the reader behind it.
+
+    >>> read_cute(Reader("(2,3) more")).stride
+    (1, 2)
+    """
+    swizzle = None
+    offset = 0
+    if reader.looking_at("Sw"):
+        reader.one_of(("Sw",))
+        reader.expect("<")
+        numbers = [reader.integer(-62, 62)]
+        for _ in range(2):
+            reader.expect(",")
+            numbers.append(reader.integer(-62, 62))
+        reader.expect(">")
+        reader.one_of(("o",))
+        offset = _number(reader, 0, _MOST_STRIDE)
+        reader.one_of(("o",))
+        swizzle = (numbers[0], numbers[1], numbers[2])
+    shape = _read_tuple(reader, 1, MAX_EXTENT, [0])
+    stride = _read_tuple(reader, 0, _MOST_STRIDE, [0]) if reader.accept(":") else _compact(shape, 1)[0]
+    known = None if tile is None else _whole_numbers(tile, "tile", 1, MAX_EXTENT)
+    return CuteLayout(shape, stride, swizzle, offset, known, subgroup_size)
+
+
+def _read_tuple(reader: Reader, low: int, high: int, count: list[int]) -> IntTuple:
+    if not reader.accept("("):
+        count[0] += 1
+        if count[0] > _MOST_LEAVES:
+            reader.fail(f"at most {_MOST_LEAVES} digits", "found one more")
+        return _number(reader, low, high)
+    items: list[IntTuple] = []
+    while not reader.accept(")"):
+        if items:
+            reader.expect(",")
+            if reader.accept(")"):
+                break
+        items.append(reader.nested(lambda: _read_tuple(reader, low, high, count)))
+    return tuple(items)
+
+
+def _number(reader: Reader, low: int, high: int) -> int:
+    """A number, or CuTe's static one (`_8`)."""
+    static = reader.accept("_")
+    if static and not reader.text[reader.position : reader.position + 1].isdigit():
+        reader.fail("a number after '_'")
+    return reader.integer(low, high)
+
+
+# Nested tuples
+
+
+def _check(shape: object, stride: object, depth: int, count: int) -> int:
+    """Check that a shape and a stride are of one form; `count` digits came before, and how many with these is returned."""
+    given = [shape, stride]
+    if depth > MAX_NESTING or count > _MOST_LEAVES:
+        raise VerificationError(f"CuTe layout: at most {_MOST_LEAVES} digits, nested at most {MAX_NESTING} deep")
+    if isinstance(shape, tuple) and isinstance(stride, tuple):
+        shapes, strides = cast("tuple[Any, ...]", shape), cast("tuple[Any, ...]", stride)
+        if len(shapes) == len(strides):
+            for n, s in zip(shapes, strides, strict=True):
+                count = _check(n, s, depth + 1, count)
+            return count + (not shapes)
+    elif isinstance(shape, int) and isinstance(stride, int):
+        whole = type(shape) is int and type(stride) is int
+        if not whole or not 1 <= shape <= MAX_EXTENT or not 0 <= stride <= _MOST_STRIDE:
+            raise VerificationError(
+                f"CuTe digit {_short(shape)}:{_short(stride)}: expected an extent of 1 to 2^31 and a stride from 0 on"
+            )
+        return count + 1
+    raise VerificationError(f"CuTe layout {_short(given)}: expected shape and stride of one form")
+
+
+def _leaves(shape: IntTuple, stride: IntTuple) -> list[Leaf]:
+    """The digits, fastest first."""
+    if isinstance(shape, int) or isinstance(stride, int):
+        return [(cast("int", shape), cast("int", stride))]
+    return [leaf for n, s in zip(shape, stride, strict=True) for leaf in _leaves(n, s)]
+
+
+def _modes(cute: CuteLayout) -> list[tuple[IntTuple, IntTuple]]:
+    if isinstance(cute.shape, int) or isinstance(cute.stride, int):
+        return [(cute.shape, cute.stride)]
+    return list(zip(cute.shape, cute.stride, strict=True))
+
+
+def _mode(digits: Sequence[Leaf]) -> tuple[IntTuple, IntTuple]:
+    """The shape and stride of one mode: plain numbers for one digit, `1:0` for none."""
+    if len(digits) == 1:
+        return digits[0]
+    return (tuple([n for n, _ in digits]), tuple([s for _, s in digits])) if digits else (1, 0)
+
+
+def _index(coordinate: object, shape: IntTuple, stride: IntTuple) -> int:
+    shown = coordinate
+    if isinstance(coordinate, tuple):
+        given = cast("tuple[object, ...]", coordinate)
+        if isinstance(shape, tuple) and isinstance(stride, tuple) and len(given) == len(shape):
+            return sum([_index(x, n, s) for x, n, s in zip(given, shape, stride, strict=True)])
+    elif type(coordinate) is int:
+        rest, index = coordinate, 0
+        for n, s in _leaves(shape, stride):
+            rest, digit = divmod(rest, n)
+            index += digit * s
+        if rest == 0:
+            return index
+    raise ConversionError(f"coordinate {_short(shown)}: expected one inside {_text(shape)}")
+
+
+def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
+    """The column-major strides of a shape, and how many elements it has; a stride over 2^62 is refused later."""
+    if isinstance(shape, int):
+        return step, step * shape
+    strides: list[IntTuple] = []
+    for part in shape:
+        stride, step = _compact(part, step)
+        strides.append(stride)
+    return tuple(strides), step
+
+
+def _text(value: IntTuple) -> str:
+    return str(value) if isinstance(value, int) else f"({','.join(map(_text, value))})"
+
+
+def _whole_numbers(values: object, what: str, low: int, high: int, count: int | None = None) -> tuple[int, ...]:
+    shown = values
+    if isinstance(values, (tuple, list)):
+        found = tuple(cast("Sequence[Any]", values))
+        if all(type(v) is int and low <= v <= high for v in found) and count in (None, len(found)):
+            return found
+    raise VerificationError(f"{what} {_short(shown)}: expected whole numbers from {low} to {high}")
+
+
+def _short(value: object) -> str:
+    """A value for a message: nothing of it beyond a few items is looked at."""
+    return repr(value) if type(value) is int and abs(value) < 2**64 else reprlib.repr(value)
+
+
+def _refuse(layout: Layout, problem: str) -> NoReturn:
+    raise ConversionError(f"{problem} (in {layout})")

@@ -1,0 +1,361 @@
+"""Triton's linear layouts: where each bit of a register, lane, warp and block number moves an element's coordinates.
+
+A linear layout has one basis per bit: a tuple over the tensor's dimensions. The element at a place is the XOR of the bases
+of the bits that are set. A layout of ours is one exactly when all extents are powers of two; subgroups are warps:
+
+>>> tile = Layout.parse("d0 = 2@sg 2@reg, d1 = 4@lane 2@reg:2")
+>>> print(to_linear_layout(tile))
+#ttg.linear<{register = [[1, 0], [0, 1]], lane = [[0, 2], [0, 4]], warp = [[2, 0]], block = []}>
+>>> to_linear_layout(tile)(register=3, lane=1, warp=1)
+(3, 3)
+>>> tile.owners((3, 3))
+[(1, 1, 3)]
+
+A basis of zeros moves nothing: work-items that differ in that bit only hold the same data, which are our replicas. A basis
+that moves two bits, or a bit that two bases move, is an XOR swizzle; it has no counterpart in digits and strides.
+
+The laws: `from_linear_layout(to_linear_layout(L)) == L`, and `to_linear_layout(L)(register=r, lane=l, warp=s)` is the element
+that register r of lane l of subgroup s holds. What a text means, and how it covers a larger or a smaller tensor than its
+own, was asked of Triton 3.9 (tests/oracle/test_bridges_triton.py).
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
+
+from layoutalg.core.digits import Factor, default_names
+from layoutalg.core.errors import ConversionError, VerificationError
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import MAX_EXTENT, Reader
+
+__all__ = ["LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
+
+Basis = tuple[int, ...]
+Bases = tuple[Basis, ...]
+
+_AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
+_INPUTS = {axis: name for name, axis in _AXES.items()}
+_MOST_BITS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class LinearLayout:
+    """The bases of each bit, least significant first, and the tensor's shape (powers of two).
+
+    Raises `ConversionError` for a shape that is no power of two, a basis of another rank or outside the shape.
+
+    >>> LinearLayout(register=((0, 1),), lane=((1, 0), (2, 0)), shape=(4, 2))(register=1, lane=3)
+    (3, 1)
+    """
+
+    register: Bases = ()
+    lane: Bases = ()
+    warp: Bases = ()
+    block: Bases = ()
+    shape: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        shape = _whole_numbers(self.shape, "shape", 1, MAX_EXTENT)
+        object.__setattr__(self, "shape", shape)
+        for d, size in enumerate(shape):
+            if size & (size - 1):
+                raise VerificationError(f"linear layout: dimension {d} has size {size}, which is no power of two")
+        for name in _AXES:
+            given: Any = getattr(self, name)
+            if not isinstance(given, (tuple, list)) or len(cast("tuple[Any]", given)) > _MOST_BITS:
+                raise VerificationError(f"linear layout: {name}: expected a list of at most {_MOST_BITS} bases")
+            bases = cast("Sequence[object]", given)
+            checked = tuple([_whole_numbers(basis, f"a basis of {name}", 0, MAX_EXTENT) for basis in bases])
+            for i, basis in enumerate(checked):
+                if len(basis) != len(shape) or any(b >= n for b, n in zip(basis, shape, strict=True)):
+                    raise VerificationError(
+                        f"linear layout: {name} basis {i}, {list(basis)}: expected coordinates inside {list(shape)}"
+                    )
+            object.__setattr__(self, name, checked)
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} = {_bases_text(getattr(self, name))}" for name in _AXES)
+        return f"#ttg.linear<{{{parts}}}>"
+
+    def __call__(self, register: int = 0, lane: int = 0, warp: int = 0, block: int = 0) -> Basis:
+        """The element at one place: the XOR of the bases of all bits that are set.
+
+        Raises `ConversionError` for a place that has more bits than there are bases.
+
+        >>> LinearLayout(lane=((1,), (2,), (0,)), shape=(4,))(lane=7)
+        (3,)
+        """
+        found = [0] * len(self.shape)
+        for name, place in zip(_AXES, (register, lane, warp, block), strict=True):
+            bases: Bases = getattr(self, name)
+            if type(place) is not int or place < 0 or place >> len(bases):
+                raise ConversionError(
+                    f"{name} {reprlib.repr(place)}: expected a number from 0 to {2 ** len(bases) - 1}"
+                )
+            for bit, basis in enumerate(bases):
+                if place >> bit & 1:
+                    found = [x ^ b for x, b in zip(found, basis, strict=True)]
+        return tuple(found)
+
+    def layout(self, shape: Sequence[int] | None = None) -> Layout:
+        """The same map as a `Layout` (see `from_linear_layout`).
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).layout((8,))
+        Layout.parse('d0 = 2@reg 4@lane')
+        """
+        return from_linear_layout(self, shape)
+
+    def resized(self, shape: Sequence[int]) -> LinearLayout:
+        """The layout that Triton gives a tensor of another size: repeated over registers, or cut off.
+
+        Dimensions grow by register bits, in the order in which registers first move them (then last dimension first). Bits
+        that lead outside a smaller tensor become zero, and leave the registers.
+
+        >>> LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2)).resized((4, 4)).register
+        ((0, 1), (0, 2), (2, 0))
+        """
+        sizes = _whole_numbers(shape, "shape", 1, MAX_EXTENT)
+        if len(sizes) != len(self.shape):
+            raise ConversionError(f"shape {list(sizes)}: expected {len(self.shape)} dimensions")
+        if sizes == self.shape:
+            return self
+        for d, size in enumerate(sizes):
+            if size & (size - 1):
+                raise ConversionError(f"linear layout: dimension {d} has size {size}, which is no power of two")
+        rank = len(sizes)
+        moved = [d for basis in self.register for d in range(rank) if basis[d]]
+        added: list[Basis] = []
+        for d in dict.fromkeys((*moved, *range(rank - 1, -1, -1))):
+            bit = self.shape[d]
+            while bit < sizes[d]:
+                added.append(tuple([bit if e == d else 0 for e in range(rank)]))
+                bit *= 2
+        cut = {name: [_inside(basis, sizes) for basis in getattr(self, name)] for name in _AXES}
+        kept = [new for new, old in zip(cut["register"], self.register, strict=True) if new == old or any(new)]
+        return LinearLayout((*kept, *added), tuple(cut["lane"]), tuple(cut["warp"]), tuple(cut["block"]), sizes)
+
+    def arguments(self) -> tuple[list[tuple[str, list[list[int]]]], list[str], list[int], bool]:
+        """What Triton's own `LinearLayout.from_bases(*arguments)` takes: bases, names and sizes of the dimensions.
+
+        >>> LinearLayout(lane=((1,),), shape=(2,)).arguments()[0]
+        [('register', []), ('lane', [[1]]), ('warp', []), ('block', [])]
+        """
+        bases = [(name, [list(basis) for basis in getattr(self, name)]) for name in _AXES]
+        names = [f"dim{d}" for d in range(len(self.shape))]
+        return bases, names, list(self.shape), False
+
+
+def to_linear_layout(layout: Layout) -> LinearLayout:
+    """The linear layout of a map from a tensor to `sg`, `lane`, `reg` (and `block`).
+
+    Raises `ConversionError` naming the dimension and the digit that is no power of two, or that no work-item counts.
+
+    >>> print(to_linear_layout(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
+    #ttg.linear<{register = [[1, 0], [2, 0], [4, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8]], warp = [], block = []}>
+    >>> to_linear_layout(Layout.parse("d0 = 3@reg, d1 = 16@lane"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is no power of two, and linear layouts move bits
+    (in d0 = 3@reg, d1 = 16@lane)
+    """
+    if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"to_linear_layout of a {type(layout).__name__}: expected a Layout")
+    form = layout.canonical()
+    if form.offsets or any(form.origins):
+        _refuse(layout, None, "it starts at an offset or an origin, and linear layouts map 0 to 0")
+    rank = form.rank
+    found: dict[str | None, dict[int, Basis]] = {"reg": {}, "lane": {}, "sg": {}, "block": {}}
+    shape: list[int] = []
+    for d, factors in enumerate((*form.dims, form.replicas)):
+        place = 1
+        for factor in reversed(factors):
+            extent, stride, axis = factor
+            bits = found.get(axis)
+            if bits is None or type(extent) is not int or type(stride) is not int or extent & (extent - 1):
+                _refuse(layout, d, _no_bits(factor))
+            step = stride
+            for _ in range(extent.bit_length() - 1):
+                if step in bits:
+                    _refuse(layout, d, f"{factor} overlaps another digit of {axis}, and each bit moves one way only")
+                bits[step] = tuple([place if e == d else 0 for e in range(rank)])
+                step *= 2
+                place *= 2
+        if d < rank:
+            shape.append(place)
+        # Replicas move no coordinate: with d == rank their bases are all zeros.
+    lists: list[Bases] = []
+    for axis in ("reg", "lane", "sg", "block"):
+        bits = found[axis]
+        bases: list[Basis] = []
+        step = 1
+        while len(bases) < len(bits):
+            basis = bits.get(step)
+            if basis is None:
+                _refuse_gap(layout, axis, step)
+            bases.append(basis)
+            step *= 2
+        if len(bases) > _MOST_BITS:
+            _refuse(layout, None, f"it has {len(bases)} bits of {_INPUTS[axis]}, over {_MOST_BITS}")
+        lists.append(tuple(bases))
+    return _make(lists, tuple(shape))
+
+
+def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
+    """A value from parts that are known to be sound."""
+    made = object.__new__(LinearLayout)
+    for name, bases in zip(_AXES, lists, strict=True):
+        object.__setattr__(made, name, bases)
+    object.__setattr__(made, "shape", shape)
+    return made
+
+
+def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None) -> Layout:
+    """The `Layout` that a linear layout is, for a tensor of its own shape or (see `resized`) of another.
+
+    Raises `ConversionError` naming the basis that moves two bits, or a bit that another one moves too: XOR has no digits.
+
+    >>> print(from_linear_layout(LinearLayout(register=((2,),), lane=((1,), (0,)), shape=(4,))))
+    d0 = 2@reg 2@lane | replicas 2@lane:2
+    >>> from_linear_layout(LinearLayout(register=((1,),), lane=((3,),), shape=(4,)))
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: lane basis 0, [3], moves more than one bit: an XOR has no digits and strides
+    """
+    if not isinstance(linear, LinearLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"from_linear_layout of a {type(linear).__name__}: expected a LinearLayout")
+    if shape is not None:
+        linear = linear.resized(shape)
+    rank = len(linear.shape)
+    columns: list[dict[int, Factor]] = [{} for _ in range(rank)]
+    replicas: list[Factor] = []
+    for name, axis in _AXES.items():
+        bases: Bases = getattr(linear, name)
+        for bit, basis in enumerate(bases):
+            moved = [d for d in range(rank) if basis[d]]
+            factor = Factor(2, 1 << bit, axis)
+            if not moved:
+                replicas.append(factor)
+                continue
+            step = basis[moved[0]]
+            if len(moved) > 1 or step & (step - 1):
+                raise ConversionError(
+                    f"{name} basis {bit}, {list(basis)}, moves more than one bit: an XOR has no digits and strides"
+                )
+            column = columns[moved[0]]
+            if step in column:
+                raise ConversionError(
+                    f"{name} basis {bit}, {list(basis)}, moves a bit that {column[step]} moves too: an XOR has no digits "
+                    "and strides"
+                )
+            column[step] = factor
+    dims: list[tuple[Factor, ...]] = []
+    for d, (column, size) in enumerate(zip(columns, linear.shape, strict=True)):
+        if len(column) != size.bit_length() - 1:
+            step = next(1 << i for i in range(size.bit_length()) if 1 << i not in column)
+            raise ConversionError(f"no basis moves dimension {d} by {step}: its other elements belong to nobody")
+        dims.append(tuple([column[step] for step in sorted(column, reverse=True)]))
+    make = Layout._make  # pyright: ignore[reportPrivateUsage]
+    return make(tuple(dims), tuple(replicas), (), default_names(rank), (0,) * rank).canonical()
+
+
+def parse_linear_layout(text: str, shape: Sequence[int] | None = None) -> LinearLayout:
+    """Read `#ttg.linear<{register = [[0, 1]], lane = [...], warp = [...], block = [...]}>` (or `#triton_gpu.linear`).
+
+    Without `shape`, each dimension reaches as far as its bases do, as Triton has it; a text without any basis needs one.
+
+    Raises `ParseError` with line and column.
+
+    >>> parse_linear_layout("#ttg.linear<{register = [], lane = [[1], [2]], warp = [], block = []}>").shape
+    (4,)
+    """
+    reader = Reader(text)
+    value = read_linear_layout(reader, shape)
+    reader.finish()
+    return value
+
+
+def read_linear_layout(reader: Reader, shape: Sequence[int] | None = None) -> LinearLayout:
+    """Read one such attribute and leave the reader behind it.
+
+    >>> read_linear_layout(Reader("#ttg.linear<{lane = [[1]]}> more")).lane
+    ((1,),)
+    """
+    start = reader.skip()
+    if not (reader.accept("#ttg.linear") or reader.accept("#triton_gpu.linear")):
+        reader.fail("'#ttg.linear'")
+    reader.expect("<")
+    reader.expect("{")
+    found: dict[str, Bases] = {}
+    while not reader.accept("}"):
+        if found:
+            reader.expect(",")
+        at = reader.skip()
+        name = reader.one_of(tuple(_AXES))
+        if name in found:
+            reader.fail("each name once", f"found {name!r} again", at=at)
+        reader.expect("=")
+        found[name] = _read_bases(reader)
+    reader.expect(">")
+    every = [basis for bases in found.values() for basis in bases]
+    if len({len(basis) for basis in every}) > 1:
+        reader.fail("bases of one rank", "found several", at=start)
+    if shape is None and not every:
+        reader.fail("a basis, or the tensor's shape beside the text", "found no basis", at=start)
+    sizes = None if shape is None else _whole_numbers(shape, "shape", 1, MAX_EXTENT)
+    reach = tuple(1 << max(column).bit_length() for column in zip(*every, strict=True))
+    if sizes is None:
+        return LinearLayout(**found, shape=reach)
+    return LinearLayout(**found, shape=reach if every else (1,) * len(sizes)).resized(sizes)
+
+
+def _read_bases(reader: Reader) -> Bases:
+    reader.expect("[")
+    bases: list[Basis] = []
+    while not reader.accept("]"):
+        if bases:
+            reader.expect(",")
+        if len(bases) == _MOST_BITS:
+            reader.fail(f"at most {_MOST_BITS} bases")
+        bases.append(reader.integers(0, MAX_EXTENT // 2))
+    return tuple(bases)
+
+
+def _inside(basis: Basis, sizes: Sequence[int]) -> Basis:
+    """A basis without what leads outside a smaller tensor."""
+    return tuple([b & (n - 1) for b, n in zip(basis, sizes, strict=True)])
+
+
+def _bases_text(bases: Bases) -> str:
+    return f"[{', '.join(str(list(basis)) for basis in bases)}]"
+
+
+def _whole_numbers(values: object, what: str, low: int, high: int) -> Basis:
+    if not isinstance(values, (tuple, list)):
+        raise VerificationError(f"{what} {reprlib.repr(values)}: expected a list of whole numbers")
+    found = tuple(cast("Sequence[Any]", values))
+    for value in found:
+        if type(value) is not int or not low <= value <= high:
+            raise VerificationError(f"{what} {reprlib.repr(found)}: expected whole numbers from {low} to {high}")
+    return found
+
+
+def _no_bits(factor: Factor) -> str:
+    extent, stride, axis = factor
+    if type(extent) is not int or type(stride) is not int:
+        return f"{factor} is symbolic, and a number is needed for a basis"
+    if axis is None:
+        return f"{factor} moves along no axis, and linear layouts give every element a place of its own"
+    if axis not in _INPUTS:
+        return f"{factor} moves along {axis!r}, and linear layouts know {', '.join(_INPUTS)} only"
+    return f"{factor} is no power of two, and linear layouts move bits"
+
+
+def _refuse_gap(layout: Layout, axis: str, step: int) -> NoReturn:
+    name = _INPUTS[axis]
+    _refuse(layout, None, f"no digit moves {step} along {axis}, and linear layouts give every {name} an element")
+
+
+def _refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
+    where = "" if dim is None else "replica: " if dim == layout.rank else f"dimension {layout.names[dim]}: "
+    raise ConversionError(f"{where}{problem} (in {layout})")

@@ -1,0 +1,176 @@
+"""Where elements live, in words and one by one: what `same` answers with, and what it counts where there is no closed form.
+
+>>> places_text([(0, 0, 3), (0, 16, 3)], ("sg", "lane", "reg"))
+'in subgroup 0, lanes 0 and 16, register 3'
+
+`Places` is a relation written out. A nested layout whose threads leave tiles to nobody has no `Layout`, but it has these:
+
+>>> from layoutalg.nested import NestedLayoutAttr
+>>> half = NestedLayoutAttr((1,), (1,), (1,), (2,), (2,), (0,), (0,))
+>>> Places.of_threads(half, (4,), 2).owners((1,)), Places.of_threads(half, (4,), 2).owners((3,))
+([(0, 0, 1), (0, 1, 1)], [])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+from layoutalg.core.errors import SizeError
+from layoutalg.core.layout import MACHINE, Layout
+
+__all__ = ["Owner", "Places", "copies_of", "first_owners", "owners_text", "places_text"]
+
+Owner: TypeAlias = tuple[int, ...]
+"""A place: one coordinate per axis."""
+
+_WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
+_MOST_ENTRIES = 2**18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `table`.
+
+    >>> Places((2,), {(0,): [(0, 0, 0)]}).owners((1,))
+    []
+    """
+
+    shape: tuple[int, ...]
+    table: dict[tuple[int, ...], list[Owner]]
+
+    @staticmethod
+    def of_threads(value: Any, shape: Sequence[int], subgroup_size: int, threads: int | None = None) -> Places:
+        """The coordinates that each thread of a nested layout holds, the other way round.
+
+        Raises `SizeError` over 2^18 registers in all.
+
+        >>> from layoutalg.nested import NestedLayoutAttr
+        >>> Places.of_threads(NestedLayoutAttr((1,), (1,), (1,), (2,), (1,), (0,), (1,)), (2,), 2).table
+        {(0,): [(0, 0, 0)], (1,): [(0, 1, 0)]}
+        """
+        if threads is not None and threads * prod(value.distributed_shape) > _MOST_ENTRIES:
+            raise SizeError(
+                f"{threads} threads with {prod(value.distributed_shape)} registers: over 2^18 to count through"
+            )
+        table: dict[tuple[int, ...], list[Owner]] = {}
+        held = value.thread_coords(shape, subgroup_size=subgroup_size, workgroup_size=threads)
+        for thread, elements in held.items():
+            for register, element in enumerate(elements):
+                table.setdefault(element, []).append((*divmod(thread, subgroup_size), register))
+        return Places(tuple(shape), table)
+
+    @staticmethod
+    def of_layout(layout: Layout, shape: Sequence[int]) -> Places:
+        """A layout onto the machine, written out.
+
+        Raises `SizeError` over 2^18 places.
+
+        >>> Places.of_layout(Layout.parse("d0 = 2@lane | replicas 2@sg"), (2,)).table[(1,)]
+        [(0, 1, 0), (1, 1, 0)]
+        """
+        count = prod(shape) * prod([f.extent for f in layout.replicas])
+        if count > _MOST_ENTRIES:
+            raise SizeError(f"{count} places: over 2^18 to count through (of {layout})")
+        copies = copies_of(layout, MACHINE)
+        table: dict[tuple[int, ...], list[Owner]] = {}
+        for element in product(*map(range, shape)):
+            start = first_owners(layout, element, MACHINE)
+            table[element] = [tuple([x + y for x, y in zip(start, copy, strict=True)]) for copy in copies]
+        return Places(tuple(shape), table)
+
+    def owners(self, element: tuple[int, ...]) -> list[Owner]:
+        """Every (subgroup, lane, register) that holds an element, ascending.
+
+        >>> Places((2,), {(0,): [(0, 1, 0), (0, 0, 0)]}).owners((0,))
+        [(0, 0, 0), (0, 1, 0)]
+        """
+        return sorted(self.table.get(element, []))
+
+    def without_registers(self) -> dict[tuple[int, ...], set[Owner]]:
+        """The work-items that hold each element, whatever the register.
+
+        >>> Places((1,), {(0,): [(0, 0, 0), (0, 0, 1)]}).without_registers()
+        {(0,): {(0, 0)}}
+        """
+        return {element: {owner[:2] for owner in owners} for element, owners in self.table.items()}
+
+
+def first_owners(layout: Layout, element: Sequence[int], axes: Sequence[str]) -> Owner:
+    """The lowest place of an element, counted from 0 in each dimension; one coordinate per axis.
+
+    >>> first_owners(Layout.parse("d0 = 2@lane 4@reg | replicas 2@lane:2"), (5,), ("lane", "reg"))
+    (1, 1)
+    """
+    place = dict.fromkeys(axes, 0) | layout.offsets
+    for value, factors in zip(element, layout.dims, strict=True):
+        rest = value
+        for extent, stride, axis in reversed(factors):
+            if not rest:
+                break
+            rest, digit = divmod(rest, extent)
+            if axis is not None:
+                place[axis] += digit * stride
+    return tuple([place[axis] for axis in axes])
+
+
+def copies_of(layout: Layout, axes: Sequence[str], most: int = _MOST_ENTRIES) -> list[Owner]:
+    """How far the replicas move an element: all combinations, each once, ascending; or the lowest, at most `most`.
+
+    >>> copies_of(Layout.parse("d0 = 2@reg | replicas 2@lane:8 2@lane"), ("lane", "reg"))
+    [(0, 0), (1, 0), (8, 0), (9, 0)]
+    """
+    found: set[Owner] = {(0,) * len(axes)}
+    if not layout.replicas:
+        return [*found]
+    columns = {axis: i for i, axis in enumerate(axes)}
+    # The digits that count fastest first, so that the lowest places are there where not all are.
+    for extent, stride, axis in sorted(layout.replicas, key=lambda f: (-columns[str(f.axis)], f.stride)):
+        column = columns[str(axis)]
+        extent = min(extent, max(1, most // len(found)))
+        found = {
+            (*copy[:column], copy[column] + digit * stride, *copy[column + 1 :])
+            for copy in found
+            for digit in range(extent)
+        }
+    return sorted(found)
+
+
+def owners_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None = None) -> str:
+    """Where an element is, as the end of a sentence; `count` is the number of owners where not all are listed.
+
+    >>> owners_text([], ("lane",)), owners_text([(5,)], ("lane",))
+    ('belongs to nobody', 'is in lane 5')
+    """
+    return f"is {places_text(owners, axes, count)}" if owners else "belongs to nobody"
+
+
+def places_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None = None) -> str:
+    """Some owners in words: those that differ in one coordinate only are told together, of others the first two.
+
+    >>> places_text([(0, 0), (1, 1)], ("lane", "reg")), places_text([(0,)], ("addr",))
+    ('in lane 0, register 0 and in lane 1, register 1', 'in addr 0')
+    """
+    if not axes:
+        return "in the only place"
+    words = [_WORDS.get(axis, axis) for axis in axes]
+    more = (len(owners) if count is None else count) - len(owners)
+    if len(owners) == 1 and not more:
+        return "in " + ", ".join([f"{word} {x}" for word, x in zip(words, owners[0], strict=True)])
+    parting = [i for i in range(len(axes)) if any(owner[i] != owners[0][i] for owner in owners)]
+    if len(parting) > 1:
+        told = [", ".join(f"{word} {x}" for word, x in zip(words, owner, strict=True)) for owner in owners[:2]]
+        more += len(owners) - len(told)
+        return " and ".join(f"in {one}" for one in told) + (f" and in {more} more places" if more else "")
+    parts: list[str] = []
+    for i, word in enumerate(words):
+        values = [str(owner[i]) for owner in owners] if i in parting else [str(owners[0][i])]
+        if len(values) > 1 or (more and i in parting):
+            last = f"{more} more" if more else values.pop()
+            parts.append(f"{word}s {', '.join(values)} and {last}")
+        else:
+            parts.append(f"{word} {values[0]}")
+    return "in " + ", ".join(parts)

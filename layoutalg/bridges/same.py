@@ -1,0 +1,286 @@
+"""Do two layouts mean the same, whatever their notations? And if not, which element shows it.
+
+>>> from layoutalg.xegpu import LayoutAttr
+>>> columns = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+>>> bool(same(columns, LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), shape=(16, 16)))
+True
+>>> print(same(Layout.parse("row = 8@lane 2@reg"), Layout.parse("d0 = 2@reg 8@lane")))
+element (1,) is in lane 0, register 1 in the first and in lane 1, register 0 in the second
+>>> print(same(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane | replicas 2@lane:4")))
+element (0,) is in lane 0 in the first and in lanes 0 and 4 in the second: only the second holds copies
+
+No element is enumerated. The places of an element are `start + f0(x0) + f1(x1) + ... + replicas`, so two layouts that
+agree on the start and on the replicas differ first (in row-major order) along one dimension, the last one whose digits
+differ; and there at the value where, reading digits minor to major, one list of digits moves on otherwise than the other.
+Names of dimensions do not count, only their positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+from layoutalg.bridges.places import Owner, Places, copies_of, first_owners, owners_text
+from layoutalg.core.digits import Factor, merge_digits, same_replicas
+from layoutalg.core.errors import ConversionError, DistributionError
+from layoutalg.core.layout import MACHINE, Layout
+
+__all__ = ["Same", "same"]
+
+Sizes: TypeAlias = tuple[int, "int | None"]
+"""Threads per subgroup, and per workgroup where that is known."""
+
+_LISTED = 16
+_COUNTED = 2**12
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The answer: true, or false with the first element (row-major) that lives elsewhere, and a sentence that says so.
+
+    `first` and `second` are the element's owners in each layout, ascending, one coordinate per axis of `axes`; at most 16
+    of as many as `copies` says. All are empty, and `element` is None, where the shapes already differ; `note` is what else
+    there is to say.
+
+    >>> answer = same(Layout.parse("d0 = 2@reg 4@lane"), Layout.parse("d0 = 4@lane 2@reg"))
+    >>> bool(answer), answer.element, answer.axes, answer.first, answer.second
+    (False, (1,), ('lane', 'reg'), ((1, 0),), ((0, 1),))
+    """
+
+    equal: bool
+    note: str = ""
+    element: tuple[int, ...] | None = None
+    axes: tuple[str, ...] = ()
+    first: tuple[Owner, ...] = ()
+    second: tuple[Owner, ...] = ()
+    copies: tuple[int, int] = (1, 1)
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        return self.explanation
+
+    @property
+    def explanation(self) -> str:
+        """One sentence for a person.
+
+        >>> same(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg")).explanation
+        'element (1,) is in lane 1, register 0 in the first and in lane 0, register 1 in the second'
+        """
+        if self.element is None:
+            return self.note
+        here, there = (
+            owners_text(owners, self.axes, count)
+            for owners, count in zip((self.first, self.second), self.copies, strict=True)
+        )
+        if self.first and self.second:
+            there = there.removeprefix("is ")
+        return f"element {self.element} {here} in the first and {there} in the second{self.note}"
+
+
+_YES = Same(True, "the same map")
+
+
+def same(
+    a: Any,
+    b: Any,
+    shape: Sequence[int] | None = None,
+    *,
+    subgroup_size: int | None = None,
+    workgroup_size: int | None = None,
+) -> Same:
+    """Whether `a` and `b` mean the same map; each a `Layout`, or what has one for a shape (an attribute of any dialect).
+
+    `shape` is needed where neither side has one. `subgroup_size` and `workgroup_size` (threads) are what a nested layout is
+    asked with: unless given, the lanes, and lanes times subgroups, of the other side; of two nested layouts 64, and the
+    fewest that each reaches. A nested layout without an exact `Layout` is compared by its threads' coordinates.
+
+    Raises `ConversionError` for what has no layout and for symbolic sizes, the dialect's own error where it has none for
+    this shape, `SizeError` where coordinates have to be counted through and are too many.
+
+    >>> from layoutalg.nested import NestedLayoutAttr
+    >>> rows = NestedLayoutAttr((1, 1), (1, 1), (1, 1), (1, 16), (8, 1), (0, 0), (0, 1))
+    >>> print(same(rows, Layout.parse("d0 = 8@reg, d1 = 16@lane")))
+    the same map
+    """
+    for name, given in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
+        if given is not None and (type(given) is not int or given < 1):
+            raise ConversionError(f"{name} = {given!r:.60}: expected a whole number of at least 1")
+    if shape is not None and not isinstance(shape, (tuple, list)):
+        raise ConversionError(f"shape = {shape!r:.60}: expected a list of whole numbers")
+    nested = _has_threads(a), _has_threads(b)
+    one, two = (None if n else _own_layout(v) for v, n in zip((a, b), nested, strict=True))
+    if shape is None:
+        shape = one.shape if one else two.shape if two else a.shape if nested[0] else b.shape if nested[1] else None
+    one = one or (None if nested[0] else _asked_layout(a, shape))
+    two = two or (None if nested[1] else _asked_layout(b, shape))
+    if one is None or two is None:
+        sizes = _sizes(one or two, subgroup_size, workgroup_size)
+        first = one or _threads_of(a, shape, sizes)
+        second = two or _threads_of(b, shape, sizes)
+        if isinstance(first, Places) or isinstance(second, Places):
+            return _compare_places(first, second)
+        one, two = first, second
+    return _compare_layouts(one.canonical(), two.canonical())
+
+
+def _own_layout(value: Any) -> Layout | None:
+    """The layout of a value that knows its shape itself."""
+    if isinstance(value, Layout):
+        return value
+    return _checked(value, value.layout()) if hasattr(value, "shape") and _asks(value) else None
+
+
+def _asked_layout(value: Any, shape: Sequence[int] | None) -> Layout:
+    if not _asks(value):
+        raise ConversionError(f"same: a {type(value).__name__} has no layout")
+    if shape is None:
+        raise ConversionError(f"same: {value} needs a shape to be compared")
+    return _checked(value, value.layout(shape))
+
+
+def _has_threads(value: Any) -> bool:
+    return hasattr(value, "thread_coords") and not isinstance(value, type)
+
+
+def _asks(value: Any) -> bool:
+    return callable(getattr(value, "layout", None)) and not isinstance(value, type)
+
+
+def _checked(value: Any, found: object) -> Layout:
+    if not isinstance(found, Layout):
+        raise ConversionError(f"same: the layout of {value} is a {type(found).__name__}")
+    return found
+
+
+def _sizes(other: Layout | None, subgroup_size: int | None, workgroup_size: int | None) -> Sizes:
+    """The threads per subgroup and workgroup to ask a nested layout with: as given, or as the other side has them."""
+    if other is None:
+        return 64 if subgroup_size is None else subgroup_size, workgroup_size
+    spans = other.spans()
+    lanes, subgroups = spans.get("lane", 1), spans.get("sg", 1)
+    if type(lanes) is not int or type(subgroups) is not int:
+        raise ConversionError(f"{other} has symbols, and a number is needed to compare places")
+    size = lanes if subgroup_size is None else subgroup_size
+    return size, size * subgroups if workgroup_size is None else workgroup_size
+
+
+def _threads_of(value: Any, shape: Sequence[int] | None, sizes: Sizes) -> Layout | Places:
+    """A nested layout's map: exact, or thread by thread."""
+    own = value.shape if shape is None else shape
+    try:
+        return value.layout(own, subgroup_size=sizes[0], workgroup_size=sizes[1])
+    except DistributionError:
+        return Places.of_threads(value, own, *sizes)
+
+
+def _compare_layouts(a: Layout, b: Layout) -> Same:
+    """Two layouts in canonical form."""
+    equal_copies = a.replicas == b.replicas or same_replicas(a.replicas, b.replicas)
+    equal_starts = a.offsets == b.offsets
+    if equal_copies and equal_starts and a.dims == b.dims and a.origins == b.origins:
+        return _YES
+    used = {axis for axis, _ in (*a.offsets.items(), *b.offsets.items())}
+    for layout in (a, b):
+        for factors in (*layout.dims, layout.replicas):
+            for factor in factors:
+                extent, stride, axis = factor
+                if type(extent) is not int or type(stride) is not int:
+                    raise ConversionError(
+                        f"{factor} is symbolic, and a number is needed to compare places (in {layout})"
+                    )
+                if axis is not None:
+                    used.add(axis)
+    if a.shape != b.shape:
+        return Same(False, f"the first has shape {list(a.shape)} and the second {list(b.shape)}")
+    if a.origins != b.origins:
+        return Same(False, f"the first starts at element {a.origins} and the second at {b.origins}")
+    element = [0] * a.rank
+    if equal_copies and equal_starts:
+        d = next(d for d in range(a.rank - 1, -1, -1) if a.dims[d] != b.dims[d])
+        element[d] = _first_step(a.dims[d], b.dims[d])
+    axes = tuple([axis for axis in MACHINE if axis in used] + sorted(used.difference(MACHINE)))
+    first, here = _owners(a, element, axes)
+    second, there = _owners(b, element, axes)
+    note = ""
+    if not equal_copies:
+        note = _copies_note(here, there)
+    elif _same_work_items(a, b):
+        note = _REORDERED
+    if any(a.origins):
+        element = [x + o for x, o in zip(element, a.origins, strict=True)]
+    return Same(False, note, tuple(element), axes, first, second, (here, there))
+
+
+def _owners(layout: Layout, element: Sequence[int], axes: tuple[str, ...]) -> tuple[tuple[Owner, ...], int]:
+    """The lowest places of an element, and how many there are."""
+    start = first_owners(layout, element, axes)
+    if not layout.replicas:
+        return (start,), 1
+    count = prod([f.extent for f in layout.replicas])
+    copies = copies_of(layout, axes, _COUNTED)
+    count = len(copies) if count <= _COUNTED else count
+    return tuple([tuple([x + y for x, y in zip(start, copy, strict=True)]) for copy in copies[:_LISTED]]), count
+
+
+_REORDERED = "; the same work-items hold the same elements, in another register order"
+
+
+def _copies_note(first: int, second: int) -> str:
+    if first == 1 or second == 1:
+        return f": only the {'second' if first == 1 else 'first'} holds copies"
+    return f": {first} copies in the first, {second} in the second" if first != second else ""
+
+
+def _first_step(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> int:
+    """The smallest value of a dimension that two different lists of merged digits (major to minor) move differently.
+
+    Up to the place where the lists part they are one function. There either the next digits move differently, or one ends
+    sooner, and what follows it goes on otherwise than the longer one: else the two would have been merged.
+    """
+    place = 1
+    for (n, s, axis), (m, t, along) in zip(reversed(a), reversed(b), strict=False):
+        if s != t or axis != along:
+            return place
+        if n != m:
+            return place * min(n, m)
+        place *= n
+    return place
+
+
+def _same_work_items(a: Layout, b: Layout) -> bool:
+    """Whether two layouts with the same replicas agree on who holds an element, whatever the register."""
+    for one, two in zip(a.dims, b.dims, strict=True):
+        if one != two and _without_registers(one) != _without_registers(two):
+            return False
+    starts, others = a.offsets, b.offsets
+    return all(starts.get(axis, 0) == others.get(axis, 0) for axis in {*starts, *others} - {"reg"})
+
+
+def _without_registers(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    return merge_digits([Factor(f.extent) if f.axis == "reg" else f for f in factors])
+
+
+def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
+    """Two maps of which one at least has to be counted through."""
+    shape, others = one.shape, two.shape
+    if shape != others:
+        return Same(False, f"the first has shape {list(shape)} and the second {list(others)}")
+    for layout in (one, two):
+        if isinstance(layout, Layout) and (set(layout.axes) - set(MACHINE) or any(layout.origins)):
+            raise ConversionError(f"same: {layout} is no map of a tensor onto the machine, and threads are")
+    a, b = (p if isinstance(p, Places) else Places.of_layout(p, shape) for p in (one, two))
+    for element in sorted({*a.table, *b.table}):
+        first, second = a.owners(element), b.owners(element)
+        if first != second:
+            break
+    else:
+        return _YES
+    note = _REORDERED if a.without_registers() == b.without_registers() else ""
+    if not note and len(first) != len(second) and first and second:
+        note = _copies_note(len(first), len(second))
+    counts = len(first), len(second)
+    return Same(False, note, element, MACHINE, tuple(first[:_LISTED]), tuple(second[:_LISTED]), counts)

@@ -1,0 +1,88 @@
+"""The digits of a layout as the machine counts them: for every notation that deals a tensor out to work-items.
+
+A layout lists digits by dimension; a notation such as XeGPU's or IREE's lists subgroups, lanes and registers, each counting
+from 0 without gap or overlap. `machine_digits` turns one into the other:
+
+>>> tile = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
+>>> digits = machine_digits(tile, "this notation")
+>>> digits["sg"]      # (stride, extent, place in its dimension, dimension), minor to major
+[(1, 4, 16, 1), (4, 2, 16, 0)]
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn, TypeAlias
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import ConversionError
+from layoutalg.core.layout import Layout
+from layoutalg.core.reader import MAX_EXTENT
+
+__all__ = ["MachineDigit", "machine_digits", "refuse"]
+
+MachineDigit: TypeAlias = tuple[int, int, int, int]
+"""A digit on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
+
+
+def machine_digits(
+    layout: Layout, notation: str, copies: tuple[str, ...] = ("sg", "lane")
+) -> dict[str, list[MachineDigit]]:
+    """The digits on `sg`, `lane` and `reg`, minor to major, replicas among them.
+
+    Raises `ConversionError` for what no notation of work-items has: symbols, digits that move along no axis or another one,
+    copies along another axis than `copies`, an offset, an axis with a gap or an overlap, over 2^31 threads or registers.
+    `notation` is who says so.
+
+    >>> machine_digits(Layout.parse("d0 = 4@lane:2"), "XeGPU")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: dimension d0: lane counts 1 values that leave a gap below 4@lane:2, and XeGPU
+    gives every one of them a share (in d0 = 4@lane:2)
+    """
+    form = layout.canonical()
+    found: dict[str, list[MachineDigit]] = {"sg": [], "lane": [], "reg": []}
+    for d, factors in enumerate(form.dims):
+        place = 1
+        for factor in reversed(factors):
+            extent, stride, axis = factor
+            if type(extent) is not int or type(stride) is not int:
+                refuse(layout, d, f"{factor} is symbolic, and {notation} needs numbers")
+            if axis is None:
+                refuse(
+                    layout, d, f"{factor} moves along no axis, and {notation} gives every element a place of its own"
+                )
+            if axis not in found:
+                refuse(layout, d, f"{factor} moves along {axis!r}, and {notation} knows sg, lane and reg only")
+            found[axis].append((stride, extent, place, d))
+            place *= extent
+    for factor in form.replicas:
+        extent, stride, axis = factor
+        if type(extent) is not int or type(stride) is not int or axis not in copies:
+            refuse(layout, None, f"replica {factor}: {notation} repeats data over a number of {', '.join(copies)} only")
+        found[axis].append((stride, extent, 0, -1))
+    if form.offsets or any(form.origins):
+        refuse(layout, None, f"it starts at an offset or an origin, and {notation} starts at 0")
+    threads = 1
+    for axis, digits in found.items():
+        digits.sort()
+        count = 1
+        for stride, extent, _, d in digits:
+            if stride != count:
+                problem = "overlap with" if stride < count else "leave a gap below"
+                what = f"{axis} counts {count} values that {problem} {Factor(extent, stride, axis)}"
+                refuse(layout, d, f"{what}, and {notation} gives every one of them a share")
+            count *= extent
+        threads = max(threads, count) if axis == "reg" else threads * count
+    if threads > MAX_EXTENT:
+        refuse(layout, None, "it has over 2^31 registers or threads")
+    return found
+
+
+def refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
+    """Raise the `ConversionError` for a dimension of a layout (None, or -1, for the whole).
+
+    >>> refuse(Layout.parse("d0 = 3@reg"), 0, "3@reg is no power of two")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is no power of two (in d0 = 3@reg)
+    """
+    where = "" if dim is None or not 0 <= dim < layout.rank else f"dimension {layout.names[dim]}: "
+    raise ConversionError(f"{where}{problem} (in {layout})")

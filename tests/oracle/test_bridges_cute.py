@@ -1,0 +1,129 @@
+"""CuTe itself says what its layouts are: NVIDIA's pycute (in the wheel nvidia-cutlass) and Meta's tensor-layouts evaluate
+the texts that we export, coordinate by coordinate.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from itertools import product
+from typing import Any
+
+import pytest
+
+from layoutalg.bridges import CuteLayout, from_cute, parse_cute, to_cute
+from layoutalg.core import Swizzle, Swizzled
+from tests.oracle.toolchains import require_module
+from tests.test_bridges import machine_layout
+from tests.test_bridges_cute import memory_layout
+
+
+@pytest.fixture(params=["pycute", "tensor_layouts"])
+def library(request: pytest.FixtureRequest) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return require_module(request.param)
+
+
+def theirs(library: Any, cute: CuteLayout) -> Any:
+    """The library's own layout, from the text that we print."""
+    shape, stride = (read_tuple(part) for part in str(cute).split(":"))
+    return library.Layout(shape, stride)
+
+
+def read_tuple(text: str) -> Any:
+    """Nested parentheses and numbers, read on their own."""
+    stack: list[list[Any]] = [[]]
+    number = ""
+    for letter in text:
+        if letter.isdigit():
+            number += letter
+            continue
+        if number:
+            stack[-1].append(int(number))
+            number = ""
+        if letter == "(":
+            stack.append([])
+        elif letter == ")":
+            last = tuple(stack.pop())
+            stack[-1].append(last)
+    if number:
+        stack[-1].append(int(number))
+    return stack[0][0]
+
+
+def test_memory_layouts_have_the_same_index_everywhere(library: Any) -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        layout = memory_layout(rng)
+        cute = to_cute(layout)
+        other = theirs(library, cute)
+        column = layout.codomain.index("addr")
+        for i, element in enumerate(product(*map(range, reversed(layout.shape)))):
+            coordinate = element[::-1]
+            address = layout.owners(coordinate)[0][column]
+            assert other(i) == cute(i) == address
+            if layout.rank > 1:
+                assert other(*coordinate) == address
+        assert library.size(other) == cute.size
+        assert library.cosize(other) == cute.cosize
+
+
+def test_thread_value_layouts_have_the_same_index_everywhere(library: Any) -> None:
+    rng = random.Random(2)
+    for _ in range(200):
+        layout = machine_layout(rng, most=200, ranks=(1, 3))
+        cute = to_cute(layout)
+        other = theirs(library, cute)
+        sg, lane, reg = (layout.axes.get(axis, 1) for axis in ("sg", "lane", "reg"))
+        for s, t, v in product(range(sg), range(lane), range(reg)):
+            rest, element = other(t + lane * s, v), list[int]()
+            for size in layout.shape:
+                rest, x = divmod(rest, size)
+                element.append(x)
+            assert (s, t, v) in layout.owners(element)
+
+
+def test_random_nested_layouts_and_coordinates_mean_the_same(library: Any) -> None:
+    rng = random.Random(3)
+
+    def form(depth: int) -> tuple[Any, Any]:
+        if depth == 0 or rng.random() < 0.4:
+            return rng.randint(1, 4), rng.choice((0, 1, 2, 3, 8, 32))
+        parts = [form(depth - 1) for _ in range(rng.randint(1, 3))]
+        return tuple(p[0] for p in parts), tuple(p[1] for p in parts)
+
+    def coordinate(shape: Any) -> Any:
+        if isinstance(shape, int):
+            return rng.randrange(shape)
+        return tuple(coordinate(part) for part in shape)
+
+    for _ in range(300):
+        parts = [form(2) for _ in range(rng.randint(2, 3))]
+        cute = CuteLayout(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
+        other = theirs(library, cute)
+        assert [other(i) for i in range(min(cute.size, 300))] == [cute(i) for i in range(min(cute.size, 300))]
+        for _ in range(5):
+            at = coordinate(cute.shape)
+            assert other(*at) == cute(*at)
+        assert parse_cute(str(cute)) == cute
+
+
+def test_swizzled_layouts_have_the_same_index() -> None:
+    pycute = require_module("pycute")
+    swizzles = require_module("pycute.swizzle")
+    rng = random.Random(4)
+    for _ in range(100):
+        bits = rng.randint(1, 3)
+        base, shift = rng.randint(0, 2), bits + rng.randint(0, 2)
+        tile = Swizzled(memory_layout(rng), Swizzle(bits, base, shift))
+        cute = to_cute(tile)
+        assert str(cute).startswith(f"Sw<{bits},{base},{shift}> o 0 o ")
+        plain = pycute.Layout(cute.shape, cute.stride)
+        other = swizzles.ComposedLayout(swizzles.Swizzle(bits, base, shift), 0, plain)
+        for i in range(min(cute.size, 200)):
+            assert other(i) == cute(i)
+        assert from_cute(cute) == tile
+    negative = CuteLayout((8, 8), (8, 1), swizzle=(2, 1, -3))
+    other = swizzles.ComposedLayout(swizzles.Swizzle(2, 1, -3), 0, pycute.Layout((8, 8), (8, 1)))
+    assert [negative(i) for i in range(64)] == [other(i) for i in range(64)]

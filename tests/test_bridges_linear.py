@@ -1,0 +1,134 @@
+"""Triton's linear layouts: there and back, text, other sizes, and what has no digits."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from layoutalg.bridges import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
+from layoutalg.core import ConversionError, Layout
+from tests.test_bridges import machine_layout
+
+parse = Layout.parse
+
+
+def test_layouts_of_powers_of_two_come_back() -> None:
+    rng = random.Random(1)
+    for _ in range(4000):
+        layout = machine_layout(rng, extents=(2, 2, 4, 8))
+        linear = to_linear_layout(layout)
+        assert from_linear_layout(linear) == layout
+        assert parse_linear_layout(str(linear), layout.shape) == linear
+
+
+def test_other_layouts_are_refused() -> None:
+    rng = random.Random(2)
+    for _ in range(1000):
+        layout = machine_layout(rng)
+        extents = [f.extent for factors in (*layout.canonical().dims, layout.canonical().replicas) for f in factors]
+        if all(n & (n - 1) == 0 for n in extents):
+            assert from_linear_layout(to_linear_layout(layout)) == layout
+        else:
+            with pytest.raises(ConversionError, match="no power of two"):
+                to_linear_layout(layout)
+
+
+def test_each_place_holds_the_element_that_the_layout_puts_there() -> None:
+    rng = random.Random(3)
+    for _ in range(200):
+        layout = machine_layout(rng, extents=(2, 4), most=128)
+        linear = to_linear_layout(layout)
+        for s, t, r in product(*(range(layout.axes.get(axis, 1)) for axis in ("sg", "lane", "reg"))):
+            assert (s, t, r) in layout.owners(linear(register=r, lane=t, warp=s))
+
+
+def random_linear(rng: random.Random) -> LinearLayout:
+    """Random bases: mostly each bit of the tensor once, in any order and place."""
+    rank = rng.randint(1, 3)
+    shape = tuple(1 << rng.randint(0, 3) for _ in range(rank))
+    bits = [
+        tuple(1 << k if e == d else 0 for e in range(rank))
+        for d in range(rank)
+        for k in range(shape[d].bit_length() - 1)
+    ]
+    rng.shuffle(bits)
+    groups: list[list[tuple[int, ...]]] = [[], [], [], []]
+    for bit in bits:
+        rng.choice(groups).append(bit)
+    for group in groups:
+        while rng.random() < 0.25:
+            group.insert(rng.randint(0, len(group)), (0,) * rank)
+    if rng.random() < 0.3 and any(groups):
+        group = rng.choice([g for g in groups if g])
+        group[rng.randrange(len(group))] = tuple(rng.randrange(n) for n in shape)
+    return LinearLayout(*map(tuple, groups), shape)
+
+
+def test_random_bases_are_converted_exactly_or_are_no_digits() -> None:
+    rng = random.Random(4)
+    converted = refused = 0
+    for _ in range(3000):
+        linear = random_linear(rng)
+        bases = [b for name in ("register", "lane", "warp", "block") for b in getattr(linear, name)]
+        moved = [b for b in bases if any(b)]
+        single = all(sum(x.bit_count() for x in b) == 1 for b in moved)
+        once = len(set(moved)) == len(moved) == sum(n.bit_length() - 1 for n in linear.shape)
+        if single and once:
+            layout = from_linear_layout(linear)
+            assert to_linear_layout(layout) == linear
+            converted += 1
+        else:
+            with pytest.raises(ConversionError, match="basis"):
+                from_linear_layout(linear)
+            refused += 1
+    assert converted > 1000
+    assert refused > 300
+
+
+def test_blocks_are_an_axis_of_their_own() -> None:
+    linear = LinearLayout(register=((1,),), block=((2,),), shape=(4,))
+    assert from_linear_layout(linear) == parse("d0 = 2@block 2@reg")
+    assert to_linear_layout(parse("d0 = 2@block 2@reg")) == linear
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("d0 = 12@lane", "dimension d0: 12@lane is no power of two"),
+        ("d0 = 4@lane | replicas 3@sg", "replica: 3@sg is no power of two"),
+        ("d0 = 4@lane:2", "no digit moves 1 along lane"),
+        ("d0 = 4@lane 4@lane:2", "dimension d0: 4@lane overlaps"),
+        ("d0 = 4@lane 2@_", "2@_ moves along no axis"),
+        ("d0 = 4@addr", "'addr'"),
+    ],
+)
+def test_a_refusal_names_the_digit(text: str, reason: str) -> None:
+    with pytest.raises(ConversionError) as caught:
+        to_linear_layout(parse(text))
+    assert reason in str(caught.value)
+
+
+def test_bases_without_digits_are_named() -> None:
+    swizzled = parse_linear_layout(
+        "#ttg.linear<{register = [[0, 1], [0, 2]], lane = [[1, 1], [2, 2]], warp = [], block = []}>"
+    )
+    with pytest.raises(ConversionError, match=r"lane basis 0, \[1, 1\]"):
+        from_linear_layout(swizzled)
+    twice = LinearLayout(register=((1,),), lane=((1,), (2,)), shape=(4,))
+    with pytest.raises(ConversionError, match=r"lane basis 0, \[1\], moves a bit that 2@reg moves too"):
+        from_linear_layout(twice)
+    with pytest.raises(ConversionError, match="no basis moves dimension 0 by 2"):
+        from_linear_layout(LinearLayout(lane=((1,), (4,)), shape=(8,)))
+
+
+def test_text_forms() -> None:
+    text = "#ttg.linear<{register = [[0, 1]], lane = [[1, 0], [2, 0]], warp = [[0, 2]], block = []}>"
+    linear = parse_linear_layout(text)
+    assert str(linear) == text
+    assert linear.shape == (4, 4)
+    spread = "#triton_gpu.linear< { lane=[[1,0],[2,0]],\n register=[[0,1]], block=[], warp=[[0,2]] } >"
+    assert parse_linear_layout(spread) == linear
+    assert parse_linear_layout(text, (8, 4)) == linear.resized((8, 4))
+    assert parse_linear_layout("#ttg.linear<{register = [], lane = [], warp = [], block = []}>", (1, 1)).shape == (1, 1)
