@@ -29,7 +29,13 @@ from typing import NoReturn
 
 from layoutalg.core.algebra import compose
 from layoutalg.core.digits import Factor
-from layoutalg.core.errors import CompositionError, DistributionError, SizeError, VerificationError
+from layoutalg.core.errors import (
+    CompositionError,
+    ConversionError,
+    DistributionError,
+    SizeError,
+    VerificationError,
+)
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, Reader
@@ -326,6 +332,32 @@ class NestedLayoutAttr:
         (16, 16)
         """
         return NestedLayoutAttr(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def reshape(self, shape: Sequence[int]) -> NestedLayoutAttr:
+        """The same elements, row-major, in another shape: each thread's registers hold what they held, in the same order.
+
+        Right by meaning, for every size of the subgroup. (IREE 3.13 works on the tiles' sizes alone, and gives many layouts
+        that mean something else.)
+
+        Raises `DistributionError` for a layout that is none exactly, `CompositionError` and `ConversionError` where the
+        tiles do not split at the new shape, or no nested layout means the result.
+
+        >>> NestedLayoutAttr((1,), (2,), (1,), (16,), (4,), (0,), (1,)).reshape((2, 64)).batch_tile
+        (2, 1)
+        """
+        from layoutalg.nested.from_layout import to_nested
+
+        # More lanes than threads reach: a subgroup then never continues what its threads count.
+        lanes = 2 * max([1, *(n * s for n, s in zip(self.thread_tile, self.thread_strides, strict=True))])
+        subgroups = max([1, *(n * s for n, s in zip(self.subgroup_tile, self.subgroup_strides, strict=True))])
+        found = to_nested(self.layout(self.shape, lanes, lanes * subgroups).reshape(shape))
+        for d, stride in enumerate(found.thread_strides):
+            if stride >= lanes:
+                raise ConversionError(
+                    f"reshape to {list(shape)}: in dimension {d} subgroups would count inside registers or threads, and a "
+                    f"nested layout counts them outside (of {self})"
+                )
+        return found
 
     def recombine(
         self, other: NestedLayoutAttr, mine: Sequence[int], others: Sequence[int], result: Sequence[int]

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx import TileType
+from layoutalg.bridges import CuteLayout, LinearLayout
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
+from layoutalg.core.swizzle import Swizzled
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.viz.terminal import owner_grid, render
 from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
@@ -247,8 +249,10 @@ def _describe_nested(
 
 def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
     """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
-    if isinstance(value, (Layout, MemDescType, TensorDescType, TileType)):
+    if isinstance(value, (Layout, MemDescType, TensorDescType, TileType, LinearLayout, CuteLayout)):
         layout = value if isinstance(value, Layout) else value.layout()
+        if isinstance(layout, Swizzled):
+            raise DistributionError(f"{value} is swizzled: its digits are {layout.layout}, then the XOR")
         if shape is not None and tuple(shape) != layout.shape:
             raise DistributionError(f"shape {_by(shape)}: {value} has the shape {_by(layout.shape)} of its own")
         facts["shape"] = [_plain(n) for n in layout.shape]
