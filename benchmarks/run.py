@@ -73,6 +73,19 @@ ROWS = (
     "map of 4096x4096",
     "numpy copy of the 128x128 map's bytes",
     "numpy copy of the 4096x4096 map's bytes",
+    "parse and layout of a nested attribute",
+    "to_xegpu",
+    "to_nested",
+    "to_cute",
+    "from_cute",
+    "to_linear_layout",
+    "from_linear_layout",
+    "same, equal layouts",
+    "same, different layouts",
+)
+NESTED = (
+    "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
+    "thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>"
 )
 
 
@@ -87,6 +100,10 @@ def layoutalg_column() -> Column:
         la.Layout.parse("d0 = 2@reg:4 2@lane:4 2@reg:2 2@lane:2 2@reg 2@lane"),
         la.Layout.parse("d0 = 2@d0 2@d0:2 2@d0:4 2@d0:8 2@d0:16 2@d0:32"),
     )
+    nested = la.parse(NESTED).layout((64, 64))
+    xegpu = la.Layout.parse("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")
+    cute, linear = la.to_cute(nested), la.to_linear_layout(nested)
+    same_again, other = la.parse(NESTED).layout((64, 64)), la.Layout.parse("d0 = 64@reg, d1 = 2@sg 32@lane")
     small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()
     small_copy, large_copy = small_bytes.copy(), large_bytes.copy()
     return {
@@ -99,6 +116,15 @@ def layoutalg_column() -> Column:
         "map of 4096x4096": large.fragment_map,
         "numpy copy of the 128x128 map's bytes": small_copy.copy,
         "numpy copy of the 4096x4096 map's bytes": large_copy.copy,
+        "parse and layout of a nested attribute": lambda: la.parse(NESTED).layout((64, 64)),
+        "to_xegpu": lambda: la.to_xegpu(xegpu),
+        "to_nested": lambda: la.to_nested(nested),
+        "to_cute": lambda: la.to_cute(nested),
+        "from_cute": lambda: la.from_cute(cute),
+        "to_linear_layout": lambda: la.to_linear_layout(nested),
+        "from_linear_layout": lambda: la.from_linear_layout(linear),
+        "same, equal layouts": lambda: la.same(nested, same_again),
+        "same, different layouts": lambda: la.same(nested, other),
     }
 
 

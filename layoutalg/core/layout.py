@@ -130,6 +130,20 @@ class Layout:
         _fill(layout, dims, replicas, offsets, names, origins, codomain)
         return layout
 
+    @classmethod
+    def make_canonical(
+        cls, dims: tuple[tuple[Factor, ...], ...], replicas: tuple[Factor, ...], names: tuple[str, ...]
+    ) -> Layout:
+        """A layout from parts that are known to be sound and merged, for adapters: nothing is checked.
+
+        >>> Layout.make_canonical(((Factor(16, 1, "lane"),),), (), ("d0",))
+        Layout.parse('d0 = 16@lane')
+        """
+        layout = object.__new__(cls)
+        _fill(layout, dims, replicas, (), names, (0,) * len(dims), None)
+        _set(layout, "_canonical", layout)
+        return layout
+
     @staticmethod
     def parse(text: str) -> Layout:
         """Read the text form that `str` prints.

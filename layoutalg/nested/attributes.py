@@ -22,15 +22,12 @@ no tile uses hold the same data; a tile of more than one with stride 0, or beyon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import prod
-from typing import NoReturn
 
-from layoutalg.core.algebra import compose
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import (
-    CompositionError,
     ConversionError,
     DistributionError,
     SizeError,
@@ -39,7 +36,7 @@ from layoutalg.core.errors import (
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, Reader
-from layoutalg.core.views import row_major
+from layoutalg.nested.distribution import exact_layout
 
 __all__ = ["NestedLayoutAttr", "parse_nested", "read_nested"]
 
@@ -47,6 +44,11 @@ Ints = tuple[int, ...]
 
 _TILES = ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")
 _STRIDES = ("subgroup_strides", "thread_strides")
+_FIELDS = (*_TILES, *_STRIDES)
+_LISTS = r"\s*,\s*".join(rf"{name}\s*=\s*\[([0-9, ]*)\]" for name in _FIELDS)
+_USUAL = re.compile(rf"\s*<\s*{_LISTS}\s*>")
+"""The usual text, read at once; whatever else goes through the `Reader` word by word."""
+_LONGEST_LIST = 1024
 _MOST_COORDINATES = 2**22
 
 
@@ -71,23 +73,28 @@ class NestedLayoutAttr:
     thread_strides: Ints
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            values = as_ints(field.name, getattr(self, field.name))
-            low = 1 if field.name in _TILES else 0
-            for value in values:
-                if not low <= value <= MAX_EXTENT:
-                    raise VerificationError(
-                        f"{field.name} = {list(values)}: expected at least {low}, got {value} (IREE accepts this)"
-                    )
-            object.__setattr__(self, field.name, values)
-        if len({len(getattr(self, field.name)) for field in fields(self)}) != 1:
-            raise VerificationError("all fields must have the same rank as the layout")
-        for tile, strides in (("subgroup_tile", "subgroup_strides"), ("thread_tile", "thread_strides")):
-            pairs = zip(getattr(self, tile), getattr(self, strides), strict=True)
-            object.__setattr__(self, strides, tuple(0 if n == 1 else s for n, s in pairs))
+        rank = -1
+        for name in _FIELDS:
+            given = getattr(self, name)
+            values = as_ints(name, given)
+            if values is not given:
+                object.__setattr__(self, name, values)
+            low = 1 if name in _TILES else 0
+            if values and (min(values) < low or max(values) > MAX_EXTENT):
+                wrong = min(values) if min(values) < low else max(values)
+                raise VerificationError(
+                    f"{name} = {list(values)}: expected {low} to 2^31, got {wrong} (IREE accepts this)"
+                )
+            if rank not in (-1, len(values)):
+                raise VerificationError("all fields must have the same rank as the layout")
+            rank = len(values)
+        for tile, name in ((self.subgroup_tile, "subgroup_strides"), (self.thread_tile, "thread_strides")):
+            if 1 in tile:
+                strides = [0 if n == 1 else s for n, s in zip(tile, getattr(self, name), strict=True)]
+                object.__setattr__(self, name, tuple(strides))
 
     def __str__(self) -> str:
-        lists = ", ".join(f"{f.name} = {list(getattr(self, f.name))}" for f in fields(self))
+        lists = ", ".join(f"{name} = {list(getattr(self, name))}" for name in _FIELDS)
         return f"#iree_vector_ext.nested_layout<{lists}>"
 
     @property
@@ -106,7 +113,10 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((2,), (3,), (1,), (16,), (4,), (1,), (1,)).shape
         (384,)
         """
-        return tuple(prod(tiles) for tiles in zip(*(getattr(self, name) for name in _TILES), strict=True))
+        levels = zip(
+            self.subgroup_tile, self.batch_tile, self.outer_tile, self.thread_tile, self.element_tile, strict=True
+        )
+        return tuple([s * b * o * t * e for s, b, o, t, e in levels])
 
     @property
     def packed_shape(self) -> Ints:
@@ -223,54 +233,7 @@ class NestedLayoutAttr:
         """
         self._require(shape)
         threads = self._threads(subgroup_size, workgroup_size)
-        if threads % subgroup_size:
-            raise DistributionError(f"workgroup_size = {threads} is no multiple of subgroup_size = {subgroup_size}")
-        registers = row_major(self.distributed_shape).dims
-        onto: list[list[Factor]] = []
-        digits: list[tuple[int, int, str]] = []
-        for d in range(self.rank):
-            b, o, e = (registers[d + level * self.rank] for level in range(3))
-            row: list[Factor] = []
-            for level, n, stride in (
-                ("subgroup", self.subgroup_tile[d], self.subgroup_strides[d] * subgroup_size),
-                ("thread", self.thread_tile[d], self.thread_strides[d]),
-            ):
-                if n > 1 and not stride:
-                    self._refuse(f"{level}_tile[{d}] = {n} with stride 0: only its first tile belongs to anybody")
-                if n > 1:
-                    digits.append((stride, n, f"{level}_tile[{d}]"))
-                    row += [Factor(n, stride, "tid")]
-                row += [*b, *o] if level == "subgroup" else [*e]
-            onto.append(row)
-        idle = self._idle_digits(sorted(digits), threads)
-        flat = [Factor(threads // subgroup_size, 1, "sg"), Factor(subgroup_size, 1, "lane")]
-        machine = Layout([flat, [Factor(MAX_EXTENT, 1, "reg")]], names=("tid", "reg"))
-        try:
-            return compose(machine, Layout(onto, idle)).canonical()
-        except CompositionError:
-            self._refuse(f"its thread digits do not split at a subgroup of {subgroup_size}")
-
-    def _idle_digits(self, digits: list[tuple[int, int, str]], threads: int) -> list[Factor]:
-        """The digits of the thread id that no tile uses; the used ones, by rising stride, must nest."""
-        idle: list[Factor] = []
-        place = 1
-        for stride, n, name in digits:
-            if stride % place:
-                self._refuse(
-                    f"{name}: its stride {stride} is no multiple of the {place} threads of the digits below it"
-                )
-            if stride > place:
-                idle.append(Factor(stride // place, place, "tid"))
-            place = stride * n
-            if place > threads:
-                self._refuse(
-                    f"{name} reaches {place} threads, and there are {threads}: its last tiles belong to nobody"
-                )
-        if threads % place:
-            self._refuse(f"{threads} threads are no multiple of the {place} that its tiles use")
-        if threads > place:
-            idle.append(Factor(threads // place, place, "tid"))
-        return idle
+        return exact_layout(self, subgroup_size, threads)
 
     def _threads(self, subgroup_size: int, workgroup_size: int | None) -> int:
         for name, value in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
@@ -286,9 +249,6 @@ class NestedLayoutAttr:
         problem = self.check(shape)
         if problem is not None:
             raise VerificationError(problem)
-
-    def _refuse(self, problem: str) -> NoReturn:
-        raise DistributionError(f"no exact layout: {problem} (in {self})")
 
     # Derived layouts
 
@@ -331,19 +291,20 @@ class NestedLayoutAttr:
         >>> one.append(one).shape
         (16, 16)
         """
-        return NestedLayoutAttr(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return NestedLayoutAttr(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
 
     def reshape(self, shape: Sequence[int]) -> NestedLayoutAttr:
         """The same elements, row-major, in another shape: each thread's registers hold what they held, in the same order.
 
-        Right by meaning, for every size of the subgroup. (IREE 3.13 works on the tiles' sizes alone, and gives many layouts
+        Right by meaning, for every size of the subgroup; which register tile is called batch, outer or element may change,
+        their order does not. (IREE 3.13 works on the tiles' sizes alone, and gives many layouts
         that mean something else.)
 
         Raises `DistributionError` for a layout that is none exactly, `CompositionError` and `ConversionError` where the
         tiles do not split at the new shape, or no nested layout means the result.
 
-        >>> NestedLayoutAttr((1,), (2,), (1,), (16,), (4,), (0,), (1,)).reshape((2, 64)).batch_tile
-        (2, 1)
+        >>> NestedLayoutAttr((1,), (2,), (1,), (16,), (4,), (0,), (1,)).reshape((2, 64)).thread_tile
+        (1, 16)
         """
         from layoutalg.nested.from_layout import to_nested
 
@@ -396,7 +357,7 @@ class NestedLayoutAttr:
             values: Ints = getattr(self, name)
             return tuple((1 if name in _TILES else 0) if d is None else values[d] for d in dims)
 
-        return NestedLayoutAttr(*(pick(f.name) for f in fields(self)))
+        return NestedLayoutAttr(*(pick(name) for name in _FIELDS))
 
 
 def read_nested(reader: Reader) -> NestedLayoutAttr:
@@ -406,9 +367,18 @@ def read_nested(reader: Reader) -> NestedLayoutAttr:
     >>> read_nested(Reader(body + "subgroup_strides = [0], thread_strides = [1]>")).shape
     (8,)
     """
+    usual = _USUAL.match(reader.text, reader.position)
+    if usual is not None:
+        try:
+            found = [tuple(map(int, text.split(","))) if text.strip() else () for text in usual.groups()]
+        except ValueError:
+            found = []
+        if found and all(len(text) < _LONGEST_LIST for text in usual.groups()):
+            reader.position = usual.end()
+            return NestedLayoutAttr(*found)
     reader.expect("<")
     lists: list[Ints] = []
-    for i, name in enumerate((*_TILES, *_STRIDES)):
+    for i, name in enumerate(_FIELDS):
         if i:
             reader.expect(",")
         reader.one_of((name,))

@@ -1,0 +1,141 @@
+"""The exact layout of a nested layout: its digits of the thread id, dealt out to subgroups and lanes, and its registers.
+
+Everything is a digit of the flat thread id `tid = lane + subgroup_size * subgroup`: subgroup tiles count whole subgroups,
+thread tiles may reach from the lanes into them. What no tile uses is idle, and holds copies:
+
+>>> from layoutalg.nested.attributes import NestedLayoutAttr
+>>> attr = NestedLayoutAttr((1,), (2,), (1,), (32,), (1,), (0,), (2,))
+>>> print(exact_layout(attr, subgroup_size=16, threads=128))
+d0 = 2@reg 4@sg 8@lane:2 | replicas 2@lane 2@sg:4
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from layoutalg.core.digits import Factor, default_names
+from layoutalg.core.errors import DistributionError
+from layoutalg.core.layout import Layout
+
+if TYPE_CHECKING:
+    from layoutalg.nested.attributes import NestedLayoutAttr
+
+__all__ = ["exact_layout"]
+
+_Used: TypeAlias = tuple[int, int, str, int]
+"""A digit of the thread id: its place, its extent, the level and the dimension that use it."""
+
+
+def exact_layout(attr: NestedLayoutAttr, subgroup_size: int, threads: int) -> Layout:
+    """The relation from the tensor to subgroups, lanes and registers, in canonical form.
+
+    Raises `DistributionError` where there is none (see `NestedLayoutAttr.layout`).
+
+    >>> from layoutalg.nested.attributes import NestedLayoutAttr
+    >>> exact_layout(NestedLayoutAttr((1,), (2,), (3,), (4,), (5,), (0,), (1,)), 4, 4)
+    Layout.parse('d0 = 6@reg:5 4@lane 5@reg')
+    """
+    if threads % subgroup_size:
+        raise DistributionError(f"workgroup_size = {threads} is no multiple of subgroup_size = {subgroup_size}")
+    rank = len(attr.batch_tile)
+    steps: list[list[int]] = []
+    step = 1
+    for tile in (attr.element_tile, attr.outer_tile, attr.batch_tile):
+        level = [0] * rank
+        for d in range(rank - 1, -1, -1):
+            level[d] = step
+            step *= tile[d]
+        steps.append(level)
+    elements, outers, batches = steps
+    used: list[_Used] = []
+    dims: list[tuple[Factor, ...]] = []
+    for d in range(rank):
+        row: list[Factor] = []
+        n, stride = attr.subgroup_tile[d], attr.subgroup_strides[d]
+        if n > 1:
+            used.append((stride * subgroup_size, n, "subgroup", d))
+            row.append(Factor(n, stride, "sg"))
+        if attr.batch_tile[d] > 1:
+            row.append(Factor(attr.batch_tile[d], batches[d], "reg"))
+        if attr.outer_tile[d] > 1:
+            _append(row, attr.outer_tile[d], outers[d], "reg")
+        n, stride = attr.thread_tile[d], attr.thread_strides[d]
+        if n > 1:
+            used.append((stride, n, "thread", d))
+            if n * stride <= subgroup_size:
+                row.append(Factor(n, stride, "lane"))
+            else:
+                for extent, place, axis in _split(attr, n, stride, subgroup_size):
+                    _append(row, extent, place, axis)
+        if attr.element_tile[d] > 1:
+            _append(row, attr.element_tile[d], elements[d], "reg")
+        dims.append(tuple(row))
+    idle = [
+        Factor(extent, place, axis)
+        for n, stride in _idle_digits(attr, used, threads)
+        for extent, place, axis in _split(attr, n, stride, subgroup_size)
+    ]
+    if len(idle) > 1:
+        idle.sort(key=_axis_and_falling_stride)
+    return Layout.make_canonical(tuple(dims), tuple(idle), default_names(rank))
+
+
+def _append(row: list[Factor], extent: int, stride: int, axis: str) -> None:
+    """Add a digit at the minor end, merged with the one before where both count as one."""
+    if row:
+        above, step, along = row[-1]
+        if along == axis and step == extent * stride:
+            row[-1] = Factor(above * extent, stride, axis)
+            return
+    row.append(Factor(extent, stride, axis))
+
+
+def _axis_and_falling_stride(factor: Factor) -> tuple[str, int]:
+    return str(factor.axis), -factor.stride
+
+
+def _split(attr: NestedLayoutAttr, n: int, stride: int, size: int) -> tuple[tuple[int, int, str], ...]:
+    """A digit of the thread id as digits of the subgroup and of the lane, major to minor."""
+    if n * stride <= size:
+        return ((n, stride, "lane"),)
+    if stride >= size:
+        whole, rest = divmod(stride, size)
+        if not rest:
+            return ((n, whole, "sg"),)
+    else:
+        within, rest = divmod(size, stride)
+        if not rest and n % within == 0:
+            return ((n // within, 1, "sg"), (within, stride, "lane"))
+    raise _none(attr, f"its thread digits do not split at a subgroup of {size}")
+
+
+def _idle_digits(attr: NestedLayoutAttr, used: list[_Used], threads: int) -> list[tuple[int, int]]:
+    """The digits (extent, place) of the thread id that no tile uses; the used ones, by rising place, must nest."""
+    idle: list[tuple[int, int]] = []
+    end = 1
+    used.sort()
+    for place, n, level, d in used:
+        if not place:
+            raise _none(attr, f"{level}_tile[{d}] = {n} with stride 0: only its first tile belongs to anybody")
+        if place % end:
+            raise _none(
+                attr,
+                f"{level}_tile[{d}]: its stride {place} is no multiple of the {end} threads of the digits below it",
+            )
+        if place > end:
+            idle.append((place // end, end))
+        end = place * n
+        if end > threads:
+            raise _none(
+                attr,
+                f"{level}_tile[{d}] reaches {end} threads, and there are {threads}: its last tiles belong to nobody",
+            )
+    if threads % end:
+        raise _none(attr, f"{threads} threads are no multiple of the {end} that its tiles use")
+    if threads > end:
+        idle.append((threads // end, end))
+    return idle
+
+
+def _none(attr: NestedLayoutAttr, problem: str) -> DistributionError:
+    return DistributionError(f"no exact layout: {problem} (in {attr})")
