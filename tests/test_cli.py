@@ -209,3 +209,79 @@ def test_origins_and_digits_without_an_axis_show(capsys: Capture) -> None:
 
 def test_a_long_row_is_drawn_quickly(capsys: Capture) -> None:
     assert "of 1048576 columns" in out(capsys, "show", "d0 = 1048576@lane:3")
+
+
+def test_show_draws_the_three_operands_of_an_mma_kind(capsys: Capture) -> None:
+    lines = out(capsys, "show", "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>", "--lane", "17").splitlines()
+    assert lines[1:3] == ["product   16x16x16, f16 x f16 + f32", "lanes     64"]
+    assert [line for line in lines if line.endswith(("xf16", "xf32"))] == [
+        "Lhs  16x16xf16",
+        "Rhs  16x16xf16",
+        "Acc  16x16xf32",
+    ]
+    assert [line for line in lines if line.startswith("holds")] == [
+        "holds     (1, 4) (1, 5) (1, 6) (1, 7)",
+        "holds     (4, 1) (5, 1) (6, 1) (7, 1)",
+        "holds     (4, 1) (5, 1) (6, 1) (7, 1)",
+    ]
+    assert [line.split() for line in lines[-4:]] == [
+        ["0-3", "0-15"],
+        ["4-7", "16-31"],
+        ["8-11", "32-47"],
+        ["12-15", "48-63"],
+    ]
+
+
+def test_show_json_of_an_mma_kind_has_each_operand(capsys: Capture) -> None:
+    found = answer(capsys, "show", "#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>")
+    assert found["sizes"] == {"m": 16, "n": 16, "k": 32}
+    assert found["note"] == "2 x MFMA_F32_16x16x16_F16 on parts of the registers"
+    assert {name: operand["shape"] for name, operand in found["operands"].items()} == {
+        "Lhs": [16, 32],
+        "Rhs": [32, 16],
+        "Acc": [16, 16],
+    }
+
+
+def test_show_of_a_schedule_has_the_nested_layouts_of_the_operands(capsys: Capture) -> None:
+    text = (
+        "#iree_gpu.mma_schedule<intrinsic = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, subgroup_m_count = 2, "
+        "subgroup_n_count = 2>"
+    )
+    found = answer(capsys, "show", text, "64x64x32")
+    assert "batch_tile = [2, 2]" in found["operands"]["Lhs"]["nested"]
+    assert found["operands"]["Acc"]["axes"] == {"sg": 4, "lane": 64, "reg": 16}
+    assert main(["show", text]) == 2
+    assert "needs the sizes m, n, k, such as 16x16x16" in capsys.readouterr().err
+
+
+def test_an_opaque_intrinsic_says_so(capsys: Capture) -> None:
+    assert main(["show", "#iree_gpu.mma_layout<NV_WMMA_F32_16x16x16_F16>"]) == 2
+    assert "opaque: its sizes and types are known, and no layout" in capsys.readouterr().err
+
+
+def test_show_of_an_amx_tile_counts_rows_and_bytes(capsys: Capture) -> None:
+    found = answer(capsys, "show", "!amx.tile<16x32xbf16>")
+    assert found["layout"] == "d0 = 16@row, d1 = 32@col:2"
+    assert found["index"] == {"d0": "row", "d1": "col // 2", "byte": "col % 2"}
+    assert main(["show", "!amx.tile<17x64xi8>"]) == 2
+    assert "bad row height: 17" in capsys.readouterr().err
+
+
+def test_show_of_a_nested_layout_that_covers_half_says_what_nobody_holds(capsys: Capture) -> None:
+    text = (
+        "#iree_vector_ext.nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [4], "
+        "element_tile = [2], subgroup_strides = [0], thread_strides = [0]>"
+    )
+    lines = out(capsys, "show", text, "--lane", "3").splitlines()
+    assert "nobody    holds 6: (2) (3) (4) (5) (6) (7)" in lines
+    assert "holds     (0) (1)" in lines
+    found = answer(capsys, "show", text)
+    assert (found["layout"], found["distributed_shape"], found["packed_shape"]) == (None, [1, 1, 2], [1, 1, 1, 4, 2])
+
+
+@pytest.mark.parametrize(
+    "text", ["#ttg.linear<{register = [[1]], lane = [[2], [4]], warp = [], block = []}>", "(4,2):(2,1)"]
+)
+def test_show_reads_triton_and_cute(text: str, capsys: Capture) -> None:
+    assert answer(capsys, "show", text)["layout"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from layoutalg.core import LayoutError, VerificationError
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.fragments import collect, distribute
 from layoutalg.nested.gpu import (
     INTRINSICS,
@@ -21,7 +22,7 @@ from layoutalg.nested.gpu import (
     mma,
     parse_gpu,
 )
-from layoutalg.nested.gpu.products import element_dtype, k_of_slots
+from layoutalg.nested.gpu.products import k_of_slots
 from tests.oracle.tables import lines
 
 NAMES = [name for name in (*INTRINSICS, *VIRTUAL_INTRINSICS) if not intrinsic(name).is_opaque]
@@ -30,7 +31,7 @@ LOOPS = ("parallel", "parallel", "reduction")
 
 
 def integers(rng: np.random.Generator, shape: tuple[int, ...], element: str) -> Any:
-    return rng.integers(-4, 5, shape).astype(element_dtype(element))
+    return rng.integers(-4, 5, shape).astype(numpy_type(element))
 
 
 def test_all_intrinsics_with_a_layout_are_here() -> None:

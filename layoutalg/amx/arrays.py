@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.amx.tiles import TileType
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 
@@ -27,7 +28,6 @@ __all__ = ["element_dtype", "element_of", "gather", "matrix_shape", "rearrange",
 Array = NDArray[Any]
 
 _NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "int8": "i8", "uint8": "i8"}
-_DTYPES = {"f32": "float32", "f16": "float16", "i32": "int32", "i8": "int8"}
 
 
 def element_dtype(element: str, zext: bool = False) -> np.dtype[Any]:
@@ -36,11 +36,7 @@ def element_dtype(element: str, zext: bool = False) -> np.dtype[Any]:
     >>> element_dtype("i8"), element_dtype("i8", zext=True), element_dtype("bf16").itemsize
     (dtype('int8'), dtype('uint8'), 2)
     """
-    if element == "bf16":
-        from ml_dtypes import bfloat16
-
-        return np.dtype(bfloat16)
-    return np.dtype("uint8" if zext and element == "i8" else _DTYPES[element])
+    return numpy_type("ui8" if zext and element == "i8" else element)
 
 
 def element_of(array: Array) -> str:

@@ -11,6 +11,7 @@ from 0 without gap or overlap. `machine_digits` turns one into the other:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
 
 from layoutalg.core.digits import Factor
@@ -18,7 +19,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
 
-__all__ = ["MachineDigit", "machine_digits", "refuse"]
+__all__ = ["MachineDigit", "level_steps", "machine_digits", "refuse"]
 
 MachineDigit: TypeAlias = tuple[int, int, int, int]
 """A digit on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
@@ -74,6 +75,24 @@ def machine_digits(
         threads = max(threads, count) if axis == "reg" else threads * count
     if threads > MAX_EXTENT:
         refuse(layout, None, "it has over 2^31 registers or threads")
+    return found
+
+
+def level_steps(*levels: Sequence[int]) -> list[list[int]]:
+    """The strides of digits that count level by level, the first level fastest, each row-major over its dimensions.
+
+    >>> level_steps((1, 4), (2, 3))
+    [[4, 1], [12, 4]]
+    """
+    found: list[list[int]] = []
+    place = 1
+    for level in levels:
+        steps: list[int] = []
+        for extent in reversed(level):
+            steps.append(place)
+            place *= extent
+        steps.reverse()
+        found.append(steps)
     return found
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from layoutalg.core.digits import Factor, default_names
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.layout import Layout
+from layoutalg.core.machine import level_steps
 
 if TYPE_CHECKING:
     from layoutalg.nested.attributes import NestedLayoutAttr
@@ -38,15 +39,7 @@ def exact_layout(attr: NestedLayoutAttr, subgroup_size: int, threads: int) -> La
     if threads % subgroup_size:
         raise DistributionError(f"workgroup_size = {threads} is no multiple of subgroup_size = {subgroup_size}")
     rank = len(attr.batch_tile)
-    steps: list[list[int]] = []
-    step = 1
-    for tile in (attr.element_tile, attr.outer_tile, attr.batch_tile):
-        level = [0] * rank
-        for d in range(rank - 1, -1, -1):
-            level[d] = step
-            step *= tile[d]
-        steps.append(level)
-    elements, outers, batches = steps
+    elements, outers, batches = level_steps(attr.element_tile, attr.outer_tile, attr.batch_tile)
     used: list[_Used] = []
     dims: list[tuple[Factor, ...]] = []
     for d in range(rank):

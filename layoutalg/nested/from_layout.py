@@ -27,7 +27,7 @@ from typing import NoReturn
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import MachineDigit, machine_digits, refuse
+from layoutalg.core.machine import MachineDigit, level_steps, machine_digits, refuse
 from layoutalg.nested.attributes import NestedLayoutAttr
 
 __all__ = ["to_nested"]
@@ -155,15 +155,7 @@ class _Regrouping:
 
     def _verify(self) -> None:
         """Multiply the levels out again: they must give the layout's own digits."""
-        strides: list[list[int]] = []
-        place = 1
-        for level in (self.element, self.outer, self.batch):
-            steps: list[int] = []
-            for extent in reversed(level):
-                steps.append(place)
-                place *= extent
-            strides.append(steps[::-1])
-        inner, middle, outer = strides
+        inner, middle, outer = level_steps(self.element, self.outer, self.batch)
         size = self.size
         for d, factors in enumerate(self.form.dims):
             extent, step, _ = self.threads[d]

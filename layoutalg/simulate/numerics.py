@@ -26,23 +26,14 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from layoutalg.core import elements
 from layoutalg.core.errors import LayoutError
 
 __all__ = ["dpas_chain", "element_dtype", "numpy_type", "signed_bits", "wrap"]
 
 Array = NDArray[Any]
 
-_NUMPY = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "index": "int64",
-}
+_SIMULATED = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index", "bf16")
 
 
 def numpy_type(element: str) -> np.dtype[Any]:
@@ -54,13 +45,9 @@ def numpy_type(element: str) -> np.dtype[Any]:
     >>> numpy_type("f16"), numpy_type("i32"), numpy_type("bf16").itemsize
     (dtype('float16'), dtype('int32'), 2)
     """
-    if element == "bf16":
-        from ml_dtypes import bfloat16
-
-        return np.dtype(bfloat16)
-    if element not in _NUMPY:
-        raise LayoutError(f"elements of type {element} are not simulated; {', '.join([*_NUMPY, 'bf16'])} are")
-    return np.dtype(_NUMPY[element])
+    if element not in _SIMULATED:
+        raise LayoutError(f"elements of type {element} are not simulated; {', '.join(_SIMULATED)} are")
+    return elements.numpy_type(element)
 
 
 def element_dtype(element: Attribute) -> np.dtype[Any]:

@@ -37,7 +37,7 @@ from typing import NamedTuple, NoReturn
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import MachineDigit, machine_digits, refuse
+from layoutalg.core.machine import MachineDigit, level_steps, machine_digits, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 
 __all__ = ["to_xegpu"]
@@ -171,16 +171,8 @@ class _Regrouping:
 
     def _verify(self) -> None:
         """Multiply the six levels out again: they must give the layout's own digits."""
-        strides: list[list[int]] = []
-        place = 1
         vector = [u * n for u, n in zip(self.units, self.data, strict=True)]
-        for level in (vector, self.instructions, self.rounds):
-            steps: list[int] = []
-            for extent in reversed(level):
-                steps.append(place)
-                place *= extent
-            strides.append(steps[::-1])
-        inner, middle, outer = strides
+        inner, middle, outer = level_steps(vector, self.instructions, self.rounds)
         for d, factors in enumerate(self.form.dims):
             ids = {f[2]: f for f in factors}
             data = self.data[d]

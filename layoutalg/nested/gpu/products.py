@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.fragments import collect, distribute
 from layoutalg.nested.gpu.enums import MMAFragment
@@ -28,22 +28,7 @@ if TYPE_CHECKING:
     from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
     from layoutalg.nested.gpu.kinds import MMAKind
 
-__all__ = ["element_dtype", "k_of_slots", "multiply", "multiply_tiles"]
-
-_SPELLINGS = {"f": "float", "i": "int"}
-
-
-def element_dtype(element: str) -> np.dtype[Any]:
-    """The numpy type of an element type.
-
-    >>> element_dtype("bf16"), element_dtype("i8"), element_dtype("f8E5M2FNUZ").name
-    (dtype(bfloat16), dtype('int8'), 'float8_e5m2fnuz')
-    """
-    if element == "bf16":
-        return np.dtype(ml_dtypes.bfloat16)
-    if element.startswith("f8"):
-        return np.dtype(getattr(ml_dtypes, f"float8_{element[2:].lower()}"))
-    return np.dtype(_SPELLINGS[element[0]] + element[1:])
+__all__ = ["k_of_slots", "multiply", "multiply_tiles"]
 
 
 def k_of_slots(operand: OperandLayout, dim: int) -> NDArray[np.intp]:
@@ -110,7 +95,7 @@ def _product(kind: MMAKind, lhs: NDArray[Any], rhs: NDArray[Any]) -> NDArray[Any
     a, b = kind.operand(MMAFragment.Lhs), kind.operand(MMAFragment.Rhs)
     if _along_k(a, -1) != _along_k(b, -2):
         raise VerificationError(f"{kind.name}: A and B cut k differently, {_along_k(a, -1)} and {_along_k(b, -2)}")
-    exact = element_dtype(kind.intrinsic.c_type)
+    exact = numpy_type(kind.intrinsic.c_type)
     wide = np.dtype(np.int64) if exact.kind == "i" else np.result_type(exact, np.float32)
     rows = collect(a.layout(kind.subgroup_size), lhs[..., None, :, :]).astype(wide)
     columns = collect(b.layout(kind.subgroup_size), rhs[..., None, :, :]).astype(wide)
