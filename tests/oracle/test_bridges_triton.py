@@ -5,7 +5,10 @@ know aborts the process, so only known ones are asked for.
 
 from __future__ import annotations
 
+import atexit
+import os
 import random
+import sys
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +27,7 @@ from layoutalg.bridges import (
 )
 from layoutalg.core import Layout
 from layoutalg.nested import NestedLayoutAttr
+from layoutalg.nested.gpu import mma as la_mma
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 from layoutalg.xegpu.hardware import dpas, dpas_instructions
 from tests.oracle.toolchains import require_module
@@ -55,7 +59,14 @@ class Triton:
 
 @pytest.fixture(scope="module")
 def triton() -> Triton:
+    atexit.register(silence)
     return Triton()
+
+
+def silence() -> None:
+    """Drop what is written to standard error after Python's own end: the wheel's complaint about what it leaks itself."""
+    sys.stderr.flush()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 # Triton's LinearLayout evaluates the bases that we export
@@ -300,3 +311,14 @@ def test_triton_reads_and_prints_the_text_that_we_print(triton: Triton, tmp_path
         text = next(line for line in printed.splitlines() if "#ttg.linear" in line).partition("= ")[2]
         assert text == str(linear)
         assert parse_linear_layout(text, linear.shape) == linear
+
+
+def test_iree_counts_the_registers_of_mma_sync_s_left_operand_otherwise_than_ptx(triton: Triton) -> None:
+    """The other two operands agree; of Lhs the same lanes hold the same elements."""
+    mma = triton.layouts.NVMMADistributedLayout([2, 0], [1, 1], [16, 8])
+    ours = la_mma("NV_MMA_SYNC_F32_16x8x16_F16")
+    assert triton.layout(mma, (16, 8)) == ours.acc
+    assert triton.layout(triton.layouts.DotOperandLayout(1, mma, 2), (16, 8)) == ours.rhs
+    answer = same(triton.layout(triton.layouts.DotOperandLayout(0, mma, 2), (16, 16)), ours.lhs)
+    assert (answer.element, answer.first, answer.second) == ((0, 8), ((0, 4),), ((0, 2),))
+    assert str(answer).endswith("; the same work-items hold the same elements, in another register order")
