@@ -21,8 +21,9 @@ so an operand is a nested layout of one subgroup. A block intrinsic (`MFMA_F32_4
 has the block as its first dimension.
 
 Source: iree-opt 3.13.0. The 25 intrinsics of its page that AMD's matrix calculator knows agree with it, register by
-register. Registers are counted as IREE's vectors count them; for the Lhs of mma.sync that is not PTX's own order (there
-a lane's rows come before its halves of k; Triton has it so). The layouts follow a few rules of the hardware families; the table that IREE gave is in the tests.
+register. Registers are counted as IREE's vectors count them; for the Lhs of mma.sync that is not PTX's own order (there the
+two rows of a lane come before its two halves of k; Triton has it so). The layouts follow a few rules of the hardware
+families; the table that IREE gave is in the tests.
 """
 
 from __future__ import annotations
