@@ -34,14 +34,15 @@ Parsed: TypeAlias = "Layout | NestedLayoutAttr | GpuAttr | TileType | LinearLayo
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 _MOST_ALIASES = 4096
-_CUTE = re.compile(r"\s*(?:Sw\s*<|\(\s*[(_0-9]|_?[0-9])")
+_CUTE = re.compile(r"Sw[ \t]*<|\([ \t]*[(_0-9]|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:")
+"""How a CuTe layout begins, and nothing else: `(8,4):...`, `8:1`, `Sw<3,0,3> o ...`."""
 
 
 def parse(text: str) -> Parsed:
     """Read an attribute, a type or a layout.
 
-    Returns a frozen value: `str` prints its canonical text, and `parse(str(value)) == value`. A text that ends with the
-    definition of an alias is the value of that alias.
+    Returns a frozen value: `str` prints its canonical text, and `parse(str(value)) == value` for what was parsed. A text
+    that ends with the definition of an alias is the value of that alias.
 
     Raises `ParseError` with line and column; `VerificationError` where the text breaks a rule of its dialect.
 
@@ -52,10 +53,10 @@ def parse(text: str) -> Parsed:
     layoutalg.core.errors.ParseError: line 1, column 35: expected ',' or ']', found '>'
     """
     reader = Reader(text)
-    if _CUTE.match(text):
-        from layoutalg.bridges.cute import parse_cute
-
-        return parse_cute(text)
+    if _CUTE.match(reader.text, reader.skip()):
+        value = _attribute(reader, {})
+        reader.finish()
+        return value
     if not (reader.looking_at("#") or reader.looking_at("!") or _names_a_dialect(reader)):
         return _layout(reader)
     aliases: dict[str, Any] = {}
@@ -89,6 +90,10 @@ def _attribute(reader: Reader, aliases: dict[str, Any]) -> Parsed:
         from layoutalg.bridges.linear import read_linear_layout
 
         return read_linear_layout(reader)
+    if _CUTE.match(reader.text, reader.skip()):
+        from layoutalg.bridges.cute import read_cute
+
+        return read_cute(reader)
     if reader.accept("!amx.tile"):
         from layoutalg.amx.tiles import read_tile
 

@@ -32,8 +32,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
+from layoutalg.bridges.numbers import whole_numbers
 from layoutalg.bridges.thread_values import Leaf, from_thread_values, thread_values
-from layoutalg.core.digits import Factor
+from layoutalg.core.digits import Factor, as_name
 from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING, Reader
@@ -74,7 +75,8 @@ class CuteLayout:
     def __post_init__(self) -> None:
         _check(self.shape, self.stride, 0, 0)
         if self.swizzle is not None:
-            bits, base, shift = _whole_numbers(self.swizzle, "swizzle", -62, 62, 3)
+            bits, base, shift = whole_numbers(self.swizzle, "swizzle", -62, 62, 3)
+            object.__setattr__(self, "swizzle", (bits, base, shift))
             if bits < 0 or base < 0 or abs(shift) < bits:
                 raise VerificationError(f"Sw<{bits},{base},{shift}>: expected bits >= 0, base >= 0, |shift| >= bits")
         if (
@@ -84,9 +86,9 @@ class CuteLayout:
         ):
             raise VerificationError(f"offset {_short(self.offset)}: expected a whole number, and 0 without a swizzle")
         if self.tile is not None:
-            object.__setattr__(self, "tile", _whole_numbers(self.tile, "tile", 1, MAX_EXTENT))
+            object.__setattr__(self, "tile", whole_numbers(self.tile, "tile", 1, MAX_EXTENT))
         if self.subgroup_size is not None:
-            _whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
+            whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
 
     def __str__(self) -> str:
         text = f"{_text(self.shape)}:{_text(self.stride)}"
@@ -163,8 +165,17 @@ def to_cute(layout: Layout | Swizzled, subgroup_size: int | None = None) -> Cute
             if type(factor.extent) is not int or type(factor.stride) is not int:
                 where = form.names[d] if d < form.rank else "replicas"
                 _refuse(layout, f"{where}: {factor} is symbolic, and a number is needed")
-    if axes & set(MACHINE) or not axes - {None}:
+    if axes & set(MACHINE) or not axes:
         return _thread_values(layout, subgroup_size)
+    return _memory(layout, subgroup_size)
+
+
+def _memory(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
+    """The layout of memory, a mode per dimension."""
+    form = layout.canonical()
+    axes: set[str | None] = {f.axis for factors in (*form.dims, form.replicas) for f in factors}
+    if subgroup_size is not None:
+        _refuse(layout, f"a subgroup of {_short(subgroup_size)} was asked for, and it is a layout of memory")
     if len(axes - {None}) > 1:
         names = ", ".join(sorted(a for a in axes if a is not None))
         _refuse(layout, f"it moves along {names}, and a CuTe layout has one index")
@@ -188,7 +199,9 @@ def _from_swizzled(given: Swizzled) -> CuteLayout:
     start = layout.offsets.get(given.axis, 0)
     if not 0 <= start <= _MOST_STRIDE:
         _refuse(layout, f"it starts at an offset of {start}, and CuTe's are at least 0")
-    plain = to_cute(Layout(layout.dims, layout.replicas, names=layout.names, origins=layout.origins))
+    if any(layout.origins):
+        _refuse(layout, f"it starts at an origin of {layout.origins}, and CuTe's coordinates start at 0")
+    plain = _memory(Layout(layout.dims, layout.replicas, names=layout.names))
     return CuteLayout(plain.shape, plain.stride, (swizzle.bits, swizzle.base, swizzle.shift), start)
 
 
@@ -212,8 +225,8 @@ def from_cute(
 
     Unless `subgroup_size` is given or in the value, all threads are lanes of one subgroup.
 
-    Raises `ConversionError` where a thread-value layout leaves elements of the tile out or gives one to two places, unless
-    by a stride of 0, and where its digits have no closed form in the tile.
+    Raises `VerificationError` for a tile that is none; `ConversionError` where a thread-value layout leaves elements of the
+    tile out or gives one to two places, unless by a stride of 0, and where its digits have no closed form in the tile.
 
     >>> print(from_cute(parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
     d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
@@ -222,11 +235,14 @@ def from_cute(
     """
     if not isinstance(cute, CuteLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"from_cute of a {type(cute).__name__}: expected a CuteLayout")
-    sizes = cute.tile if tile is None else _whole_numbers(tile, "tile", 1, MAX_EXTENT)
+    sizes = cute.tile if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     if sizes is not None:
         if cute.swizzle is not None:
             raise ConversionError(f"{cute}: a swizzled thread-value layout has no digits and strides")
         return _from_thread_values(cute, sizes, cute.subgroup_size if subgroup_size is None else subgroup_size)
+    if subgroup_size is not None:
+        raise ConversionError(f"{cute}: a subgroup_size, and no tile that threads and values would index")
+    axis = as_name(axis, "axis")
     modes = _modes(cute)
     dims = [[Factor(n, s, axis) if s else Factor(n) for n, s in reversed(_leaves(*m))] for m in modes]
     layout = Layout(dims, offsets={axis: cute.offset}).canonical()
@@ -248,7 +264,7 @@ def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: 
     if len(modes) != 2:
         raise ConversionError(f"{cute}: expected two modes, threads and values, got {len(modes)}")
     if subgroup_size is not None:
-        _whole_numbers((subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
+        whole_numbers((subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
     try:
         return from_thread_values(_leaves(*modes[0]), _leaves(*modes[1]), tile, subgroup_size)
     except ConversionError as error:
@@ -293,7 +309,7 @@ def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: 
         swizzle = (numbers[0], numbers[1], numbers[2])
     shape = _read_tuple(reader, 1, MAX_EXTENT, [0])
     stride = _read_tuple(reader, 0, _MOST_STRIDE, [0]) if reader.accept(":") else _compact(shape, 1)[0]
-    known = None if tile is None else _whole_numbers(tile, "tile", 1, MAX_EXTENT)
+    known = None if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     return CuteLayout(shape, stride, swizzle, offset, known, subgroup_size)
 
 
@@ -394,15 +410,6 @@ def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
 
 def _text(value: IntTuple) -> str:
     return str(value) if isinstance(value, int) else f"({','.join(map(_text, value))})"
-
-
-def _whole_numbers(values: object, what: str, low: int, high: int, count: int | None = None) -> tuple[int, ...]:
-    shown = values
-    if isinstance(values, (tuple, list)):
-        found = tuple(cast("Sequence[Any]", values))
-        if all(type(v) is int and low <= v <= high for v in found) and count in (None, len(found)):
-            return found
-    raise VerificationError(f"{what} {_short(shown)}: expected whole numbers from {low} to {high}")
 
 
 def _short(value: object) -> str:

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
+from layoutalg.bridges.numbers import whole_numbers
 from layoutalg.core.digits import Factor, default_names
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.layout import Layout
@@ -45,7 +46,7 @@ _MOST_BITS = 62
 class LinearLayout:
     """The bases of each bit, least significant first, and the tensor's shape (powers of two).
 
-    Raises `ConversionError` for a shape that is no power of two, a basis of another rank or outside the shape.
+    Raises `VerificationError` for a shape that is no power of two, a basis of another rank or outside the shape.
 
     >>> LinearLayout(register=((0, 1),), lane=((1, 0), (2, 0)), shape=(4, 2))(register=1, lane=3)
     (3, 1)
@@ -58,7 +59,7 @@ class LinearLayout:
     shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        shape = _whole_numbers(self.shape, "shape", 1, MAX_EXTENT)
+        shape = whole_numbers(self.shape, "shape", 1, MAX_EXTENT)
         object.__setattr__(self, "shape", shape)
         for d, size in enumerate(shape):
             if size & (size - 1):
@@ -68,7 +69,7 @@ class LinearLayout:
             if not isinstance(given, (tuple, list)) or len(cast("tuple[Any]", given)) > _MOST_BITS:
                 raise VerificationError(f"linear layout: {name}: expected a list of at most {_MOST_BITS} bases")
             bases = cast("Sequence[object]", given)
-            checked = tuple([_whole_numbers(basis, f"a basis of {name}", 0, MAX_EXTENT) for basis in bases])
+            checked = tuple([whole_numbers(basis, f"a basis of {name}", 0, MAX_EXTENT) for basis in bases])
             for i, basis in enumerate(checked):
                 if len(basis) != len(shape) or any(b >= n for b, n in zip(basis, shape, strict=True)):
                     raise VerificationError(
@@ -117,7 +118,7 @@ class LinearLayout:
         >>> LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2)).resized((4, 4)).register
         ((0, 1), (0, 2), (2, 0))
         """
-        sizes = _whole_numbers(shape, "shape", 1, MAX_EXTENT)
+        sizes = whole_numbers(shape, "shape", 1, MAX_EXTENT)
         if len(sizes) != len(self.shape):
             raise ConversionError(f"shape {list(sizes)}: expected {len(self.shape)} dimensions")
         if sizes == self.shape:
@@ -199,6 +200,8 @@ def to_linear_layout(layout: Layout) -> LinearLayout:
         if len(bases) > _MOST_BITS:
             _refuse(layout, None, f"it has {len(bases)} bits of {_INPUTS[axis]}, over {_MOST_BITS}")
         lists.append(tuple(bases))
+    if max(shape, default=1) > MAX_EXTENT:
+        _refuse(layout, None, "it has a dimension of over 2^31 elements")
     return _make(lists, tuple(shape))
 
 
@@ -302,7 +305,7 @@ def read_linear_layout(reader: Reader, shape: Sequence[int] | None = None) -> Li
         reader.fail("bases of one rank", "found several", at=start)
     if shape is None and not every:
         reader.fail("a basis, or the tensor's shape beside the text", "found no basis", at=start)
-    sizes = None if shape is None else _whole_numbers(shape, "shape", 1, MAX_EXTENT)
+    sizes = None if shape is None else whole_numbers(shape, "shape", 1, MAX_EXTENT)
     reach = tuple(1 << max(column).bit_length() for column in zip(*every, strict=True))
     if sizes is None:
         return LinearLayout(**found, shape=reach)
@@ -328,16 +331,6 @@ def _inside(basis: Basis, sizes: Sequence[int]) -> Basis:
 
 def _bases_text(bases: Bases) -> str:
     return f"[{', '.join(str(list(basis)) for basis in bases)}]"
-
-
-def _whole_numbers(values: object, what: str, low: int, high: int) -> Basis:
-    if not isinstance(values, (tuple, list)):
-        raise VerificationError(f"{what} {reprlib.repr(values)}: expected a list of whole numbers")
-    found = tuple(cast("Sequence[Any]", values))
-    for value in found:
-        if type(value) is not int or not low <= value <= high:
-            raise VerificationError(f"{what} {reprlib.repr(found)}: expected whole numbers from {low} to {high}")
-    return found
 
 
 def _no_bits(factor: Factor) -> str:

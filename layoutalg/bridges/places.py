@@ -52,9 +52,10 @@ class Places:
         >>> Places.of_threads(NestedLayoutAttr((1,), (1,), (1,), (2,), (1,), (0,), (1,)), (2,), 2).table
         {(0,): [(0, 0, 0)], (1,): [(0, 1, 0)]}
         """
-        if threads is not None and threads * prod(value.distributed_shape) > _MOST_ENTRIES:
+        count = value.threads(subgroup_size, threads)
+        if count * prod(value.distributed_shape) > _MOST_ENTRIES:
             raise SizeError(
-                f"{threads} threads with {prod(value.distributed_shape)} registers: over 2^18 to count through"
+                f"{count} threads with {prod(value.distributed_shape)} registers: over 2^18 to count through"
             )
         table: dict[tuple[int, ...], list[Owner]] = {}
         held = value.thread_coords(shape, subgroup_size=subgroup_size, workgroup_size=threads)

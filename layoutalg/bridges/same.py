@@ -17,15 +17,21 @@ Names of dimensions do not count, only their positions.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from layoutalg.bridges.cute import CuteLayout, from_cute
+from layoutalg.bridges.linear import LinearLayout
 from layoutalg.bridges.places import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.digits import Factor, merge_digits, same_replicas
 from layoutalg.core.errors import ConversionError, DistributionError
 from layoutalg.core.layout import MACHINE, Layout
+
+if TYPE_CHECKING:
+    from layoutalg.core.swizzle import Swizzled
 
 __all__ = ["Same", "same"]
 
@@ -94,12 +100,14 @@ def same(
 ) -> Same:
     """Whether `a` and `b` mean the same map; each a `Layout`, or what has one for a shape (an attribute of any dialect).
 
-    `shape` is needed where neither side has one. `subgroup_size` and `workgroup_size` (threads) are what a nested layout is
-    asked with: unless given, the lanes, and lanes times subgroups, of the other side; of two nested layouts 64, and the
-    fewest that each reaches. A nested layout without an exact `Layout` is compared by its threads' coordinates.
+    `shape` is needed where neither side has one; a linear layout is resized to it, and a CuTe text without a tile is read as
+    threads and values of it where the other side is on the machine. `subgroup_size` and `workgroup_size` (threads) are what
+    a nested layout is asked with: unless given, the lanes, and lanes times subgroups, of the other side; of two nested
+    layouts 64, and the fewest that each reaches. A nested layout without an exact `Layout` is compared by its threads'
+    coordinates; swizzled memory by its addresses.
 
-    Raises `ConversionError` for what has no layout and for symbolic sizes, the dialect's own error where it has none for
-    this shape, `SizeError` where coordinates have to be counted through and are too many.
+    Raises `ConversionError` for what has no layout (or several) and for symbolic sizes, the dialect's own error where it has
+    none for this shape, `SizeError` where places have to be counted through and are too many.
 
     >>> from layoutalg.nested import NestedLayoutAttr
     >>> rows = NestedLayoutAttr((1, 1), (1, 1), (1, 1), (1, 16), (8, 1), (0, 0), (0, 1))
@@ -112,11 +120,24 @@ def same(
     if shape is not None and not isinstance(shape, (tuple, list)):
         raise ConversionError(f"shape = {shape!r:.60}: expected a list of whole numbers")
     nested = _has_threads(a), _has_threads(b)
-    one, two = (None if n else _own_layout(v) for v, n in zip((a, b), nested, strict=True))
+    if any(nested) and a == b:
+        return _YES
+    one, two = (None if n else _own_layout(v, shape) for v, n in zip((a, b), nested, strict=True))
+    if _is_swizzled(one) or _is_swizzled(two):
+        return _compare_addresses(one, two)
+    one, two = _unswizzled(one), _unswizzled(two)
     if shape is None:
         shape = one.shape if one else two.shape if two else a.shape if nested[0] else b.shape if nested[1] else None
+        for value, own in ((a, nested[0]), (b, nested[1])):
+            if own and tuple(shape or ()) != value.shape:
+                shapes = [list(v.shape if n else shape or ()) for v, n in zip((a, b), nested, strict=True)]
+                return Same(False, f"the first has shape {shapes[0]} and the second {shapes[1]}")
     one = one or (None if nested[0] else _asked_layout(a, shape))
     two = two or (None if nested[1] else _asked_layout(b, shape))
+    one, two = (
+        _by_thread_values(a, one, two, shape, subgroup_size),
+        _by_thread_values(b, two, one, shape, subgroup_size),
+    )
     if one is None or two is None:
         sizes = _sizes(one or two, subgroup_size, workgroup_size)
         first = one or _threads_of(a, shape, sizes)
@@ -127,11 +148,27 @@ def same(
     return _compare_layouts(one.canonical(), two.canonical())
 
 
-def _own_layout(value: Any) -> Layout | None:
+def _own_layout(value: Any, shape: Sequence[int] | None) -> Layout | Swizzled | None:
     """The layout of a value that knows its shape itself."""
-    if isinstance(value, Layout):
+    if isinstance(value, Layout) or _is_swizzled(value):
         return value
+    if isinstance(value, LinearLayout):
+        return value.layout(shape)
+    if isinstance(value, CuteLayout):
+        return value.layout()
     return _checked(value, value.layout()) if hasattr(value, "shape") and _asks(value) else None
+
+
+def _by_thread_values(
+    value: Any, own: Layout | None, other: Layout | None, shape: Sequence[int] | None, subgroup_size: int | None
+) -> Layout | None:
+    """A CuTe text that names no tile, beside a layout on the machine: threads and values of a tile of `shape`."""
+    if not isinstance(value, CuteLayout) or value.tile is not None or shape is None or own is None:
+        return own
+    if other is None or not set(other.axes) & set(MACHINE):
+        return own
+    lanes = other.spans().get("lane", 1)
+    return _checked(value, from_cute(value, shape, lanes if subgroup_size is None else subgroup_size))
 
 
 def _asked_layout(value: Any, shape: Sequence[int] | None) -> Layout:
@@ -142,11 +179,23 @@ def _asked_layout(value: Any, shape: Sequence[int] | None) -> Layout:
     return _checked(value, value.layout(shape))
 
 
+def _is_swizzled(value: object) -> TypeGuard[Swizzled]:
+    """Whether a value is a `Swizzled`; without importing it (and numpy) where nobody did."""
+    found = sys.modules.get("layoutalg.core.swizzle")
+    return found is not None and isinstance(value, found.Swizzled)
+
+
+def _unswizzled(value: Layout | Swizzled | None) -> Layout | None:
+    return value if isinstance(value, Layout) else None
+
+
 def _has_threads(value: Any) -> bool:
     return hasattr(value, "thread_coords") and not isinstance(value, type)
 
 
 def _asks(value: Any) -> bool:
+    if hasattr(value, "lhs") and not isinstance(value, type):
+        raise ConversionError(f"same: {value} has a layout per operand; compare its lhs, rhs or acc")
     return callable(getattr(value, "layout", None)) and not isinstance(value, type)
 
 
@@ -162,6 +211,8 @@ def _sizes(other: Layout | None, subgroup_size: int | None, workgroup_size: int 
         return 64 if subgroup_size is None else subgroup_size, workgroup_size
     spans = other.spans()
     lanes, subgroups = spans.get("lane", 1), spans.get("sg", 1)
+    if "sg" in spans and "lane" not in spans and subgroup_size is None:
+        raise ConversionError(f"{other} deals out subgroups and no lanes: say their number, subgroup_size")
     if type(lanes) is not int or type(subgroups) is not int:
         raise ConversionError(f"{other} has symbols, and a number is needed to compare places")
     size = lanes if subgroup_size is None else subgroup_size
@@ -253,6 +304,8 @@ def _first_step(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> int:
 
 def _same_work_items(a: Layout, b: Layout) -> bool:
     """Whether two layouts with the same replicas agree on who holds an element, whatever the register."""
+    if any(f.axis is None for layout in (a, b) for factors in layout.dims for f in factors):
+        return False  # where several elements share a register, it is more than the order that differs
     for one, two in zip(a.dims, b.dims, strict=True):
         if one != two and _without_registers(one) != _without_registers(two):
             return False
@@ -284,3 +337,32 @@ def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
         note = _copies_note(len(first), len(second))
     counts = len(first), len(second)
     return Same(False, note, element, MACHINE, tuple(first[:_LISTED]), tuple(second[:_LISTED]), counts)
+
+
+def _compare_addresses(one: Layout | Swizzled | None, two: Layout | Swizzled | None) -> Same:
+    """Two memory layouts of which one at least is swizzled: every address is computed."""
+    import numpy as np
+
+    from layoutalg.core.swizzle import Swizzled
+
+    if one is None or two is None:
+        raise ConversionError("same: swizzled memory is compared with memory, not with what is on the machine")
+    if one == two:
+        return _YES
+    axis = next(v.axis for v in (one, two) if isinstance(v, Swizzled))
+    plain = [v.layout if isinstance(v, Swizzled) else v for v in (one, two)]
+    if plain[0].shape != plain[1].shape:
+        return Same(False, f"the first has shape {list(plain[0].shape)} and the second {list(plain[1].shape)}")
+    if any(set(layout.axes) - {axis} or layout.replicas or any(layout.origins) for layout in plain):
+        raise ConversionError(f"same: a swizzle of {axis} is compared with layouts into {axis} only")
+    if any(type(n) is not int for layout in plain for n in layout.shape):
+        raise ConversionError("same: numbers are needed to compare swizzled addresses")
+    here, there = (
+        v.owner_map(axis) if axis in layout.codomain else np.zeros(layout.shape, np.int64)
+        for v, layout in zip((one, two), plain, strict=True)
+    )
+    differ = np.argwhere(here != there)
+    if not len(differ):
+        return _YES
+    element = tuple(int(x) for x in differ[0])
+    return Same(False, "", element, (axis,), ((int(here[element]),),), ((int(there[element]),),))

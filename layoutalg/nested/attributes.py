@@ -45,8 +45,9 @@ Ints = tuple[int, ...]
 _TILES = ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")
 _STRIDES = ("subgroup_strides", "thread_strides")
 _FIELDS = (*_TILES, *_STRIDES)
-_LISTS = r"\s*,\s*".join(rf"{name}\s*=\s*\[([0-9, ]*)\]" for name in _FIELDS)
-_USUAL = re.compile(rf"\s*<\s*{_LISTS}\s*>")
+_GAP = "[ \\t\\r\\n]*"
+_LISTS = f"{_GAP},{_GAP}".join(rf"{name}{_GAP}={_GAP}\[([0-9, ]*)\]" for name in _FIELDS)
+_USUAL = re.compile(f"{_GAP}<{_GAP}{_LISTS}{_GAP}>")
 """The usual text, read at once; whatever else goes through the `Reader` word by word."""
 _LONGEST_LIST = 1024
 _MOST_COORDINATES = 2**22
@@ -182,7 +183,7 @@ class NestedLayoutAttr:
         from layoutalg.nested.coordinates import thread_map
 
         self._require(shape)
-        threads = self._threads(subgroup_size, workgroup_size)
+        threads = self.threads(subgroup_size, workgroup_size)
         if threads * prod(self.distributed_shape) > _MOST_COORDINATES:
             raise SizeError(f"{threads} threads with {prod(self.distributed_shape)} registers each: over 2^22 entries")
         held = thread_map(self, range(threads), subgroup_size).tolist()
@@ -198,7 +199,7 @@ class NestedLayoutAttr:
         """
         from layoutalg.nested.coordinates import thread_map
 
-        self._threads(subgroup_size, None)
+        self.threads(subgroup_size, None)
         if type(tid) is not int or not 0 <= tid <= MAX_EXTENT:
             raise DistributionError(f"thread {tid!r}: expected a whole number of at least 0")
         if prod(self.distributed_shape) > _MOST_COORDINATES:
@@ -218,7 +219,7 @@ class NestedLayoutAttr:
         from layoutalg.nested.coordinates import holders
 
         self._require(shape)
-        held = holders(self, self._threads(subgroup_size, workgroup_size), subgroup_size)
+        held = holders(self, self.threads(subgroup_size, workgroup_size), subgroup_size)
         return [tuple(element) for element in argwhere(held == 0).tolist()]
 
     def layout(self, shape: Sequence[int], subgroup_size: int = 64, workgroup_size: int | None = None) -> Layout:
@@ -232,10 +233,17 @@ class NestedLayoutAttr:
         d0 = 16@lane 4@reg | replicas 2@lane:16
         """
         self._require(shape)
-        threads = self._threads(subgroup_size, workgroup_size)
+        threads = self.threads(subgroup_size, workgroup_size)
         return exact_layout(self, subgroup_size, threads)
 
-    def _threads(self, subgroup_size: int, workgroup_size: int | None) -> int:
+    def threads(self, subgroup_size: int = 64, workgroup_size: int | None = None) -> int:
+        """The threads of a workgroup: as given, or the fewest subgroups that the tiles reach.
+
+        Raises `DistributionError` for sizes that are no whole numbers of at least 1.
+
+        >>> NestedLayoutAttr((2,), (1,), (1,), (16,), (1,), (1,), (1,)).threads(subgroup_size=32)
+        64
+        """
         for name, value in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
             if value is not None and (type(value) is not int or not 1 <= value <= MAX_EXTENT):
                 raise DistributionError(f"{name} = {value!r}: expected a whole number of at least 1")
@@ -308,10 +316,13 @@ class NestedLayoutAttr:
         """
         from layoutalg.nested.from_layout import to_nested
 
+        sizes = as_ints("shape", shape)
         # More lanes than threads reach: a subgroup then never continues what its threads count.
         lanes = 2 * max([1, *(n * s for n, s in zip(self.thread_tile, self.thread_strides, strict=True))])
         subgroups = max([1, *(n * s for n, s in zip(self.subgroup_tile, self.subgroup_strides, strict=True))])
-        found = to_nested(self.layout(self.shape, lanes, lanes * subgroups).reshape(shape))
+        if lanes * subgroups > MAX_EXTENT:
+            raise SizeError(f"its threads reach {lanes // 2} and its subgroups {subgroups}: too far to reshape {self}")
+        found = to_nested(self.layout(self.shape, lanes, lanes * subgroups).reshape(sizes))
         for d, stride in enumerate(found.thread_strides):
             if stride >= lanes:
                 raise ConversionError(

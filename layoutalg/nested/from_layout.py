@@ -16,11 +16,13 @@ True
 The attribute does not say how large a subgroup or a workgroup is: `layout` has to be asked with the sizes that the layout
 has, its number of lanes, and of lanes times subgroups. Replicas are then what no tile of the attribute uses.
 
-The law: `to_nested(attr.layout(shape, ...))` means the same as `attr` for every attribute that has a layout.
+The law: `to_nested(attr.layout(shape, size, threads))` means the same as `attr` for that size of the subgroup, for every
+attribute that has a layout.
 """
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from math import prod
 from typing import NoReturn
 
@@ -168,8 +170,12 @@ class _Regrouping:
                 (within, step, "lane"),
                 (self.element[d], inner[d], "reg"),
             )
-            if tuple([digit for digit in levels if digit[0] != 1]) != factors:
-                self._refuse(d, "its digits are no subgroup, batch, outer, thread and element tiles")
+            found = [digit for digit in levels if digit[0] != 1]
+            if tuple(found) != factors:
+                digit = next(f for f, level in zip_longest(factors, found) if f != level)
+                self._refuse(
+                    d, f"{digit or factors[-1]} has no place among subgroup, batch, outer, thread and element tiles"
+                )
 
     def attribute(self) -> NestedLayoutAttr:
         return NestedLayoutAttr(

@@ -31,7 +31,7 @@ returned passes `check` always.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple, NoReturn
 
 from layoutalg.core.digits import Factor
@@ -184,8 +184,12 @@ class _Regrouping:
                 ids.get("lane", _NONE),
                 (data, inner[d], "reg"),
             )
-            if tuple([digit for digit in levels if digit[0] != 1]) != factors:
-                self._refuse(d, "its digits are not XeGPU's rounds, subgroups, tiles, units, lanes and data")
+            found = [digit for digit in levels if digit[0] != 1]
+            if tuple(found) != factors:
+                digit = next(f for f, level in zip_longest(factors, found) if f != level)
+                self._refuse(
+                    d, f"{digit or factors[-1]} has no place among rounds, subgroups, tiles, units, lanes and data"
+                )
 
     # The attribute
 

@@ -82,7 +82,7 @@ def read_attribute(reader: Reader, aliases: Aliases) -> Value:
         if sigil + word in aliases:
             return aliases[sigil + word]
         known = "".join(f", '{alias}'" for alias in aliases)
-        reader.fail(f"'#xegpu.' or '!xegpu.'{known}", at=start)
+        reader.fail(f"'#xegpu.' or '!xegpu.' (or another dialect that layoutalg reads){known}", at=start)
     readers: dict[str, Callable[[Reader, Aliases], Value]] = {}
     if sigil != "!":
         readers |= _ATTRIBUTES
