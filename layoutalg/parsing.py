@@ -94,6 +94,10 @@ def _attribute(reader: Reader, aliases: dict[str, Any]) -> Parsed:
         from layoutalg.bridges.cute import read_cute
 
         return read_cute(reader)
+    if reader.looking_at("affine_map<"):
+        from layoutalg.nested.gpu.dictionary import read_value
+
+        return read_value(reader)
     if reader.accept("!amx.tile"):
         from layoutalg.amx.tiles import read_tile
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import layoutalg as la
 from layoutalg.bridges import (
     CuteLayout,
     LinearLayout,
@@ -427,3 +428,44 @@ def test_swizzles_are_a_value_beside_the_layout() -> None:
 def test_a_slice_of_a_layout_is_compared_too() -> None:
     parent = LayoutAttr(sg_layout=(8, 4), sg_data=(32, 32))
     assert same(SliceAttr(parent, (0,)), parse("d0 = 4@sg 32@reg | replicas 8@sg:4"), shape=(128,))
+
+
+def test_a_linear_layout_is_resized_and_a_cute_text_gets_its_tile_from_the_shape() -> None:
+    linear = la.parse(
+        "#ttg.linear<{register = [[0, 1]], lane = [[0, 2], [0, 4], [1, 0], [2, 0]], warp = [], block = []}>"
+    )
+    assert la.same(linear, la.parse("#xegpu.layout<lane_layout = [4, 4], lane_data = [1, 2]>"), (8, 8))
+    assert la.same(la.parse("(16,8):(8,1)"), la.parse("#xegpu.layout<lane_layout = [1, 16]>"), (8, 16))
+
+
+def test_subgroups_without_lanes_are_not_taken_for_lanes() -> None:
+    subgroups, nested = (
+        la.parse("#xegpu.layout<sg_layout = [16], sg_data = [2]>"),
+        NestedLayoutAttr((1,), (1,), (1,), (16,), (2,), (0,), (1,)),
+    )
+    with pytest.raises(la.ConversionError, match="say their number, subgroup_size"):
+        la.same(subgroups, nested, (32,))
+    assert not la.same(subgroups, nested, (32,), subgroup_size=16)
+
+
+def test_swizzled_memory_is_compared_by_its_addresses() -> None:
+    swizzled, plain = la.parse("Sw<1,0,1> o 0 o (8,4):(4,1)"), la.parse("(8,4):(4,1)")
+    assert la.same(swizzled, swizzled)
+    answer = la.same(swizzled, plain)
+    assert (answer.element, answer.axes, answer.first, answer.second) == ((0, 2), ("addr",), ((3,),), ((2,),))
+
+
+def test_what_has_a_layout_per_operand_is_not_compared_as_one() -> None:
+    for kind in (
+        la.mma("MFMA_F32_16x16x16_F16"),
+        la.parse("#iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x16_F16>"),
+    ):
+        with pytest.raises(la.ConversionError, match="compare its lhs, rhs or acc"):
+            la.same(kind, la.mma("MFMA_F32_16x16x16_F16").acc, (16, 16))
+
+
+@pytest.mark.parametrize("text", ["_0 = 4@lane", "_1x = 4@lane", "()", "():()", "_8:_1", "// c\n(8,4):(4,1)"])
+def test_texts_that_look_alike_are_told_apart(text: str) -> None:
+    value = la.parse(text)
+    assert la.parse(str(value)) == value
+    assert isinstance(value, la.CuteLayout) == (":" in text)

@@ -215,9 +215,9 @@ def test_show_draws_the_three_operands_of_an_mma_kind(capsys: Capture) -> None:
     lines = out(capsys, "show", "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>", "--lane", "17").splitlines()
     assert lines[1:3] == ["product   16x16x16, f16 x f16 + f32", "lanes     64"]
     assert [line for line in lines if line.endswith(("xf16", "xf32"))] == [
-        "Lhs  16x16xf16",
-        "Rhs  16x16xf16",
-        "Acc  16x16xf32",
+        "Lhs  MxK  16x16xf16",
+        "Rhs  KxN  16x16xf16",
+        "Acc  MxN  16x16xf32",
     ]
     assert [line for line in lines if line.startswith("holds")] == [
         "holds     (1, 4) (1, 5) (1, 6) (1, 7)",
@@ -235,7 +235,7 @@ def test_show_draws_the_three_operands_of_an_mma_kind(capsys: Capture) -> None:
 def test_show_json_of_an_mma_kind_has_each_operand(capsys: Capture) -> None:
     found = answer(capsys, "show", "#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>")
     assert found["sizes"] == {"m": 16, "n": 16, "k": 32}
-    assert found["note"] == "2 x MFMA_F32_16x16x16_F16 on parts of the registers"
+    assert found["note"] == "2 x MFMA_F32_16x16x16_F16 on shares of the registers"
     assert {name: operand["shape"] for name, operand in found["operands"].items()} == {
         "Lhs": [16, 32],
         "Rhs": [32, 16],
@@ -256,8 +256,17 @@ def test_show_of_a_schedule_has_the_nested_layouts_of_the_operands(capsys: Captu
 
 
 def test_an_opaque_intrinsic_says_so(capsys: Capture) -> None:
-    assert main(["show", "#iree_gpu.mma_layout<NV_WMMA_F32_16x16x16_F16>"]) == 2
-    assert "opaque: its sizes and types are known, and no layout" in capsys.readouterr().err
+    lines = out(capsys, "show", "#iree_gpu.mma_layout<NV_WMMA_F32_16x16x16_F16>").splitlines()
+    assert lines[1:] == [
+        "product   16x16x16, f16 x f16 + f32",
+        "lanes     32",
+        "note      opaque: no layout of its fragments is published",
+    ]
+
+
+def test_options_that_mean_nothing_for_a_value_are_refused(capsys: Capture) -> None:
+    assert main(["show", "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>", "--blocks"]) == 2
+    assert "has no blocks" in capsys.readouterr().err
 
 
 def test_show_of_an_amx_tile_counts_rows_and_bytes(capsys: Capture) -> None:

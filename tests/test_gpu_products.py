@@ -192,3 +192,28 @@ def test_multi_mma_says_why_arrays_do_not_fit() -> None:
     op = MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), MATMUL, LOOPS)
     with pytest.raises(VerificationError, match=r"as operands of a subgroup: .* as operands of a thread: "):
         op.execute(np.zeros((2, 3, 16, 15)), np.zeros((3, 5, 16, 16)), np.zeros((2, 5, 16, 16)))
+
+
+def test_multi_mma_asks_where_arrays_are_tiles_or_lanes() -> None:
+    """64 lanes of 4 registers are as many values as a 16x16 tile."""
+    rng = np.random.default_rng(6)
+    kind = mma("MFMA_F32_16x16x16_F16")
+    op = MultiMma(kind, ["() -> ()"] * 3, ())
+    a, b = rng.integers(-3, 4, (2, 16, 16))
+    lhs, rhs, zero = kind.distribute("Lhs", a), kind.distribute("Rhs", b), np.zeros((64, 4))
+    with pytest.raises(VerificationError, match=r"say which, scope='subgroup' or scope='thread'"):
+        op.execute(lhs, rhs, zero)
+    assert (kind.collect("Acc", op.execute(lhs, rhs, zero, "thread")) == a @ b).all()
+    assert (op.execute(a, b, np.zeros((16, 16)), "subgroup") == a @ b).all()
+
+
+@pytest.mark.parametrize("given", [None, [1], np.array(["a"]), np.zeros(3), np.zeros((64, 3))])
+def test_what_is_no_fragment_is_an_error(given: object) -> None:
+    kind = mma("MFMA_F32_16x16x16_F16")
+    for call in (kind.multiply, MultiMma(kind, ["() -> ()"] * 3, ()).execute):
+        with pytest.raises(LayoutError):
+            call(given, given, given)  # type: ignore[arg-type]
+    with pytest.raises(LayoutError):
+        kind.collect("Acc", given)  # type: ignore[arg-type]
+    with pytest.raises(LayoutError):
+        kind.distribute("Lhs", given)  # type: ignore[arg-type]

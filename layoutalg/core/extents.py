@@ -154,7 +154,7 @@ def as_ints(name: str, value: Any) -> tuple[int, ...]:
     >>> as_ints("sg_layout", [2, 4])
     (2, 4)
     """
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, range)):
         items: tuple[Any, ...] = tuple(cast("list[Any]", value))
         if all(type(item) is int for item in items):
             return items

@@ -136,18 +136,23 @@ def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
 def distribute(layout: Layout, tensor: NDArray[Any]) -> NDArray[Any]:
     """What every work-item holds of a tensor: `[..., d0, d1]` becomes `[..., sg, lane, reg]`; holes are 0.
 
-    Raises `LayoutError` for a tensor of another shape.
+    Raises `LayoutError` for what is no array, or a tensor of another shape.
 
     >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
     >>> distribute(tile, np.array([[1, 2], [3, 4]])).tolist()
     [[[1, 3], [2, 4]]]
     """
-    if tensor.shape[tensor.ndim - layout.rank :] != layout.shape:
-        raise LayoutError(f"a tensor of shape {list(tensor.shape)} for {layout}: its last sizes differ")
-    held = fragment_map(layout)
-    places = np.moveaxis(held, -1, 0) - np.reshape(layout.origins, (-1,) + (1,) * (held.ndim - 1))
+    if not isinstance(tensor, np.ndarray) or tensor.shape[max(tensor.ndim - layout.rank, 0) :] != layout.shape:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(
+            f"{_shape_of(tensor)} for {layout}: expected an array whose last sizes are {list(layout.shape)}"
+        )
+    # Counted from 0, so that -1 marks a hole and nothing else.
+    held = fragment_map(Layout(layout.dims, layout.replicas, layout.offsets, names=layout.names))
+    if not layout.rank:
+        return np.broadcast_to(tensor[(..., *(None,) * (held.ndim - 1))], (*tensor.shape, *held.shape[:-1])).copy()
+    places = np.moveaxis(held, -1, 0)
     found: NDArray[Any] = tensor[(..., *places)]
-    if layout.rank and int(places[0].min(initial=0)) < 0:
+    if int(places[0].min(initial=0)) < 0:
         found = np.where(places[0] < 0, np.zeros((), tensor.dtype), found)
     return found
 
@@ -163,15 +168,19 @@ def collect(layout: Layout, fragments: NDArray[Any]) -> NDArray[Any]:
     """
     axes, spans = layout.codomain, layout.spans()
     sizes = tuple(spans.get(axis, 1) for axis in axes)
-    if fragments.shape[fragments.ndim - len(axes) :] != sizes:
+    if not isinstance(fragments, np.ndarray) or fragments.shape[max(fragments.ndim - len(axes), 0) :] != sizes:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(
-            f"fragments of shape {list(fragments.shape)}: expected [..., {', '.join(axes)}] of sizes {list(sizes)} "
-            f"(of {layout})"
+            f"fragments, {_shape_of(fragments)}: expected [..., {', '.join(axes)}] of sizes {list(sizes)} (of {layout})"
         )
     starts = layout.offsets
     places = (owner_map(layout, axis) - starts.get(axis, 0) for axis in axes)
     found: NDArray[Any] = fragments[(..., *places)]
     return found
+
+
+def _shape_of(given: object) -> str:
+    shape: Any = getattr(given, "shape", None)
+    return f"a {type(given).__name__}" if shape is None else f"an array of shape {list(shape)}"
 
 
 def _copies(layout: Layout) -> dict[str, NDArray[np.int64]]:

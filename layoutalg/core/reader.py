@@ -156,7 +156,15 @@ class Reader:
                 self.fail("a string that ends on its line", "found one without an end, or with an unknown escape")
             return None
         self.position = match.end()
-        return _ESCAPE.sub(_unescaped, match.group()[1:-1])
+        inner = match.group()[1:-1]
+        if "\\" not in inner:
+            return inner
+        # Escapes are bytes: several of them may be one character of UTF-8.
+        parts = _ESCAPE.split(inner)
+        pieces = [part.encode("utf-8", "surrogatepass") for part in parts[::3]]
+        codes = [_unescaped(letter, code) for letter, code in zip(parts[1::3], parts[2::3], strict=True)]
+        joined = b"".join(piece + code for piece, code in zip(pieces, [*codes, b""], strict=True))
+        return joined.decode("utf-8", "surrogateescape")
 
     def string(self) -> str:
         """Read a string, or raise."""
@@ -176,6 +184,7 @@ class Reader:
             self.depth -= 1
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    letter, code = match.groups()
-    return chr(int(code, 16)) if code else {"n": "\n", "t": "\t"}.get(letter, letter)
+def _unescaped(letter: str | None, code: str | None) -> bytes:
+    if code:
+        return bytes([int(code, 16)])
+    return {"n": b"\n", "t": b"\t"}.get(letter or "", (letter or "").encode())

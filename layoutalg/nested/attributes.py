@@ -50,7 +50,7 @@ _LISTS = f"{_GAP},{_GAP}".join(rf"{name}{_GAP}={_GAP}\[([0-9, ]*)\]" for name in
 _USUAL = re.compile(f"{_GAP}<{_GAP}{_LISTS}{_GAP}>")
 """The usual text, read at once; whatever else goes through the `Reader` word by word."""
 _LONGEST_LIST = 1024
-_MOST_COORDINATES = 2**22
+_MOST_COORDINATES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,9 @@ class NestedLayoutAttr:
             if rank not in (-1, len(values)):
                 raise VerificationError("all fields must have the same rank as the layout")
             rank = len(values)
+        for d, size in enumerate(self.shape):
+            if size > MAX_EXTENT:
+                raise VerificationError(f"dimension {d} has {size} elements, over 2^31 (IREE accepts this)")
         for tile, name in ((self.subgroup_tile, "subgroup_strides"), (self.thread_tile, "thread_strides")):
             if 1 in tile:
                 strides = [0 if n == 1 else s for n, s in zip(tile, getattr(self, name), strict=True)]
@@ -143,6 +146,7 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((1, 1), (1, 1), (1, 1), (4, 16), (1, 1), (0, 0), (16, 1)).check((16, 16))[:40]
         'Vector shape: [16, 16] does not match th'
         """
+        shape = as_ints("shape", shape)
         if len(shape) != self.rank:
             return f"Rank of vector ({len(shape)}) does not match rank of layout ({self.rank})."
         for d, (expected, actual) in enumerate(zip(self.shape, shape, strict=True)):
@@ -160,6 +164,9 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((2, 1), (2, 4), (1, 1), (16, 4), (1, 4), (1, 0), (1, 16)).thread_ids(64 + 17)
         ((1, 0), (1, 1))
         """
+        self.threads(subgroup_size)
+        if type(tid) is not int or tid < 0:
+            raise DistributionError(f"thread {tid!r}: expected a whole number of at least 0")
         subgroups = zip(self.subgroup_tile, self.subgroup_strides, strict=True)
         threads = zip(self.thread_tile, self.thread_strides, strict=True)
         return (
@@ -172,10 +179,11 @@ class NestedLayoutAttr:
     ) -> dict[int, list[Ints]]:
         """The coordinates that each thread holds, in register order: `{thread id: [coordinate, ...]}`.
 
-        What IREE materialises, whether or not it covers the tensor. `workgroup_size` is the number of threads, by default
-        the fewest subgroups that the tiles reach.
+        What IREE materialises, whether or not it covers the tensor. (A layout whose strides do not nest it leaves
+        undistributed; these are then the coordinates that the strides say.) `workgroup_size` is the number of threads, by
+        default the fewest subgroups that the tiles reach.
 
-        Raises `VerificationError` with IREE's diagnostic for a shape that does not fit, `SizeError` over 2^22 entries.
+        Raises `VerificationError` with IREE's diagnostic for a shape that does not fit, `SizeError` over 2^20 entries.
 
         >>> NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)).thread_coords((8,), 4)[3]
         [(3,), (7,)]
@@ -185,14 +193,14 @@ class NestedLayoutAttr:
         self._require(shape)
         threads = self.threads(subgroup_size, workgroup_size)
         if threads * prod(self.distributed_shape) > _MOST_COORDINATES:
-            raise SizeError(f"{threads} threads with {prod(self.distributed_shape)} registers each: over 2^22 entries")
+            raise SizeError(f"{threads} threads with {prod(self.distributed_shape)} registers each: over 2^20 entries")
         held = thread_map(self, range(threads), subgroup_size).tolist()
         return {tid: [tuple(c) for c in coords] for tid, coords in enumerate(held)}
 
     def coords_of(self, tid: int, subgroup_size: int = 64) -> list[Ints]:
         """The coordinates that one thread holds, in register order.
 
-        Raises `DistributionError` for a negative thread, `SizeError` over 2^22 registers.
+        Raises `DistributionError` for a negative thread, `SizeError` over 2^20 registers.
 
         >>> NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)).coords_of(3)
         [(3,), (7,)]
@@ -203,24 +211,24 @@ class NestedLayoutAttr:
         if type(tid) is not int or not 0 <= tid <= MAX_EXTENT:
             raise DistributionError(f"thread {tid!r}: expected a whole number of at least 0")
         if prod(self.distributed_shape) > _MOST_COORDINATES:
-            raise SizeError(f"{prod(self.distributed_shape)} registers per thread: over 2^22 entries")
+            raise SizeError(f"{prod(self.distributed_shape)} registers per thread: over 2^20 entries")
         return [tuple(c) for c in thread_map(self, range(tid, tid + 1), subgroup_size)[0].tolist()]
 
     def uncovered(self, shape: Sequence[int], subgroup_size: int = 64, workgroup_size: int | None = None) -> list[Ints]:
         """The elements that no thread holds, in row-major order.
 
-        Raises as `thread_coords` does, but for maps of up to 2^28 entries.
+        Raises as `thread_coords` does; `coordinates.uncovered` counts in larger maps.
 
         >>> NestedLayoutAttr((1,), (1,), (1,), (4,), (1,), (0,), (0,)).uncovered((4,), 4)
         [(1,), (2,), (3,)]
         """
-        from numpy import argwhere
-
-        from layoutalg.nested.coordinates import holders
+        from layoutalg.nested.coordinates import uncovered
 
         self._require(shape)
-        held = holders(self, self.threads(subgroup_size, workgroup_size), subgroup_size)
-        return [tuple(element) for element in argwhere(held == 0).tolist()]
+        threads = self.threads(subgroup_size, workgroup_size)
+        if prod(self.shape) > _MOST_COORDINATES:
+            raise SizeError(f"a tensor of shape {list(self.shape)}: over 2^20 elements to list")
+        return [tuple(element) for element in uncovered(self, threads, subgroup_size, prod(self.shape))[1].tolist()]
 
     def layout(self, shape: Sequence[int], subgroup_size: int = 64, workgroup_size: int | None = None) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers; idle digits of the thread id are replicas.
@@ -266,6 +274,7 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((2, 1), (1, 1), (1, 1), (4, 8), (1, 2), (1, 0), (8, 1)).permute((1, 0)).shape
         (16, 8)
         """
+        order = as_ints("order", order)
         if sorted(order) != list(range(self.rank)):
             raise VerificationError(f"permute by {list(order)}: expected an order of the dimensions 0..{self.rank - 1}")
         return self._picked(order)
@@ -276,6 +285,7 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((2, 1), (1, 1), (1, 1), (4, 8), (1, 2), (1, 0), (8, 1)).project([0]).shape
         (16,)
         """
+        dropped = as_ints("dropped", dropped)
         for d in dropped:
             if not 0 <= d < self.rank:
                 raise VerificationError(f"project {list(dropped)}: expected dimensions of 0..{self.rank - 1}")
@@ -287,6 +297,7 @@ class NestedLayoutAttr:
         >>> NestedLayoutAttr((2,), (1,), (1,), (4,), (2,), (1,), (1,)).apply([None, 0]).shape
         (1, 16)
         """
+        as_ints("dims", [0 if d is None else d for d in dims] if isinstance(dims, (tuple, list)) else dims)
         for d in dims:
             if d is not None and not 0 <= d < self.rank:
                 raise VerificationError(f"apply {list(dims)}: expected dimensions of 0..{self.rank - 1}, or None")
@@ -299,6 +310,8 @@ class NestedLayoutAttr:
         >>> one.append(one).shape
         (16, 16)
         """
+        if not isinstance(other, NestedLayoutAttr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"append of a {type(other).__name__}: expected a nested layout")
         return NestedLayoutAttr(*(getattr(self, name) + getattr(other, name) for name in _FIELDS))
 
     def reshape(self, shape: Sequence[int]) -> NestedLayoutAttr:
@@ -344,6 +357,9 @@ class NestedLayoutAttr:
         >>> a.recombine(b, mine=(0, 2), others=(2, 1), result=(0, 1)).thread_strides
         (1, 1)
         """
+        mine, others, result = (as_ints(n, v) for n, v in (("mine", mine), ("others", others), ("result", result)))
+        if not isinstance(other, NestedLayoutAttr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"recombine with a {type(other).__name__}: expected a nested layout")
         if len(mine) != self.rank or len(others) != other.rank:
             raise VerificationError(
                 f"recombine of ranks {self.rank} and {other.rank} by {list(mine)} and {list(others)}"

@@ -7,8 +7,9 @@ sum. Half of this tensor belongs to nobody, because the thread tile's stride is 
 >>> attr = NestedLayoutAttr((1,), (1,), (1,), (4,), (2,), (0,), (0,))
 >>> thread_map(attr, range(4), 4)[3].tolist()
 [[0], [1]]
->>> holders(attr, 4, 4).tolist()
-[4, 4, 0, 0, 0, 0, 0, 0]
+>>> count, first = uncovered(attr, 4, 4, most=2)
+>>> count, first.tolist()
+(6, [[2], [3]])
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import numpy as np
 from layoutalg.core.errors import SizeError
 from layoutalg.core.fragments import MAX_ENTRIES, Indices
 
+_MOST_COUNTED = 2**24
+
 if TYPE_CHECKING:
     from layoutalg.nested.attributes import NestedLayoutAttr
 
-__all__ = ["holders", "thread_map"]
+__all__ = ["thread_map", "uncovered"]
 
 
 def thread_map(attr: NestedLayoutAttr, threads: range, subgroup_size: int) -> Indices:
@@ -41,32 +44,54 @@ def thread_map(attr: NestedLayoutAttr, threads: range, subgroup_size: int) -> In
         raise SizeError(f"{len(threads)} threads with {registers} registers each: a map over the limit of 2^28 entries")
     result = np.empty((attr.rank, len(threads), registers), np.int64)
     tid = np.asarray(threads, np.int64)
-    digits = np.unravel_index(np.arange(registers), attr.distributed_shape) if attr.rank else ()
+    rest = np.arange(registers)
+    digits: list[Indices] = []
+    for size in reversed(attr.distributed_shape):
+        digits.append(rest % size)
+        rest = rest // size
+    digits.reverse()
     for d in range(attr.rank):
         batch, outer, element = (digits[d + level * attr.rank] for level in range(3))
         thread_size, element_size = attr.thread_tile[d], attr.element_tile[d]
         own = ((batch * attr.outer_tile[d] + outer) * thread_size) * element_size + element
-        subgroup, thread = attr.subgroup_strides[d] * subgroup_size, attr.thread_strides[d]
-        block = attr.batch_tile[d] * attr.outer_tile[d] * thread_size * element_size
-        place = (tid // subgroup % attr.subgroup_tile[d]) * block if subgroup else np.zeros_like(tid)
-        if thread:
-            place = place + (tid // thread % thread_size) * element_size
-        np.add(place[:, None], own, out=result[d])
+        np.add(_places(attr, d, tid, subgroup_size)[:, None], own, out=result[d])
     return np.moveaxis(result, 0, -1)
 
 
-def holders(attr: NestedLayoutAttr, threads: int, subgroup_size: int) -> Indices:
-    """How many (thread, register) pairs hold each element: an int array of the tensor's shape, 0 where nobody does.
+def _places(attr: NestedLayoutAttr, d: int, tid: Indices, subgroup_size: int) -> Indices:
+    """Where each thread's part of dimension `d` begins."""
+    subgroup, thread = attr.subgroup_strides[d] * subgroup_size, attr.thread_strides[d]
+    tile = attr.thread_tile[d] * attr.element_tile[d]
+    block = attr.batch_tile[d] * attr.outer_tile[d] * tile
+    place = (tid // subgroup % attr.subgroup_tile[d]) * block if subgroup else np.zeros_like(tid)
+    return place + (tid // thread % attr.thread_tile[d]) * attr.element_tile[d] if thread else place
+
+
+def uncovered(attr: NestedLayoutAttr, threads: int, subgroup_size: int, most: int) -> tuple[int, Indices]:
+    """How many elements nobody holds, and the first `most` of them, row-major: an int array `[element, rank]`.
+
+    Raises `SizeError` over 2^24 threads or elements.
 
     >>> from layoutalg.nested import NestedLayoutAttr
-    >>> holders(NestedLayoutAttr((1,), (1,), (1,), (4,), (1,), (0,), (1,)), 8, 8).tolist()
-    [2, 2, 2, 2]
+    >>> uncovered(NestedLayoutAttr((1,), (1,), (1,), (4,), (1,), (0,), (1,)), 8, 8, 4)[0]
+    0
     """
     shape = attr.shape
-    if prod(shape) > MAX_ENTRIES:
-        raise SizeError(f"a tensor of shape {list(shape)}: a map over the limit of 2^28 entries")
-    held = thread_map(attr, range(threads), subgroup_size)
-    flat = np.zeros(held.shape[:2], np.int64)
+    if max(prod(shape), threads) > _MOST_COUNTED:
+        raise SizeError(f"a tensor of shape {list(shape)} on {threads} threads: over 2^24 to look at one by one")
+    held = thread_map(attr, range(1), subgroup_size)[0]
+    # Threads that start at the same place hold the same elements: each start counts once, and no two share an element.
+    starts, flat = np.zeros(threads, np.int64), np.zeros(len(held), np.int64)
+    tid = np.arange(threads)
     for d, size in enumerate(shape):
-        flat = flat * size + held[..., d]
-    return np.bincount(flat.reshape(-1), minlength=prod(shape)).reshape(shape)
+        starts = starts * size + _places(attr, d, tid, subgroup_size)
+        flat = flat * size + held[:, d]
+    covered = np.zeros(prod(shape), np.bool_)
+    covered[np.add.outer(np.unique(starts), flat)] = True
+    missing = np.flatnonzero(~covered)
+    rest = missing[:most]
+    columns: list[Indices] = []
+    for size in reversed(shape):
+        columns.append(rest % size)
+        rest = rest // size
+    return len(missing), np.stack(columns[::-1], -1) if columns else np.zeros((len(rest), 0), np.int64)

@@ -3,7 +3,7 @@
 >>> from layoutalg.nested.gpu import mma
 >>> found = describe_product(mma("MFMA_F32_16x16x16_F16"), None, {})
 >>> found.facts["product"], [name for name, _ in found.operands]
-('16x16x16, f16 x f16 + f32', ['Lhs  16x16xf16', 'Rhs  16x16xf16', 'Acc  16x16xf32'])
+('16x16x16, f16 x f16 + f32', ['Lhs  MxK  16x16xf16', 'Rhs  KxN  16x16xf16', 'Acc  MxN  16x16xf32'])
 >>> found.operands[0][1].layout
 Layout.parse('d0 = 16@lane, d1 = 4@lane:16 4@reg')
 """
@@ -20,6 +20,7 @@ from layoutalg.viz.report import Description, note_layout
 
 __all__ = ["describe_product", "is_product"]
 
+_LETTERS = {MMAFragment.Lhs: "MxK", MMAFragment.Rhs: "KxN", MMAFragment.Acc: "MxN"}
 Product = MMAAttr | VirtualMMAAttr | DataTiledMMAAttr | MMAScheduleAttr
 
 
@@ -35,7 +36,7 @@ def is_product(value: object) -> TypeGuard[Product]:
 def describe_product(value: Product, shape: Sequence[int] | None, holder: dict[str, int]) -> Description:
     """Gather the facts about a product's operands; a schedule needs the sizes m, n, k as `shape`.
 
-    Raises `DistributionError` for an opaque intrinsic, and for sizes where there are none to choose.
+    Of an opaque intrinsic there are sizes and types. Raises `DistributionError` for sizes where there are none to choose.
 
     >>> describe_product(MMAAttr("MFMA_F32_16x16x16_F16"), (32, 32), {})
     Traceback (most recent call last):
@@ -62,14 +63,20 @@ def describe_product(value: Product, shape: Sequence[int] | None, holder: dict[s
         "product": f"{blocks}{'x'.join(map(str, own))}, {one.a_type} x {one.b_type} + {one.c_type}",
         "lanes": str(one.subgroup_size),
     }
-    if isinstance(kind, VirtualMMAAttr):
+    if isinstance(kind, VirtualMMAAttr) and not one.is_opaque:
         run, count = kind.native
-        facts["note"] = f"{count} x {run.name} on parts of the registers"
+        facts["note"] = (
+            f"{count} x {run.name} on shares of the registers" if count > 1 else f"{run.name}, k in another order"
+        )
+    if one.is_opaque:
+        facts["note"] = "opaque: no layout of its fragments is published"
+        return Description(None, facts)
     parts: list[tuple[str, Description]] = []
     for fragment, (layout, extra) in zip(MMAFragment, _operands(value, own), strict=True):
         found: dict[str, Any] = {"shape": list(layout.shape), **extra}
         note_layout(found, layout, holder, layout)
-        title = f"{fragment.name}  {'x'.join(map(str, layout.shape))}x{one.element_type(fragment)}"
+        letters = "NxK" if fragment is MMAFragment.Rhs and isinstance(value, DataTiledMMAAttr) else _LETTERS[fragment]
+        title = f"{fragment.name}  {letters}  {'x'.join(map(str, layout.shape))}x{one.element_type(fragment)}"
         parts.append((title, Description(layout, found)))
     facts["operands"] = {f.name: part.facts for f, (_, part) in zip(MMAFragment, parts, strict=True)}
     return Description(None, facts, tuple(parts))

@@ -11,16 +11,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx import TileType
-from layoutalg.bridges import CuteLayout, LinearLayout
-from layoutalg.core.errors import DistributionError, LayoutError
+from layoutalg.bridges import CuteLayout, LinearLayout, from_cute
+from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.nested import NestedLayoutAttr
+from layoutalg.nested.coordinates import uncovered
 from layoutalg.viz.terminal import owner_grid, render
 from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
 
@@ -57,7 +59,7 @@ class Description:
         """
         facts = self.facts
         rows = [("input", facts["input"])] if "input" in facts else []
-        if self.operands:
+        if "product" in facts:
             return rows + [(name, facts[name]) for name in ("product", "lanes", "note") if name in facts]
         rows.append(("shape", _by(facts["shape"])))
         rows += [(name, facts[key]) for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")) if key in facts]
@@ -150,6 +152,8 @@ def describe(
     """
     from layoutalg.viz.products import describe_product, is_product
 
+    if blocks and not isinstance(value, DistributeLayout):
+        raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
     if is_product(value):
         return describe_product(value, shape, holder or {})
     facts: dict[str, Any] = {"input": str(value)}
@@ -162,10 +166,13 @@ def describe(
             raise
         facts |= {"layout": None, "reason": str(error), "blocks": _blocks(value, facts["shape"])}
         return Description(None, facts)
-    note_layout(facts, layout, holder or {}, value.byte_layout() if isinstance(value, TileType) else layout)
-    if blocks:
-        if not isinstance(value, DistributeLayout):
-            raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
+    note_layout(
+        facts,
+        layout,
+        holder or {},
+        value.byte_layout() if isinstance(value, TileType) and value.itemsize > 1 else layout,
+    )
+    if blocks and isinstance(value, DistributeLayout):
         facts["blocks"] = _blocks(value, layout.shape)
     return Description(layout, facts)
 
@@ -236,12 +243,21 @@ def _describe_nested(
     try:
         layout = value.layout(sizes, subgroup_size, workgroup_size)
     except DistributionError as error:
-        nobody = value.uncovered(sizes, subgroup_size, workgroup_size)
+        threads = value.threads(subgroup_size, workgroup_size)
         facts |= {"layout": None, "reason": str(error)}
-        facts |= {"uncovered_count": len(nobody), "uncovered": [list(one) for one in nobody[:_MOST_UNCOVERED]]}
+        with suppress(SizeError):  # too many to look at one by one
+            count, first = uncovered(value, threads, subgroup_size, _MOST_UNCOVERED)
+            facts |= {"uncovered_count": count, "uncovered": first.tolist()}
         if holder:
-            tid = holder.get("sg", 0) * subgroup_size + holder.get("lane", 0)
-            facts["holds"] = [list(c) for c in value.coords_of(tid, subgroup_size)]
+            sg, lane = holder.get("sg", 0), holder.get("lane", 0)
+            if not 0 <= lane < subgroup_size or not 0 <= sg * subgroup_size + lane < threads:
+                raise DistributionError(
+                    f"sg={sg}, lane={lane}: there are {threads} threads in subgroups of {subgroup_size}"
+                ) from None
+            held = value.coords_of(sg * subgroup_size + lane, subgroup_size)
+            if len(held) > _MOST_LISTED:
+                raise DistributionError(f"a thread holds {len(held)} elements: too many to list") from None
+            facts["holds"] = [list(c) for c in held]
         return Description(None, facts)
     note_layout(facts, layout, holder, layout)
     return Description(layout, facts)
@@ -251,6 +267,10 @@ def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: 
     """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
     if isinstance(value, (Layout, MemDescType, TensorDescType, TileType, LinearLayout, CuteLayout)):
         layout = value if isinstance(value, Layout) else value.layout()
+        if isinstance(value, LinearLayout) and shape is not None:
+            layout = value.layout(shape)
+        if isinstance(value, CuteLayout) and value.tile is None and shape is not None:
+            layout = from_cute(value, shape)
         if isinstance(layout, Swizzled):
             raise DistributionError(f"{value} is swizzled: its digits are {layout.layout}, then the XOR")
         if shape is not None and tuple(shape) != layout.shape:

@@ -117,6 +117,28 @@ TEXTS = [
     "#iree_gpu.target_chip<>",
     f"#iree_gpu.lowering_config<{DICTIONARY}>",
     "#iree_gpu.lowering_config<{a = 1, a = 2}>",
+    '#iree_gpu.lowering_config<{a = "é", b = "\\C3\\A9", c = "\\00\\\\"}>',
+    "#iree_gpu.lowering_config<{a = 255 : i8, b = 18446744073709551615, c = -0.0 : f32, d = [1.0 : f32, 2.0]}>",
+    "#iree_gpu.lowering_config<{a = 0x3F800000 : f32, b = 0x7FC00000 : f32, c = 0x4000 : f16, d = 1.5e300 : f32}>",
+    "#iree_gpu.lowering_config<{a = 123456789.123, b = 3.4028235e38 : f32, c = 0x7FF0000000000000 : f64, d = 1.5 : tf32}>",
+    *(
+        f"#iree_gpu.lowering_config<{{a = {value}}}>"
+        for value in (
+            "256 : i8",
+            "128 : si8",
+            "-1 : ui8",
+            "1e5 : f32",
+            "2 : i1",
+            "a",
+            "-",
+            "+1",
+            ".5",
+            "@",
+            "#",
+            "<x>",
+            "(1)",
+        )
+    ),
     "#iree_gpu.lowering_config<{}>",
     "#iree_gpu.lowering_config<>",
     "#iree_gpu.pipeline_options<>",

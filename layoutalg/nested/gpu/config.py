@@ -20,7 +20,7 @@ from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, value_text
 from layoutalg.nested.gpu.enums import IteratorType, ReorderWorkgroupsStrategy, TilingLevel
 from layoutalg.nested.gpu.intrinsics import intrinsic
-from layoutalg.nested.gpu.target import TargetAttr
+from layoutalg.nested.gpu.target import TargetAttr, check_bitwidths
 
 __all__ = [
     "DerivedThreadConfigAttr",
@@ -102,6 +102,12 @@ class PipelineOptionsAttr:
     use_igemm_convolution: Flag = None
     reorder_workgroups_strategy: ReorderWorkgroupsStrategy | None = None
 
+    def __post_init__(self) -> None:
+        if self.prefetch_shared_memory is not None and self.prefetch_num_stages is not None:
+            raise VerificationError(
+                "pipeline_options: prefetch_shared_memory is of IREE 3.2, prefetch_num_stages of 3.13; no version has both"
+            )
+
     def __str__(self) -> str:
         dialect = IREE_3_2 if self.prefetch_shared_memory is not None else None
         return self.text(dialect)
@@ -141,6 +147,10 @@ class LaneIdAttr:
     """
 
     dim: int
+
+    def __post_init__(self) -> None:
+        if type(self.dim) is not int or not -(2**63) <= self.dim < 2**63:
+            raise VerificationError(f"lane_id {self.dim!r:.40}: expected a whole number of 64 bits")
 
     def __str__(self) -> str:
         return self.text()
@@ -232,7 +242,12 @@ class GPUEncodingLayoutAttr:
         if self.resolver:
             config = "" if self.configuration is None else f"configuration = {self.configuration.text(dialect)}"
             return f"#iree_gpu.gpu_encoding_resolver<{config}>"
-        target = "" if self.target is None else self.target.text(IREE_3_2)
+        try:
+            target = "" if self.target is None else self.target.text(IREE_3_2)
+        except VerificationError:  # a target that only a later version describes
+            target = self.target.text(dialect) if self.target is not None and dialect is None else ""
+            if not target:
+                raise
         return f"#iree_gpu.gpu_encoding_layout<{target and 'targetAttr = ' + target[target.index('<') :]}>"
 
 
@@ -250,6 +265,12 @@ class EnumAttr:
 
     mnemonic: str
     spelling: str
+
+    def __post_init__(self) -> None:
+        try:
+            _ = self.value
+        except KeyError:
+            raise VerificationError(f"{self.mnemonic!r:.40} has no value {self.spelling!r:.40}") from None
 
     @property
     def value(self) -> int | None:
@@ -286,6 +307,8 @@ class EnumAttr:
         word = self.spelling
         if self.mnemonic in ("mma_intrinsic", "virtual_mma_intrinsic"):
             word = intrinsic(word).spelling(dialect)
+        if self.mnemonic == "compute_bitwidths":
+            check_bitwidths(self.value or 0, dialect)
         check_dialect(dialect)
         if self.mnemonic in ("iterator_type", "reorder_workgroups_strategy"):
             return f"#iree_gpu.{self.mnemonic}<{word}>"

@@ -227,7 +227,9 @@ class DataTiledMMAAttr:
     def __post_init__(self) -> None:
         native = MMAAttr(self.intrinsic)
         if native.intrinsic.blocks:
-            raise VerificationError(f"{native.name}: data tiling is defined for intrinsics without blocks")
+            raise VerificationError(
+                f"{native.name}: data tiling is defined for intrinsics without blocks (IREE accepts this)"
+            )
         object.__setattr__(self, "intrinsic", native.name)
         for name in _COUNTS:
             count = getattr(self, name)
@@ -242,6 +244,8 @@ class DataTiledMMAAttr:
                         f"{name} = {list(operands)}: expected operands of 0 (Lhs), 1 (Rhs), 2 (Acc)"
                     )
                 object.__setattr__(self, name, operands)
+        if max(self.shape) > MAX_EXTENT:
+            raise VerificationError(f"sizes {'x'.join(map(str, self.shape))}: over 2^31 (IREE accepts this)")
 
     @property
     def native(self) -> MMAAttr:

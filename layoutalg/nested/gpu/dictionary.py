@@ -18,22 +18,29 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from struct import pack, unpack
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.reader import Reader
 
-__all__ = ["UNIT", "Dictionary", "Raw", "Typed", "Value", "read_dictionary", "value_text"]
+__all__ = ["UNIT", "Dictionary", "Raw", "Typed", "Value", "number_text", "read_dictionary", "read_value", "value_text"]
 
 Value: TypeAlias = Any
 """What an entry holds."""
 
-_NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?|(?=[eE]))?)(?:[eE][-+]?[0-9]+)?")
-_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?)?)")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _BRACKETS = {"<": ">", "(": ")", "[": "]", "{": "}"}
 _RAW = re.compile(r'"(?:[^"\\\n]|\\.)*"|->|[<>()\[\]{},]|[^"<>()\[\]{},\-]+|-|"')
+_RAW_START = re.compile(
+    r"[#!@][A-Za-z_0-9\"]|\((?=[^\n]*->)|(?:(?:[su]?i[0-9]+|index|none|tf32|bf16|f[0-9]+[A-Za-z0-9]*)\b(?!\.)"
+    r"|(?:vector|tensor|memref|tuple|complex|affine_map|affine_set|array|dense|dense_resource|sparse|strided|opaque|loc|"
+    r"distinct)\b)"
+)
+"""How a value begins that is kept as text: an attribute, a type or a symbol."""
+_INTEGER_TYPE = re.compile(r"(s|u)?i([1-9][0-9]{0,3})|index")
+_FLOAT_BITS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
+"""Bits of the exponent and of the fraction."""
 _LONGEST = 64
 
 
@@ -53,46 +60,64 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A number with its type: any but i64. An f32 is rounded to one.
+    """A number with its type: any but i64. A float is rounded to its type.
 
-    >>> str(Typed(5.3, "f32")), str(Typed(2, "i32"))
-    ('5.300000e+00 : f32', '2 : i32')
+    >>> str(Typed(5.3, "f32")), str(Typed(2, "i32")), str(Typed(0.1, "f16"))
+    ('5.300000e+00 : f32', '2 : i32', '9.997559e-02 : f16')
     """
 
     value: int | float
     type: str
 
     def __post_init__(self) -> None:
-        if self.type == "f32":
-            object.__setattr__(self, "value", _f32(float(self.value)))
+        if type(self.value) not in (int, float) or not isinstance(self.type, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"{self.value!r:.40} : {self.type!r:.40}: expected a number and its type")
+        if self.type in _FLOAT_BITS:
+            object.__setattr__(self, "value", _rounded(float(self.value), self.type))
 
     def __str__(self) -> str:
-        return f"{_number(self.value, self.type)} : {self.type}"
+        return f"{number_text(self)} : {self.type}"
+
+
+def number_text(number: Typed) -> str:
+    """A number without its type: floats with six digits where those are exact, as MLIR prints them.
+
+    >>> number_text(Typed(1.5e300, "f32")), number_text(Typed(123456789.123, "f64"))
+    ('0x7F800000', '123456789.123')
+    """
+    value = number.value
+    if isinstance(value, int):
+        return str(value)
+    if not math.isfinite(value):
+        exponent, fraction = _FLOAT_BITS.get(number.type, _FLOAT_BITS["f64"])
+        bits = ((1 << exponent) - 1) << fraction | (0 if math.isinf(value) else 1 << (fraction - 1))
+        sign = 1 << (exponent + fraction) if math.copysign(1.0, value) < 0 else 0
+        return f"0x{bits | sign:0{(1 + exponent + fraction) // 4}X}"
+    short = f"{value:.6e}"
+    if math.copysign(1.0, value) == math.copysign(1.0, float(short)) and _rounded(float(short), number.type) == value:
+        return short
+    long = f"{value:.{17 if number.type not in ('f16', 'bf16', 'f32') else 9}g}".replace("e", "E")
+    return long if "." in long or "E" not in long else long.replace("E", ".0E")
+
+
+def _rounded(value: float, element: str) -> float:
+    """The nearest value of a float type, infinity beyond its range."""
+    if element not in ("f16", "bf16", "f32") or not math.isfinite(value) or not value:
+        return value
+    exponent, fraction = _FLOAT_BITS[element]
+    lowest = 2 - (1 << (exponent - 1))
+    scale = max(math.frexp(value)[1] - 1, lowest) - fraction
+    found = math.ldexp(round(math.ldexp(value, -scale)), scale)
+    return found if abs(found) < 2.0 ** (1 << (exponent - 1)) else math.copysign(math.inf, value)
 
 
 UNIT = Raw("unit")
 """The value of an entry that is only a name."""
 
 
-def _number(value: int | float, element: str) -> str:
-    if isinstance(value, int):
-        return str(value)
-    short = f"{value:.6e}"
-    if float(short) == value or (element == "f32" and _f32(float(short)) == _f32(value)):
-        return short
-    return f"{value:.17e}"
-
-
-def _f32(value: float) -> float:
-    try:
-        return float(unpack("f", pack("f", value))[0])
-    except OverflowError:
-        return value
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dictionary:
-    """A frozen dictionary of attributes, its entries sorted by name.
+    """A frozen dictionary of attributes, its entries sorted by name; equal where the texts are.
 
     Raises `VerificationError` for a name that stands twice, in MLIR's words.
 
@@ -103,14 +128,26 @@ class Dictionary:
     entries: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
-        entries = tuple(sorted(self.entries, key=lambda entry: entry[0]))
+        entries: tuple[Any, ...] = tuple(self.entries)
+        if any(not isinstance(e, tuple) or len(as_tuple(e)) != 2 or not isinstance(e[0], str) for e in entries):
+            raise VerificationError("a dictionary has pairs of a name and a value")
+        entries = tuple(sorted(entries, key=lambda entry: entry[0]))
         for (name, _), (following, _) in pairwise(entries):
             if name == following:
                 raise VerificationError(f"duplicate key '{name}' in dictionary attribute")
         object.__setattr__(self, "entries", entries)
 
+    def __eq__(self, other: object) -> bool:
+        return self.text() == other.text() if isinstance(other, Dictionary) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.text())
+
     def __getitem__(self, name: str) -> Value:
-        return dict(self.entries)[name]
+        for key, value in self.entries:
+            if key == name:
+                return value
+        raise VerificationError(f"no entry {name!r:.60}: expected one of {', '.join(self)}")
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self.entries)
@@ -152,16 +189,16 @@ def key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    def shown(c: str) -> str:
-        if c == "\\":
-            return "\\\\"
-        return c if c != '"' and (c.isprintable() or ord(c) > 255) else f"\\{ord(c):02X}"
-
-    return f'"{"".join(map(shown, text))}"'
+    """A string as MLIR prints it: bytes other than printable ASCII as two hexadecimal digits."""
+    shown = (
+        "\\\\" if b == 0x5C else chr(b) if 0x20 <= b < 0x7F and b != 0x22 else f"\\{b:02X}"
+        for b in text.encode("utf-8", "surrogateescape")
+    )
+    return f'"{"".join(shown)}"'
 
 
 def value_text(value: Value, dialect: str | None = None, inside: bool = False) -> str:
-    """The MLIR text of a value; the type of an i64 is left out `inside` an array.
+    """The MLIR text of a value; the types i64 and f64 are left out `inside` an array.
 
     >>> value_text((1, True, "x")), value_text(1)
     ('[1, true, "x"]', '1 : i64')
@@ -174,8 +211,10 @@ def value_text(value: Value, dialect: str | None = None, inside: bool = False) -
         return _quoted(value)
     if isinstance(value, tuple):
         return f"[{', '.join(value_text(one, dialect, True) for one in as_tuple(value))}]"
+    if isinstance(value, Typed) and inside and value.type == "f64":
+        return number_text(value)
     spelled = getattr(value, "text", None)
-    return str(spelled(dialect)) if callable(spelled) else str(value)
+    return str(spelled(dialect)) if dialect is not None and callable(spelled) else str(value)
 
 
 def as_tuple(value: Value) -> tuple[Any, ...]:
@@ -202,7 +241,7 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
         if not reader.accept("}"):
             while True:
                 name = reader.accept_string() or reader.word("the name of an entry")
-                found.append((name, _value(reader, read_attribute) if reader.accept("=") else UNIT))
+                found.append((name, read_value(reader, read_attribute) if reader.accept("=") else UNIT))
                 if reader.accept("}"):
                     break
                 if not reader.accept(","):
@@ -212,7 +251,12 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
     return reader.nested(entries)
 
 
-def _value(reader: Reader, read_attribute: Callable[[Reader], Value] | None) -> Value:
+def read_value(reader: Reader, read_attribute: Callable[[Reader], Value] | None = None) -> Value:
+    """Read one value; `read_attribute` as for `read_dictionary`.
+
+    >>> read_value(Reader("0x3F800000 : f32")).value
+    1.0
+    """
     if reader.looking_at("{"):
         return read_dictionary(reader, read_attribute)
     if reader.looking_at("["):
@@ -230,8 +274,6 @@ def _value(reader: Reader, read_attribute: Callable[[Reader], Value] | None) -> 
     start = reader.position
     word = reader.accept_word()
     if word in ("true", "false"):
-        if reader.accept(":"):
-            reader.one_of(("i1",))
         return word == "true"
     if word == "unit":
         return UNIT
@@ -244,7 +286,7 @@ def _array(reader: Reader, read_attribute: Callable[[Reader], Value] | None) -> 
     found: list[Value] = []
     if not reader.accept("]"):
         while True:
-            found.append(_value(reader, read_attribute))
+            found.append(read_value(reader, read_attribute))
             if reader.accept("]"):
                 break
             if not reader.accept(","):
@@ -257,23 +299,51 @@ def _read_number(reader: Reader, digits: str) -> Value:
     if len(digits) > _LONGEST:
         reader.fail(f"a number of at most {_LONGEST} characters", f"found one of {len(digits)}", at=start)
     reader.position += len(digits)
-    whole = "." not in digits and ("x" in digits or "e" not in digits.lower())
-    element = reader.word("the type of a number") if reader.accept(":") else ("i64" if whole else "f64")
-    if element[0] == "f" or element == "bf16":
-        if whole or not math.isfinite(float(digits)):
-            reader.fail("a finite number with a point, such as 1.5", f"found {digits} : {element}", at=start)
+    point, hexadecimal = "." in digits, "x" in digits
+    element = reader.word("the type of a number") if reader.accept(":") else ("f64" if point else "i64")
+    kind = _INTEGER_TYPE.fullmatch(element)
+    if element in _FLOAT_BITS and (point or (hexadecimal and digits[0] != "-")):
+        return Typed(float(digits) if point else _from_bits(reader, digits, element, start), element)
+    if element[0] in "ft" and element != "f" and point:
         return Typed(float(digits), element)
-    if not whole:
-        reader.fail("a float type", f"found {digits} : {element}", at=start)
-    value = int(digits, 16 if "x" in digits else 10)
+    if point or kind is None:
+        reader.fail(
+            "a float with a point, such as 1.5 : f32, or an integer type", f"found {digits} : {element}", at=start
+        )
+    return _in_range(reader, int(digits, 16 if hexadecimal else 10), element, kind, start)
+
+
+def _in_range(reader: Reader, value: int, element: str, kind: re.Match[str], start: int) -> Value:
+    """An integer that its type has; one without a sign counts modulo 2^bits, and is printed as signed."""
+    bits = int(kind[2] or 64)
+    low, high = (0 if kind[1] == "u" else -(2 ** (bits - 1))), 2 ** (bits - 1 if kind[1] == "s" else bits) - 1
+    if not low <= value <= high or bits > _LONGEST:
+        reader.fail(f"a value of {element}, {low} to {high}", f"found {value}", at=start)
     if element == "i1":
         return value != 0
+    if kind[1] is None and value >= 2 ** (bits - 1):
+        value -= 2**bits
     return value if element == "i64" else Typed(value, element)
+
+
+def _from_bits(reader: Reader, digits: str, element: str, start: int) -> float:
+    exponent, fraction = _FLOAT_BITS[element]
+    bits = int(digits, 16)
+    if bits >> (1 + exponent + fraction):
+        reader.fail(f"at most {1 + exponent + fraction} bits", f"found {digits} : {element}", at=start)
+    sign = -1.0 if bits >> (exponent + fraction) else 1.0
+    power, rest = bits >> fraction & ((1 << exponent) - 1), bits & ((1 << fraction) - 1)
+    bias = (1 << (exponent - 1)) - 1
+    if power == (1 << exponent) - 1:
+        return sign * (math.nan if rest else math.inf)
+    return sign * math.ldexp(rest + (1 << fraction if power else 0), max(power, 1) - bias - fraction)
 
 
 def _raw(reader: Reader) -> Raw:
     """Text up to the `,` or closing bracket that ends the value."""
     start = reader.skip()
+    if _RAW_START.match(reader.text, start) is None:
+        reader.fail("a value: a number, a string, a list, an attribute or a type")
     open_brackets: list[str] = []
     while reader.position < len(reader.text):
         token = _RAW.match(reader.text, reader.position)
@@ -297,5 +367,4 @@ def _raw(reader: Reader) -> Raw:
         reader.fail(f"'{open_brackets[-1]}'")
     if not text:
         reader.fail("a value")
-    # A closing word such as `: vector<2xi32>` belongs to the value; layoutalg keeps it with the text.
     return Raw(text)

@@ -27,22 +27,21 @@ from layoutalg.nested.gpu.products import multiply, multiply_tiles
 __all__ = ["execute"]
 
 
-def execute(op: MultiMma, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+def execute(
+    op: MultiMma, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any], scope: str | None = None
+) -> NDArray[Any]:
     """The accumulator after all loops (see `MultiMma.execute`).
 
     >>> from layoutalg.nested.gpu.kinds import mma
     >>> op = MultiMma(mma("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, ())
-    >>> execute(op, np.ones((64, 4)), np.ones((64, 4)), np.zeros((64, 4)))[0].tolist()
+    >>> execute(op, np.ones((64, 4)), np.ones((64, 4)), np.zeros((64, 4)), "thread")[0].tolist()
     [16.0, 16.0, 16.0, 16.0]
     """
     arrays = (lhs, rhs, acc)
-    scope, lanes = _scope(op, arrays)
+    scope, lanes = _scope(op, arrays, scope)
     held = [_fragments(op, f, one, scope, lanes) for f, one in zip(MMAFragment, arrays, strict=True)]
     sizes: list[int] = [1] * len(op.iterator_types)
-    for (
-        one,
-        given,
-    ) in zip(op.indexing_maps, held, strict=True):
+    for one, given in zip(op.indexing_maps, held, strict=True):
         for axis, loop in enumerate(one.dims):
             sizes[loop] = given.shape[axis]
     a, b, total = (_by_loop(op, f, given) for f, given in zip(MMAFragment, held, strict=True))
@@ -63,25 +62,42 @@ def execute(op: MultiMma, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any
     return _inner_values(op, result, acc, scope, lanes)
 
 
-def _scope(op: MultiMma, arrays: tuple[NDArray[Any], ...]) -> tuple[str, int]:
-    """The scope that the arrays' shapes say, and how many leading axes hold work-items."""
+def _scope(op: MultiMma, arrays: tuple[NDArray[Any], ...], asked: str | None) -> tuple[str, int]:
+    """The scope that is asked for or that the shapes say, and how many leading axes hold work-items."""
+    if asked not in (None, "thread", "subgroup"):
+        raise VerificationError(f"scope {asked!r:.40}: expected 'thread' or 'subgroup'")
+    for one in arrays:
+        if not isinstance(one, np.ndarray) or not one.size:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError("multi_mma runs on numpy arrays with at least one element each")
     lanes = 2 if isinstance(op.kind, DataTiledMMAAttr) else 1
     native = op.kind.native if isinstance(op.kind, DataTiledMMAAttr) else op.kind
+    items = (native.subgroup_size,) if lanes == 1 else (getattr(op.kind, "subgroups", 1), native.subgroup_size)
     problems: list[str] = []
+    found: list[tuple[str, int]] = []
     for scope, lead in (("subgroup", 0), ("thread", lanes)):
+        if asked not in (None, scope):
+            continue
         types = [
             OperandType(one.shape[lead:], native.intrinsic.element_type(f), "tensor")
             for f, one in zip(MMAFragment, arrays, strict=True)
         ]
         problem = op.check(*types)
-        if problem is None and op.scope(*types) == scope:
-            items = (native.subgroup_size,) if lanes == 1 else (getattr(op.kind, "subgroups", 1), native.subgroup_size)
-            if scope == "subgroup" or all(one.shape[:lead] == items for one in arrays):
-                return scope, lead
+        if problem is None and op.scope(*types) != scope:
+            problem = "the inner dimensions are not those"
+        if problem is None and any(one.shape[:lead] != items[:lead] for one in arrays):
             problem = f"at thread scope the leading axes hold the work-items {list(items)}"
-        problems.append(f"as operands of a {scope}: {problem or 'the inner dimensions are not those'}")
+        if problem is None:
+            found.append((scope, lead))
+        problems.append(f"as operands of a {scope}: {problem}")
     shapes = ", ".join(str(list(one.shape)) for one in arrays)
-    raise VerificationError(f"arrays of shapes {shapes}: {'; '.join(problems)}")
+    if not found:
+        raise VerificationError(f"arrays of shapes {shapes}: {'; '.join(problems)}")
+    if len(found) > 1:
+        raise VerificationError(
+            f"arrays of shapes {shapes} can be a subgroup's tiles or the registers of all lanes: say which, "
+            "scope='subgroup' or scope='thread'"
+        )
+    return found[0]
 
 
 def _fragments(op: MultiMma, fragment: MMAFragment, array: NDArray[Any], scope: str, lead: int) -> NDArray[Any]:

@@ -6,9 +6,9 @@ d0 = 4@lane:16 4@reg, d1 = 16@lane
 >>> print(mma.text("iree-3.2"))
 #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
 
-`multiply` computes from fragments as the hardware does: it knows nothing of k, it pairs what A and B hold in equal *slots*
-(the same k digit of the lane, the same register along k). So the product is right only if both operands agree on which k a
-slot is:
+`multiply` computes from fragments. Rows of A, columns of B and elements of C are where the layouts say; what meets along k
+is what A and B hold in equal *slots* (the same k digit of the lane, the same register along k), whatever k that is. So the
+product is the matrix product only if both operands agree on the k of every slot:
 
 >>> import numpy as np
 >>> a, b = np.arange(256).reshape(16, 16) % 7, np.arange(256).reshape(16, 16) % 5
@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import VerificationError
+from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
@@ -51,12 +51,18 @@ class MMAKind:
     col_major: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or type(self.col_major) is not bool:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(
+                f"{self.name!r:.40}, col_major = {self.col_major!r:.40}: expected a name and a truth value"
+            )
         found = intrinsic(self.name)
         if found.is_virtual != isinstance(self, VirtualMMAAttr):
             right = "virtual_mma_layout" if found.is_virtual else "mma_layout"
             raise VerificationError(f"{found.name} belongs into #iree_gpu.{right}")
         if self.col_major and found.m != found.n:
-            raise VerificationError(f"{found.name} is {found.m}x{found.n}: col_major needs a square accumulator")
+            raise VerificationError(
+                f"{found.name} is {found.m}x{found.n}: col_major needs a square accumulator (IREE accepts this)"
+            )
         object.__setattr__(self, "name", found.name)
 
     @property
@@ -144,6 +150,8 @@ class MMAKind:
         """
         from layoutalg.core.fragments import collect
 
+        if getattr(fragments, "ndim", 0) < 2:
+            raise LayoutError(f"{fragment_of(fragment).name}: expected an array [..., lane, reg] (of {self.name})")
         return collect(self.layout(fragment), fragments[..., None, :, :])
 
     def __str__(self) -> str:

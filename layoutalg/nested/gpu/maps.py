@@ -18,6 +18,8 @@ from layoutalg.core.reader import Reader
 
 __all__ = ["IndexingMap", "as_map", "read_map"]
 
+_MOST_LOOPS = 64
+
 MapLike: TypeAlias = "IndexingMap | str | tuple[int, Sequence[int]]"
 
 
@@ -38,6 +40,8 @@ class IndexingMap:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dims", as_ints("dims", self.dims))
+        if type(self.loops) is not int or not 0 <= self.loops <= _MOST_LOOPS:
+            raise VerificationError(f"{self.loops!r:.40} loops: expected 0 to {_MOST_LOOPS}")
         if any(not 0 <= d < self.loops for d in self.dims):
             raise VerificationError(f"dims {list(self.dims)}: expected loops of 0..{self.loops - 1}")
         if len(set(self.dims)) != len(self.dims):
@@ -100,4 +104,8 @@ def as_map(value: MapLike) -> IndexingMap:
     """
     if isinstance(value, IndexingMap):
         return value
-    return read_map(value) if isinstance(value, str) else IndexingMap(value[0], tuple(value[1]))
+    if isinstance(value, str):
+        return read_map(value)
+    if not isinstance(value, (tuple, list)) or len(value) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"indexing map {value!r:.40}: expected a text or (loops, dims)")
+    return IndexingMap(value[0], as_ints("dims", value[1]))

@@ -115,6 +115,10 @@ class MultiMma:
         rhs_permutation: Sequence[int] | None = None,
         acc_permutation: Sequence[int] | None = None,
     ) -> None:
+        if not isinstance(kind, (MMAAttr, VirtualMMAAttr, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"kind {kind!r:.60}: expected an MMA kind")
+        if not isinstance(indexing_maps, (tuple, list)):
+            raise VerificationError("expected an indexing map for each operand")
         maps = tuple(_projected(i, one) for i, one in enumerate(indexing_maps))
         iterators = tuple(str(one) for one in iterator_types)
         if len(maps) != 3:
@@ -157,8 +161,10 @@ class MultiMma:
 
     def _count(self, scope: Scope, fragment: MMAFragment) -> int:
         if isinstance(self.kind, DataTiledMMAAttr):
-            swizzle = self.kind.swizzle(fragment)
-            return swizzle.registers if scope == "thread" else prod(swizzle.shape)
+            if scope == "thread":
+                return self.kind.swizzle(fragment).registers
+            m, n, k = self.kind.shape
+            return {MMAFragment.Lhs: m * k, MMAFragment.Rhs: n * k, MMAFragment.Acc: m * n}[fragment]
         if scope == "thread":
             return self.kind.operand(fragment).registers
         return prod(self.kind.intrinsic.shape(fragment))
@@ -176,8 +182,8 @@ class MultiMma:
         if any(None in sizes for sizes in inner):
             return None
         found = tuple(prod(n for n in sizes if n is not None) for sizes in inner)
-        opaque = not isinstance(self.kind, DataTiledMMAAttr) and self.kind.intrinsic.is_opaque
-        scopes: tuple[Scope, ...] = ("subgroup",) if opaque else ("subgroup", "thread")
+        native = self.kind.native if isinstance(self.kind, DataTiledMMAAttr) else self.kind
+        scopes: tuple[Scope, ...] = ("subgroup",) if native.intrinsic.is_opaque else ("subgroup", "thread")
         return next((scope for scope in scopes if self.counts(scope) == found), None)
 
     def _inner(
@@ -190,7 +196,9 @@ class MultiMma:
     def check(self, lhs: OperandType | str, rhs: OperandType | str, acc: OperandType | str) -> str | None:
         """IREE 3.2's verdict on operands of these types: None, or its diagnostic.
 
-        Stricter than IREE in one place, and says so: a permutation as long as the inner dimensions.
+        Two things differ. A permutation has to be as long as the inner dimensions; the words say that IREE accepts others.
+        And at thread scope the accumulators of f16 and bf16 WMMA have the 8 registers of the hardware, where IREE 3.2
+        counted 16.
 
         >>> op = MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, (), rhs_permutation=(1, 0))
         >>> op.check("vector<4xf16>", "vector<4xf16>", "vector<4xf32>")
@@ -248,13 +256,16 @@ class MultiMma:
                 )
         return None
 
-    def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
+    def execute(
+        self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any], scope: Scope | None = None
+    ) -> NDArray[Any]:
         """Run it on arrays: loops one after another over reductions, fragments through the intrinsic.
 
         At subgroup scope the arrays have the operands' shapes. At thread scope all lanes are computed at once: a leading
-        axis holds the lanes (subgroups first, for a data-tiled kind: `[sg, lane, ...]`).
+        axis holds the lanes (subgroups first, for a data-tiled kind: `[sg, lane, ...]`). `scope` may be left out where the
+        shapes are those of one scope only.
 
-        Raises `VerificationError` with `check`'s diagnostic for arrays that do not fit.
+        Raises `VerificationError` with `check`'s diagnostic for arrays that do not fit, and for those that fit twice.
 
         >>> import numpy as np
         >>> maps = ("(i, j, k) -> (i, k)", "(i, j, k) -> (k, j)", "(i, j, k) -> (i, j)")
@@ -265,7 +276,7 @@ class MultiMma:
         """
         from layoutalg.nested.gpu.execution import execute
 
-        return execute(self, lhs, rhs, acc)
+        return execute(self, lhs, rhs, acc, scope)
 
 
 def _projected(i: int, given: MapLike) -> IndexingMap:
@@ -276,6 +287,9 @@ def _projected(i: int, given: MapLike) -> IndexingMap:
 
 
 def _types(*given: OperandType | str) -> tuple[OperandType, OperandType, OperandType]:
+    for one in given:
+        if not isinstance(one, (OperandType, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"operand type {one!r:.60}: expected a text such as vector<4xf16>")
     lhs, rhs, acc = (operand_type(one) if isinstance(one, str) else one for one in given)
     return lhs, rhs, acc
 
@@ -290,7 +304,8 @@ def _check_loops(maps: Sequence[IndexingMap], iterators: Sequence[str]) -> None:
             )
         if iterator == "reduction" and (in_acc or not in_lhs):
             raise VerificationError(
-                f"reduction loop {loop}: expected it in the indexing map of lhs, and not in the accumulator's"
+                f"reduction loop {loop}: expected it in the indexing map of lhs, and not in the accumulator's "
+                "(IREE accepts this)"
             )
 
 

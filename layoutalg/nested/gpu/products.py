@@ -1,8 +1,8 @@
 """What matrix intrinsics compute, on numpy arrays of fragments.
 
-Fragments are `[..., lane, reg]`. The hardware does not know k: lane and register say which values of A meet which of B. A
-**slot** is a k digit of the lane together with a register position along k; the values of A and B in equal slots are
-multiplied and added up.
+Fragments are `[..., lane, reg]`. Lane and register say which values of A meet which of B, not a number k. A **slot** is a k
+digit of the lane together with a register position along k; the values of A and B in equal slots are multiplied and added
+up.
 
 >>> from layoutalg.nested.gpu.kinds import mma
 >>> k_of_slots(mma("MFMA_F32_16x16x4_F32").operand("Lhs"), 1)
@@ -78,6 +78,10 @@ def multiply_tiles(kind: DataTiledMMAAttr, lhs: NDArray[Any], rhs: NDArray[Any],
 
 
 def _require(given: NDArray[Any], axes: str, size: tuple[int, ...], fragment: MMAFragment, name: str) -> None:
+    if not isinstance(given, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"{fragment.name}: expected a numpy array, got a {type(given).__name__}")
+    if given.dtype.kind not in "biufV" or given.dtype.names:
+        raise LayoutError(f"{fragment.name}: expected numbers, got elements of type {given.dtype}")
     if given.shape[max(given.ndim - len(size), 0) :] != size:
         raise LayoutError(
             f"{fragment.name} of shape {list(given.shape)}: expected [..., {axes}] of sizes {list(size)} (of {name})"

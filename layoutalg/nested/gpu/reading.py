@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.nested.attributes import read_nested
 from layoutalg.nested.gpu import config, enums
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-from layoutalg.nested.gpu.dictionary import Typed, read_dictionary
+from layoutalg.nested.gpu.dictionary import Typed, read_dictionary, read_value
 from layoutalg.nested.gpu.intrinsics import INTRINSICS, VIRTUAL_INTRINSICS, intrinsic
 from layoutalg.nested.gpu.kinds import MMAAttr, VirtualMMAAttr
 from layoutalg.nested.gpu.schedule import MMAScheduleAttr
@@ -204,18 +205,10 @@ def _type(reader: Reader) -> str:
 
 def _typed(reader: Reader) -> Typed:
     at = reader.skip()
-    value = read_dictionary(_one_value(reader)).get("v")
+    value = read_value(reader)
     if not isinstance(value, Typed):
         reader.fail("a number with a float type", at=at)
     return value
-
-
-def _one_value(reader: Reader) -> Reader:
-    """A reader of `{v = <number : type>}` made from what comes next."""
-    start = reader.skip()
-    while reader.position < len(reader.text) and reader.text[reader.position] not in ",>":
-        reader.position += 1
-    return Reader(f"{{v = {reader.text[start : reader.position]}}}")
 
 
 def _mma(reader: Reader, aliases: Aliases) -> MMAAttr:
@@ -263,6 +256,9 @@ def _known_attribute(aliases: Aliases) -> Read:
         reader.position = start
         # What a later version added, and what other dialects have, stays text.
         mnemonic = word.removeprefix("iree_gpu.")
+        if word == "iree_vector_ext.nested_layout":
+            reader.expect("#iree_vector_ext.nested_layout")
+            return read_nested(reader)
         known = word == "iree_gpu" or (mnemonic != word and (mnemonic in _BODIES or mnemonic in (*_FLAGS, *_WORDS)))
         return read_gpu(reader, aliases) if known else None
 
@@ -394,9 +390,9 @@ def _lowering_config(reader: Reader, aliases: Aliases) -> config.LoweringConfigA
     return config.LoweringConfigAttr(value)
 
 
-def _strategy(reader: Reader) -> enums.ReorderWorkgroupsStrategy:
+def _strategy(reader: Reader, aliases: Aliases) -> enums.ReorderWorkgroupsStrategy:
     if reader.looking_at("#"):
-        word = _inside(reader, {}, config.EnumAttr, "a strategy, such as <Transpose>").spelling
+        word = _inside(reader, aliases, config.EnumAttr, "a strategy, such as <Transpose>").spelling
     else:
         reader.expect("<")
         word = reader.one_of(_WORDS["reorder_workgroups_strategy"])
@@ -410,7 +406,7 @@ def _pipeline_options(reader: Reader, aliases: Aliases) -> config.PipelineOption
         "prefetch_num_stages": _count,
         "no_reduce_shared_memory_bank_conflicts": _truth,
         "use_igemm_convolution": _truth,
-        "reorder_workgroups_strategy": _strategy,
+        "reorder_workgroups_strategy": lambda r: _strategy(r, aliases),
     }
     return config.PipelineOptionsAttr(**_struct(reader, parameters))
 

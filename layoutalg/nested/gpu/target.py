@@ -163,6 +163,7 @@ class TargetWgpAttr:
         >>> print(known_target("gfx942").wgp.check_workgroup((64, 4, 1), memory_bytes=65536))
         None
         """
+        sizes = as_ints("sizes", sizes)
         threads = 1
         for d, (size, limit) in enumerate(zip(sizes, self.max_workgroup_sizes, strict=False)):
             threads *= size
@@ -199,6 +200,8 @@ class TargetWgpAttr:
         parts: list[str] = []
         for name in _WGP_ORDER:
             value = getattr(self, name)
+            if name == "compute":
+                check_bitwidths(value, dialect)
             if name in _SETS:
                 if value or name != "dot" or old:
                     parts.append(f"{name} = {value.spelling}")
@@ -224,6 +227,18 @@ _WGP_ORDER = (
     *("max_workgroup_memory_bytes", "max_workgroup_counts", "max_load_instruction_bits", "simds_per_wgp"),
     *("vgpr_space_bits", "dma_sizes", "workgroup_memory_bank_count", "extra"),
 )
+
+
+def check_bitwidths(compute: int, dialect: str | None) -> None:
+    """Raise `VerificationError` for fp8, fp6 and fp4 where a version does not have them.
+
+    >>> check_bitwidths(ComputeBitwidths.FP8, "iree-3.2")
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: IREE 3.2 has no fp8
+    """
+    late = ComputeBitwidths(compute) & (ComputeBitwidths.FP8 | ComputeBitwidths.FP6 | ComputeBitwidths.FP4)
+    if late and check_dialect(dialect) == IREE_3_2:
+        raise VerificationError(f"IREE 3.2 has no {ComputeBitwidths(late).spelling}")
 
 
 def _bodies(values: Sequence[MMAAttr | ScaledMMAAttr], dialect: str | None) -> str:
