@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from layoutalg.bridges.numbers import whole_numbers
-from layoutalg.core.digits import Factor, default_names
+from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, Reader
@@ -258,8 +258,7 @@ def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None)
             step = next(1 << i for i in range(size.bit_length()) if 1 << i not in column)
             raise ConversionError(f"no basis moves dimension {d} by {step}: its other elements belong to nobody")
         dims.append(tuple([column[step] for step in sorted(column, reverse=True)]))
-    make = Layout._make  # pyright: ignore[reportPrivateUsage]
-    return make(tuple(dims), tuple(replicas), (), default_names(rank), (0,) * rank).canonical()
+    return Layout.trusted(tuple(dims), tuple(replicas)).canonical()
 
 
 def parse_linear_layout(text: str, shape: Sequence[int] | None = None) -> LinearLayout:

@@ -20,7 +20,7 @@ from math import prod
 from operator import mul
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from layoutalg.core.digits import Factor, default_names
+from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.machine import machine_digits
@@ -123,8 +123,7 @@ def from_thread_values(
         deal_out(extent, stride, "reg", place)
         place *= extent
     dims = tuple([_dimension(column, d, tile) for d, column in enumerate(columns)])
-    make = Layout._make  # pyright: ignore[reportPrivateUsage]
-    return make(dims, tuple(replicas), (), default_names(len(tile)), (0,) * len(tile)).canonical()
+    return Layout.trusted(dims, tuple(replicas)).canonical()
 
 
 def _dimension(column: list[tuple[int, Factor]], d: int, tile: tuple[int, ...]) -> tuple[Factor, ...]:

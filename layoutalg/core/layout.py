@@ -131,17 +131,18 @@ class Layout:
         return layout
 
     @classmethod
-    def make_canonical(
-        cls, dims: tuple[tuple[Factor, ...], ...], replicas: tuple[Factor, ...], names: tuple[str, ...]
+    def trusted(
+        cls, dims: tuple[tuple[Factor, ...], ...], replicas: tuple[Factor, ...] = (), *, merged: bool = False
     ) -> Layout:
-        """A layout from parts that are known to be sound and merged, for adapters: nothing is checked.
+        """A layout from parts that an adapter knows to be sound: nothing is checked; `merged` if they are canonical.
 
-        >>> Layout.make_canonical(((Factor(16, 1, "lane"),),), (), ("d0",))
+        >>> Layout.trusted(((Factor(16, 1, "lane"),),), merged=True)
         Layout.parse('d0 = 16@lane')
         """
         layout = object.__new__(cls)
-        _fill(layout, dims, replicas, (), names, (0,) * len(dims), None)
-        _set(layout, "_canonical", layout)
+        _fill(layout, dims, replicas, (), default_names(len(dims)), (0,) * len(dims), None)
+        if merged:
+            _set(layout, "_canonical", layout)
         return layout
 
     @staticmethod

@@ -16,6 +16,7 @@ from typing import NoReturn, TypeAlias
 
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.extents import Extent, multiply
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
 
@@ -78,19 +79,19 @@ def machine_digits(
     return found
 
 
-def level_steps(*levels: Sequence[int]) -> list[list[int]]:
+def level_steps(*levels: Sequence[Extent]) -> list[list[Extent]]:
     """The strides of digits that count level by level, the first level fastest, each row-major over its dimensions.
 
     >>> level_steps((1, 4), (2, 3))
     [[4, 1], [12, 4]]
     """
-    found: list[list[int]] = []
-    place = 1
+    found: list[list[Extent]] = []
+    place: Extent = 1
     for level in levels:
-        steps: list[int] = []
+        steps: list[Extent] = []
         for extent in reversed(level):
             steps.append(place)
-            place *= extent
+            place = place * extent if type(place) is type(extent) is int else multiply(place, extent)
         steps.reverse()
         found.append(steps)
     return found

@@ -38,7 +38,10 @@ def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:
     for size in reversed(shape):
         dims.append((Factor(size, stride, axis),) if size != 1 else ())
         stride = multiply(stride, size)
-    return Layout(reversed(dims))
+    dims.reverse()
+    if type(stride) is int and 0 < stride <= 2**62 and all(0 < size <= 2**31 for size in shape):
+        return Layout.trusted(tuple(dims))
+    return Layout(dims)
 
 
 def permute(layout: Layout, order: Sequence[int]) -> Layout:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from layoutalg.core.digits import Factor, default_names
+from layoutalg.core.digits import Factor
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.machine import level_steps
@@ -70,7 +70,7 @@ def exact_layout(attr: NestedLayoutAttr, subgroup_size: int, threads: int) -> La
     ]
     if len(idle) > 1:
         idle.sort(key=_axis_and_falling_stride)
-    return Layout.make_canonical(tuple(dims), tuple(idle), default_names(rank))
+    return Layout.trusted(tuple(dims), tuple(idle), merged=True)
 
 
 def _append(row: list[Factor], extent: int, stride: int, axis: str) -> None:

@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.layout import Layout
-from layoutalg.core.views import row_major
+from layoutalg.core.machine import level_steps
 from layoutalg.xegpu.rules import Rules, rules
 
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape"]
@@ -244,24 +244,45 @@ class Distribution:
         """
         if len(shape) != self.rank:
             raise DistributionError(f"shape {list(shape)} has rank {len(shape)}, {text} has rank {self.rank}")
-        parts: list[Layout] = []
-        sizes = shape
+        ones: tuple[Extent, ...] = (1,) * self.rank
+        rounds = tiles = data = ones
+        sg = lane = _Spread(ones, ((),) * self.rank, (), shape)
         if self.sg_layout is not None:
-            rounds, ids, sizes = _spread(self.level("workgroup"), sizes, "sg", text)
-            parts += [row_major(rounds), ids]
+            sg = _spread(self.level("workgroup"), shape, "sg", text)
+            rounds = sg.rounds
+        sizes = sg.blocks
         if self.inst_data is not None:
-            parts.append(row_major(_tiles(sizes, self.inst_data, shape, text)))
+            tiles = _tiles(sizes, self.inst_data, shape, text)
             sizes = self.inst_data
+        units = sizes
         if self.lane_layout is not None:
-            at = self.level("subgroup")
-            units, ids, data = _spread(at, sizes, "lane", text)
-            parts.append(_interleave(units, ids, data))
-        else:
-            parts.append(row_major(sizes))
-        result = parts[0]
-        for part in parts[1:]:
-            result = result * part
-        return result.canonical()
+            lane = _spread(self.level("subgroup"), sizes, "lane", text)
+            units, data = lane.rounds, lane.blocks
+        # Rounds, tiles and each lane's vector (units and data together) count row-major, one inside the other: the block
+        # product of all six levels, in which subgroups and lanes stand once.
+        vector = [multiply(u, n) for u, n in zip(units, data, strict=True)]
+        inner, middle, outer = level_steps(vector, tiles, rounds)
+        dims: list[tuple[Factor, ...]] = []
+        for d in range(self.rank):
+            factors = (
+                Factor(rounds[d], outer[d], "reg"),
+                *sg.ids[d],
+                Factor(tiles[d], middle[d], "reg"),
+                Factor(units[d], multiply(data[d], inner[d]), "reg"),
+                *lane.ids[d],
+                Factor(data[d], inner[d], "reg"),
+            )
+            dims.append(tuple([f for f in factors if f.extent != 1]))
+        return Layout.trusted(tuple(dims), sg.shared + lane.shared).canonical()
+
+
+class _Spread(NamedTuple):
+    """One level: how often it repeats per dimension, the digits of the ids, those that share, and the block of each id."""
+
+    rounds: tuple[Extent, ...]
+    ids: tuple[tuple[Factor, ...], ...]
+    shared: tuple[Factor, ...]
+    blocks: tuple[Extent, ...]
 
 
 def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], text: str) -> None:
@@ -293,13 +314,11 @@ def _tiles(sizes: Sequence[Extent], tile: tuple[int, ...], shape: tuple[Extent, 
     return tuple(counts)
 
 
-def _spread(
-    at: Level, sizes: tuple[Extent, ...], axis: str, text: str
-) -> tuple[tuple[Extent, ...], Layout, tuple[Extent, ...]]:
-    """One level: how often it repeats per dimension, the layout of the ids, and the block that each holds."""
+def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, text: str) -> _Spread:
+    """Deal one level's ids out over the sizes that are left."""
     rounds: list[Extent] = []
     blocks: list[Extent] = []
-    ids: list[list[Factor]] = []
+    ids: list[tuple[Factor, ...]] = []
     strides = at.strides
     shared = [Factor(n, s, axis) for d, (n, s) in enumerate(zip(at.layout, strides, strict=True)) if d not in at.kept]
     for d, (size, count, parent) in enumerate(zip(sizes, at.counts, at.kept, strict=True)):
@@ -311,7 +330,7 @@ def _spread(
         times = exact_quotient(size, multiply(count, data))
         if times is not None:
             rounds.append(times)
-            ids.append([Factor(count, stride, axis)])
+            ids.append((Factor(count, stride, axis),))
             continue
         # The ids reach past the end and wrap around: they share blocks, evenly or not at all.
         rounds.append(1)
@@ -341,22 +360,11 @@ def _spread(
                 f"{count} {axis}s cannot share its {across} blocks evenly; a multiple of {across} could",
                 text,
             )
-        ids.append([Factor(across, stride, axis)])
+        ids.append((Factor(across, stride, axis),))
         shared.append(Factor(sharing, stride * across, axis))
-    return tuple(rounds), Layout(ids, [f for f in shared if f.extent != 1]), tuple(blocks)
+    return _Spread(tuple(rounds), tuple(ids), tuple([f for f in shared if f.extent != 1]), tuple(blocks))
 
 
 def _refuse(d: int, size: Extent, axis: str, problem: str, text: str) -> NoReturn:
     what = "the tensor" if axis == "sg" else "the tile that the lanes share"
     raise DistributionError(f"dimension {d} of {what} has size {size}: {problem} (layout {text})")
-
-
-def _interleave(units: tuple[Extent, ...], ids: Layout, data: tuple[Extent, ...]) -> Layout:
-    """Lanes inside one instruction tile: registers are row-major over each lane's vector, units and data together."""
-    registers = row_major([multiply(u, n) for u, n in zip(units, data, strict=True)])
-    reach = [f[0].stride if f else 0 for f in registers.dims]
-    dims = [
-        [Factor(u, multiply(n, step), "reg"), *lanes, Factor(n, step, "reg")]
-        for u, n, step, lanes in zip(units, data, reach, ids.dims, strict=True)
-    ]
-    return Layout([[f for f in factors if f.extent != 1] for factors in dims], ids.replicas)
