@@ -66,7 +66,7 @@ def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType) -> str |
     >>> check_product("amx.tile_mulf", a, b, TileType(16, 16, "i32"))
     "operand #0 must be tile of 16-bit float or bfloat16 type values, but got '!amx.tile<16x64xi8>'"
     """
-    if op not in _OPERANDS:
+    if not isinstance(op, str) or op not in _OPERANDS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise VerificationError(f"operation {op!r}: expected {' or '.join(_OPERANDS)}")
     tiles = (as_tile("lhs", lhs), as_tile("rhs", rhs), as_tile("acc", acc))
     for i, (tile, accepted) in enumerate(zip(tiles, _OPERANDS[op], strict=True)):

@@ -253,7 +253,9 @@ class NestedLayoutAttr:
         64
         """
         for name, value in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
-            if value is not None and (type(value) is not int or not 1 <= value <= MAX_EXTENT):
+            if value is None and name == "workgroup_size":
+                continue
+            if type(value) is not int or not 1 <= value <= MAX_EXTENT:
                 raise DistributionError(f"{name} = {value!r}: expected a whole number of at least 1")
         if workgroup_size is not None:
             return workgroup_size

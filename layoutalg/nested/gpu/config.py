@@ -268,6 +268,8 @@ class EnumAttr:
 
     def __post_init__(self) -> None:
         try:
+            if not isinstance(self.mnemonic, str) or not isinstance(self.spelling, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise KeyError
             _ = self.value
         except KeyError:
             raise VerificationError(f"{self.mnemonic!r:.40} has no value {self.spelling!r:.40}") from None

@@ -150,6 +150,8 @@ class TileSwizzle:
         >>> print(DataTiledMMAAttr("WMMAR3_F32_16x16x16_F16").swizzle("Lhs").fragment(1, 32))
         d0 = 16@lane, d1 = 16@reg | replicas 2@lane:16
         """
+        if type(subgroups) is not int or type(subgroup_size) is not int or min(subgroups, subgroup_size) < 1:
+            raise VerificationError(f"{subgroups!r:.40} subgroups of {subgroup_size!r:.40}: expected whole numbers")
         used = [d for d in self.ordered if d.role == "thread" and d.extent > 1]
         idle = [
             factor
@@ -164,6 +166,8 @@ class TileSwizzle:
         >>> DataTiledMMAAttr("WMMAR4_F32_16x16x16_F16").swizzle("Lhs").slice_of(17, 32)
         ((1, 1, 0), (1, 1, 8))
         """
+        if type(tid) is not int or type(subgroup_size) is not int or tid < 0 or subgroup_size < 1:
+            raise VerificationError(f"thread {tid!r:.40} of subgroups of {subgroup_size!r:.40}: expected whole numbers")
         place = {"sg": tid // subgroup_size, "lane": tid % subgroup_size}
         offsets = tuple(
             place[d.axis] // d.stride % d.extent if d.role == "thread" and d.extent > 1 else 0 for d in self.ordered

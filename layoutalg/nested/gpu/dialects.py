@@ -27,6 +27,6 @@ def check_dialect(dialect: str | None) -> str:
     """
     if dialect is None:
         return NEWEST
-    if dialect not in (IREE_3_2, NEWEST):
-        raise VerificationError(f"dialect {dialect!r}: expected {NEWEST} (the newest) or {IREE_3_2}")
+    if not isinstance(dialect, str) or dialect not in (IREE_3_2, NEWEST):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"dialect {dialect!r:.60}: expected {NEWEST} (the newest) or {IREE_3_2}")
     return dialect

@@ -128,7 +128,8 @@ class Dictionary:
     entries: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
-        entries: tuple[Any, ...] = tuple(self.entries)
+        given: Any = self.entries
+        entries: tuple[Any, ...] = as_tuple(given) if isinstance(given, (tuple, list)) else (None,)
         if any(not isinstance(e, tuple) or len(as_tuple(e)) != 2 or not isinstance(e[0], str) for e in entries):
             raise VerificationError("a dictionary has pairs of a name and a value")
         entries = tuple(sorted(entries, key=lambda entry: entry[0]))

@@ -255,7 +255,7 @@ class Intrinsic:
             MMAFragment.Lhs: (self.m, self.k),
             MMAFragment.Rhs: (self.k, self.n),
             MMAFragment.Acc: (self.m, self.n),
-        }[fragment]
+        }[fragment_of(fragment)]
         return (self.blocks, *sizes) if self.blocks else sizes
 
     def element_type(self, fragment: MMAFragment) -> str:
@@ -264,7 +264,7 @@ class Intrinsic:
         >>> intrinsic("MFMA_I32_16x16x16_I8").element_type(MMAFragment.Acc)
         'i32'
         """
-        return (self.a_type, self.b_type, self.c_type)[fragment]
+        return (self.a_type, self.b_type, self.c_type)[fragment_of(fragment)]
 
     def operand(self, fragment: MMAFragment) -> OperandLayout:
         """Who holds what of an operand.
@@ -278,7 +278,7 @@ class Intrinsic:
             raise DistributionError(
                 f"{self.name} is opaque: its sizes and types are known, and no layout of its fragments is published"
             )
-        return _operand(self, fragment)
+        return _operand(self, fragment_of(fragment))
 
     def spelling(self, dialect: str | None = None) -> str:
         """The name in a version of IREE.
@@ -303,13 +303,13 @@ def fragment_of(name: str | int) -> MMAFragment:
     >>> fragment_of("acc")
     <MMAFragment.Acc: 2>
     """
-    for fragment in MMAFragment:
-        if name == fragment.value or (isinstance(name, str) and name.lower() == fragment.name.lower()):
-            return fragment
-    raise VerificationError(f"operand {name!r}: expected Lhs, Rhs or Acc")
+    if isinstance(name, (str, int)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        for fragment in MMAFragment:
+            if name == fragment.value or (isinstance(name, str) and name.lower() == fragment.name.lower()):
+                return fragment
+    raise VerificationError(f"operand {name!r:.60}: expected Lhs, Rhs or Acc")
 
 
-@cache
 def intrinsic(name: str) -> Intrinsic:
     """The intrinsic of that name, in the spelling of IREE 3.13 or of IREE 3.2 and its page.
 
@@ -318,6 +318,13 @@ def intrinsic(name: str) -> Intrinsic:
     >>> intrinsic("WMMA_F32_16x16x16_F16").name
     'WMMAR3_F32_16x16x16_F16'
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"intrinsic {name!r:.60}: expected a name such as MFMA_F32_16x16x16_F16")
+    return _intrinsic(name)
+
+
+@cache
+def _intrinsic(name: str) -> Intrinsic:
     newest = name if name in INTRINSICS or name in VIRTUAL_INTRINSICS else name.replace("WMMA_", "WMMAR3_", 1)
     if newest not in INTRINSICS and newest not in VIRTUAL_INTRINSICS:
         raise VerificationError(f"unknown intrinsic {name[:80]!r}: expected one of {_near(name)}")

@@ -239,7 +239,5 @@ def mma(name: str, col_major: bool = False) -> MMAAttr | VirtualMMAAttr:
     layoutalg.core.errors.VerificationError: unknown intrinsic 'MFMA_F32_16x16x17_F16':
     expected one of MFMA_F32_16x16x16_F16, MFMA_F32_16x16x16_BF16, MFMA_F32_16x16x8_BF16, ...
     """
-    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"intrinsic {name!r}: expected a name such as MFMA_F32_16x16x16_F16")
     kind = VirtualMMAAttr if intrinsic(name).is_virtual else MMAAttr
     return kind(name, col_major)

@@ -35,6 +35,7 @@ from layoutalg.core.extents import as_ints
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import IteratorType, MMAFragment
+from layoutalg.nested.gpu.intrinsics import fragment_of
 from layoutalg.nested.gpu.kinds import MMAAttr, VirtualMMAAttr
 from layoutalg.nested.gpu.maps import IndexingMap, MapLike, as_map
 
@@ -146,7 +147,7 @@ class MultiMma:
         >>> MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, (), rhs_permutation=(1, 0)).permutation(1)
         (1, 0)
         """
-        return (self.lhs_permutation, self.rhs_permutation, self.acc_permutation)[fragment]
+        return (self.lhs_permutation, self.rhs_permutation, self.acc_permutation)[fragment_of(fragment)]
 
     def counts(self, scope: Scope) -> tuple[int, int, int]:
         """How many inner values Lhs, Rhs and Acc have at a scope.
@@ -156,6 +157,8 @@ class MultiMma:
         >>> MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, ()).counts("subgroup")
         (256, 256, 256)
         """
+        if not isinstance(scope, str) or scope not in ("thread", "subgroup"):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"scope {scope!r:.40}: expected 'thread' or 'subgroup'")
         lhs, rhs, acc = (self._count(scope, fragment) for fragment in MMAFragment)
         return lhs, rhs, acc
 

@@ -10,8 +10,9 @@ Each loop of C[m, n] += A[m, k] * B[k, n] is shared by some subgroups; what one 
 >>> print(acc.layout((64, 64), 64, 256))
 d0 = 2@sg:2 2@reg:8 4@lane:16 4@reg, d1 = 2@sg 2@reg:4 16@lane
 
-Subgroups are numbered row-major over the counts, the last one fastest. Measured with iree-opt 3.13.0 (58 contractions).
-IREE 3.2 writes the counts as an attribute; since 3.13 they are `subgroup_basis` of the lowering config.
+Subgroups are numbered row-major over the counts, the last one fastest. Sizes that do not divide are refused; IREE rounds
+the batches up, which is the layout of a larger tensor. Measured with iree-opt 3.13.0 (58 contractions). IREE 3.2 writes the
+counts as an attribute; since 3.13 they are `subgroup_basis` of the lowering config.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class MMAScheduleAttr:
     subgroup_n_count: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.intrinsic, (MMAKind, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"intrinsic {self.intrinsic!r:.60}: expected an MMA kind")
         for name in ("subgroup_m_count", "subgroup_n_count"):
             count = getattr(self, name)
             if type(count) is not int or not 1 <= count < 2**31:
@@ -109,6 +112,8 @@ def contraction_operands(
     >>> contraction_operands(kind, (64, 64, 32), (2, 1, 1), (1, 0, 2))[1].subgroup_tile
     (1, 2)
     """
+    if not isinstance(kind, MMAKind):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"kind {kind!r:.60}: expected an MMA kind that is not data-tiled")
     bounds, ways, places = (as_ints(name, v) for name, v in (("sizes", sizes), ("counts", counts), ("order", order)))
     if len(bounds) != 3 or len(ways) != 3 or sorted(places) != [0, 1, 2] or len(maps) != 3:
         raise VerificationError(

@@ -60,10 +60,8 @@ class ScaledMMAAttr:
     col_major: bool = False
 
     def __post_init__(self) -> None:
-        if self.intrinsic not in _SCALED:
-            raise VerificationError(
-                f"unknown scaled intrinsic {self.intrinsic[:80]!r}: expected {' or '.join(_SCALED)}"
-            )
+        if not isinstance(self.intrinsic, str) or self.intrinsic not in _SCALED:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"unknown scaled intrinsic {self.intrinsic!r:.80}: expected {' or '.join(_SCALED)}")
 
     def layout(self, fragment: str | int) -> None:
         """Not known: raises `DistributionError`.
@@ -336,12 +334,11 @@ def known_targets(api: str = "hip", dialect: str | None = None) -> tuple[str, ..
     (True, False)
     """
     names = _known()[check_dialect(dialect)]
-    if api not in names:
-        raise VerificationError(f"interface {api!r}: expected {', '.join(names)}")
+    if not isinstance(api, str) or api not in names:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"interface {api!r:.40}: expected {', '.join(names)}")
     return tuple(names[api])
 
 
-@cache
 def known_target(name: str, api: str | None = None, dialect: str | None = None) -> TargetAttr:
     """A target by its name (`gfx942`, `sm_80`, `mi300x`, `rdna3`, ...), as a version of IREE describes it.
 
@@ -353,14 +350,21 @@ def known_target(name: str, api: str | None = None, dialect: str | None = None) 
     >>> known_target("gfx950").wgp.scaled_mma[0].intrinsic
     'MFMA_SCALE_F32_16x16x128_B32'
     """
-    from layoutalg.nested.gpu.reading import parse_gpu
-
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"target {name!r:.40}: expected a name such as gfx942")
     version = check_dialect(dialect)
     apis = tuple(_known()[version]) if api is None else (api,)
     for one in apis:
         if name in known_targets(one, version):
-            target = parse_gpu(_known()[version][one][name])
-            assert isinstance(target, TargetAttr)
-            return target
+            return _parsed(_known()[version][one][name])
     names = ", ".join(target for one in apis for target in known_targets(one, version))
     raise VerificationError(f"target {name[:40]!r}: IREE {version[5:]} describes {names}")
+
+
+@cache
+def _parsed(text: str) -> TargetAttr:
+    from layoutalg.nested.gpu.reading import parse_gpu
+
+    target = parse_gpu(text)
+    assert isinstance(target, TargetAttr)
+    return target
