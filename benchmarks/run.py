@@ -82,6 +82,7 @@ ROWS = (
     "from_linear_layout",
     "same, equal layouts",
     "same, different layouts",
+    "same, an XeGPU and a nested attribute",
 )
 NESTED = (
     "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
@@ -102,6 +103,10 @@ def layoutalg_column() -> Column:
     )
     nested = la.parse(NESTED).layout((64, 64))
     xegpu = la.Layout.parse("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")
+    attribute = la.parse(
+        "#xegpu.layout<sg_layout = [2, 4], sg_data = [32, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+    )
+    counterpart = la.to_nested(attribute.layout((64, 64)))
     cute, linear = la.to_cute(nested), la.to_linear_layout(nested)
     same_again, other = la.parse(NESTED).layout((64, 64)), la.Layout.parse("d0 = 64@reg, d1 = 2@sg 32@lane")
     small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()
@@ -125,6 +130,7 @@ def layoutalg_column() -> Column:
         "from_linear_layout": lambda: la.from_linear_layout(linear),
         "same, equal layouts": lambda: la.same(nested, same_again),
         "same, different layouts": lambda: la.same(nested, other),
+        "same, an XeGPU and a nested attribute": lambda: la.same(attribute, counterpart, (64, 64)),
     }
 
 

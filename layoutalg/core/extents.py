@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -148,6 +148,9 @@ def exact_quotient(a: Extent, b: Extent) -> Extent | None:
     return _normal(quotient)
 
 
+_WHOLE = {int}
+
+
 def as_ints(name: str, value: Any) -> tuple[int, ...]:
     """Check a field of a dialect that is a list of whole numbers; a list becomes a tuple.
 
@@ -155,9 +158,9 @@ def as_ints(name: str, value: Any) -> tuple[int, ...]:
     (2, 4)
     """
     if isinstance(value, (tuple, list, range)):
-        items: tuple[Any, ...] = tuple(cast("list[Any]", value))
-        if all(type(item) is int for item in items):
-            return items
+        given = tuple(cast("Sequence[Any]", value))
+        if set(map(type, given)) <= _WHOLE:
+            return given
     raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")
 
 

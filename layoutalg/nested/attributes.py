@@ -26,6 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from layoutalg.core.errors import (
     ConversionError,
@@ -49,7 +50,8 @@ _GAP = "[ \\t\\r\\n]*"
 _LISTS = f"{_GAP},{_GAP}".join(rf"{name}{_GAP}={_GAP}\[([0-9, ]*)\]" for name in _FIELDS)
 _USUAL = re.compile(f"{_GAP}<{_GAP}{_LISTS}{_GAP}>")
 """The usual text, read at once; whatever else goes through the `Reader` word by word."""
-_LONGEST_LIST = 1024
+_DIGITS = re.compile("[0-9]+")
+_LONGEST_USUAL = 4096
 _MOST_COORDINATES = 2**20
 
 
@@ -74,28 +76,45 @@ class NestedLayoutAttr:
     thread_strides: Ints
 
     def __post_init__(self) -> None:
-        rank = -1
+        tiles = (self.subgroup_tile, self.batch_tile, self.outer_tile, self.thread_tile, self.element_tile)
+        if not _usual(tiles, (self.subgroup_strides, self.thread_strides)):
+            self._check_fields()
+        self._normalize()
+
+    def _normalize(self) -> None:
+        """Bound the shape, and forget the strides of unit tiles."""
+        if self.batch_tile and max(self.shape) > MAX_EXTENT:
+            raise VerificationError(f"a tensor of shape {list(self.shape)}: a dimension over 2^31 (IREE accepts this)")
+        for tile, name in ((self.subgroup_tile, "subgroup_strides"), (self.thread_tile, "thread_strides")):
+            if 1 in tile:
+                strides = [0 if n == 1 else s for n, s in zip(tile, getattr(self, name), strict=True)]
+                object.__setattr__(self, name, tuple(strides))
+
+    @classmethod
+    def _of_numbers(cls, numbers: Ints, rank: int) -> NestedLayoutAttr | None:
+        """From the fields' numbers one after another, as a text has them; None for what needs a closer look."""
+        if rank and (min(numbers[: 5 * rank]) < 1 or max(numbers) > MAX_EXTENT):
+            return None
+        found = object.__new__(cls)
+        for i, name in enumerate(_FIELDS):
+            object.__setattr__(found, name, numbers[i * rank : (i + 1) * rank])
+        found._normalize()
+        return found
+
+    def _check_fields(self) -> None:
+        """Field by field: lists become tuples, what is wrong is named."""
+        rank = len(as_ints("subgroup_tile", self.subgroup_tile))
         for name in _FIELDS:
-            given = getattr(self, name)
-            values = as_ints(name, given)
-            if values is not given:
-                object.__setattr__(self, name, values)
+            values = as_ints(name, getattr(self, name))
+            object.__setattr__(self, name, values)
             low = 1 if name in _TILES else 0
             if values and (min(values) < low or max(values) > MAX_EXTENT):
                 wrong = min(values) if min(values) < low else max(values)
                 raise VerificationError(
                     f"{name} = {list(values)}: expected {low} to 2^31, got {wrong} (IREE accepts this)"
                 )
-            if rank not in (-1, len(values)):
+            if rank != len(values):
                 raise VerificationError("all fields must have the same rank as the layout")
-            rank = len(values)
-        for d, size in enumerate(self.shape):
-            if size > MAX_EXTENT:
-                raise VerificationError(f"dimension {d} has {size} elements, over 2^31 (IREE accepts this)")
-        for tile, name in ((self.subgroup_tile, "subgroup_strides"), (self.thread_tile, "thread_strides")):
-            if 1 in tile:
-                strides = [0 if n == 1 else s for n, s in zip(tile, getattr(self, name), strict=True)]
-                object.__setattr__(self, name, tuple(strides))
 
     def __str__(self) -> str:
         lists = ", ".join(f"{name} = {list(getattr(self, name))}" for name in _FIELDS)
@@ -264,6 +283,9 @@ class NestedLayoutAttr:
         return -(-max([*ends, 1]) // subgroup_size) * subgroup_size
 
     def _require(self, shape: Sequence[int]) -> None:
+        given: object = shape
+        if type(given) is tuple and cast("Ints", given) == self.shape:
+            return
         problem = self.check(shape)
         if problem is not None:
             raise VerificationError(problem)
@@ -389,6 +411,23 @@ class NestedLayoutAttr:
         return NestedLayoutAttr(*(pick(name) for name in _FIELDS))
 
 
+def _usual(tiles: tuple[Ints, ...], strides: tuple[Ints, ...]) -> bool:
+    """Whether all fields are tuples of as many whole numbers in range: then there is nothing to say about them."""
+    if {*map(type, tiles), *map(type, strides)} != {tuple} or len({*map(len, tiles), *map(len, strides)}) != 1:
+        return False
+    a, b, c, d, e = tiles
+    sizes, steps = (*a, *b, *c, *d, *e), (*strides[0], *strides[1])
+    if not sizes:
+        return True
+    return (
+        {*map(type, sizes), *map(type, steps)} == {int}
+        and min(sizes) > 0
+        and min(steps) >= 0
+        and max(sizes) <= MAX_EXTENT
+        and max(steps) <= MAX_EXTENT
+    )
+
+
 def read_nested(reader: Reader) -> NestedLayoutAttr:
     """Read the attribute's body, from `<` on: seven lists in their order, `[]` allowed.
 
@@ -397,14 +436,15 @@ def read_nested(reader: Reader) -> NestedLayoutAttr:
     (8,)
     """
     usual = _USUAL.match(reader.text, reader.position)
-    if usual is not None:
-        try:
-            found = [tuple(map(int, text.split(","))) if text.strip() else () for text in usual.groups()]
-        except ValueError:
-            found = []
-        if found and all(len(text) < _LONGEST_LIST for text in usual.groups()):
-            reader.position = usual.end()
-            return NestedLayoutAttr(*found)
+    if usual is not None and usual.end() - usual.start() < _LONGEST_USUAL:
+        ranks = {text.count(",") for text in usual.groups()}
+        numbers = tuple(map(int, _DIGITS.findall(reader.text, usual.start(), usual.end())))
+        rank = len(numbers) // 7
+        if ranks == {max(rank - 1, 0)} and len(numbers) == 7 * rank:
+            found = NestedLayoutAttr._of_numbers(numbers, rank)  # pyright: ignore[reportPrivateUsage]
+            if found is not None:
+                reader.position = usual.end()
+                return found
     reader.expect("<")
     lists: list[Ints] = []
     for i, name in enumerate(_FIELDS):
