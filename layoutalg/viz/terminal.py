@@ -8,6 +8,11 @@ one: a 32x64 tile over 2 x 4 subgroups of 16 lanes is a picture of 2 x 4 cells, 
 >>> [cell.label for cell in grid.cells[1]]
 ['4:0-15', '5:0-15', '6:0-15', '7:0-15']
 
+Where lanes count up from row to row instead, the rows fold, and the label says so:
+
+>>> [cell.label for cell in owner_grid(Layout.parse("d0 = 16@lane, d1 = 4@lane:16 4@reg")).cells[0]]
+['0-15↓', '16-31↓', '32-47↓', '48-63↓']
+
 Owners are subgroup:lane (the lowest, where an element has several); layouts onto other axes show their own coordinates.
 """
 
@@ -134,13 +139,25 @@ def owner_grid(layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = 
     major, minor = _owner_axes(plane)
     second = np.asarray(plane.owner_map(minor), np.int64)
     first = np.zeros_like(second) if major is None else np.asarray(plane.owner_map(major), np.int64)
-    rows = _folded(first, second, count=False)
-    tops = [start for start, _ in rows]
-    columns = _folded(first[tops].T, second[tops].T, count=True)
+    rows, columns = _folded_plane(first, second, down=False)
+    down_the_rows = False
+    if len(rows) > 1:
+        tall, narrow = _folded_plane(first, second, down=True)
+        if len(tall) * len(narrow) < len(rows) * len(columns):
+            rows, columns, down_the_rows = tall, narrow, True
     several = int(first.max(initial=0)) > int(first.min(initial=0))
     cells = tuple(
-        tuple(_cell(first[r, c], second[r, c], second[r, last], several) for c, last in columns[:most_columns])
-        for r in tops[:most_rows]
+        tuple(
+            _cell(
+                first[r, c],
+                second[r, c],
+                second[below, c] if down_the_rows else second[r, last],
+                several,
+                down_the_rows,
+            )
+            for c, last in columns[:most_columns]
+        )
+        for r, below in rows[:most_rows]
     )
     down, right = plane.origins
     zeros = "".join(f" at {name} = 0" for name in layout.names[:-2])
@@ -201,8 +218,17 @@ def _folded(first: NDArray[Any], second: NDArray[Any], count: bool) -> list[tupl
     return ranges
 
 
-def _cell(first: Any, low: Any, high: Any, several: bool) -> Cell:
-    lanes = _range(int(low), int(high))
+def _folded_plane(
+    first: NDArray[Any], second: NDArray[Any], down: bool
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Ranges of rows and of columns that look alike, where lanes may count up along the columns, or `down` the rows."""
+    rows = _folded(first, second, count=down)
+    tops = [start for start, _ in rows]
+    return rows, _folded(first[tops].T, second[tops].T, count=not down)
+
+
+def _cell(first: Any, low: Any, high: Any, several: bool, down: bool) -> Cell:
+    lanes = _range(int(low), int(high)) + ("\N{DOWNWARDS ARROW}" if down and low != high else "")
     return Cell(f"{int(first)}:{lanes}" if several else lanes, int(first) if several else int(low))
 
 
