@@ -192,11 +192,13 @@ def render(grid: OwnerGrid) -> RenderableType:
 
 
 def _owner_axes(layout: Layout) -> tuple[str | None, str]:
-    """The axes that name an owner: subgroup and lane, or the first one or two of another codomain."""
+    """The axes that name an owner: subgroup and lane, or the last one or two that a layout onto other axes moves along."""
     names = [*layout.codomain]
     if "lane" in names:
         return "sg", "lane"
-    return (names[0], names[1]) if len(names) > 1 else (None, names[0])
+    spans = layout.spans()
+    used = [axis for axis in names if spans.get(axis, 1) != 1] or names
+    return (used[-2], used[-1]) if len(used) > 1 else (None, used[0])
 
 
 def _folded(first: NDArray[Any], second: NDArray[Any], count: bool) -> list[tuple[int, int]]:
