@@ -53,12 +53,12 @@ def parse(text: str) -> Parsed:
     layoutalg.core.errors.ParseError: line 1, column 35: expected ',' or ']', found '>'
     """
     reader = Reader(text)
-    if _CUTE.match(reader.text, reader.skip()):
+    if not reader.text.startswith(("#", "!"), reader.skip()) and not _names_a_dialect(reader):
+        if not _CUTE.match(reader.text, reader.position):
+            return _layout(reader)
         value = _attribute(reader, {})
         reader.finish()
         return value
-    if not (reader.looking_at("#") or reader.looking_at("!") or _names_a_dialect(reader)):
-        return _layout(reader)
     aliases: dict[str, Any] = {}
     value: Parsed | None = None
     while not reader.at_end():

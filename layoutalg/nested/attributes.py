@@ -26,6 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import mul
 from typing import cast
 
 from layoutalg.core.errors import (
@@ -83,7 +84,8 @@ class NestedLayoutAttr:
 
     def _normalize(self) -> None:
         """Bound the shape, and forget the strides of unit tiles."""
-        if self.batch_tile and max(self.shape) > MAX_EXTENT:
+        levels = (*self.subgroup_tile, *self.batch_tile, *self.outer_tile, *self.thread_tile, *self.element_tile)
+        if prod(levels) > MAX_EXTENT and max(self.shape) > MAX_EXTENT:
             raise VerificationError(f"a tensor of shape {list(self.shape)}: a dimension over 2^31 (IREE accepts this)")
         for tile, name in ((self.subgroup_tile, "subgroup_strides"), (self.thread_tile, "thread_strides")):
             if 1 in tile:
@@ -96,8 +98,10 @@ class NestedLayoutAttr:
         if rank and (min(numbers[: 5 * rank]) < 1 or max(numbers) > MAX_EXTENT):
             return None
         found = object.__new__(cls)
-        for i, name in enumerate(_FIELDS):
-            object.__setattr__(found, name, numbers[i * rank : (i + 1) * rank])
+        start = 0
+        for name in _FIELDS:
+            _set(found, name, numbers[start : start + rank])
+            start += rank
         found._normalize()
         return found
 
@@ -278,9 +282,9 @@ class NestedLayoutAttr:
                 raise DistributionError(f"{name} = {value!r}: expected a whole number of at least 1")
         if workgroup_size is not None:
             return workgroup_size
-        ends = [n * s * subgroup_size for n, s in zip(self.subgroup_tile, self.subgroup_strides, strict=True)]
-        ends += [n * s for n, s in zip(self.thread_tile, self.thread_strides, strict=True)]
-        return -(-max([*ends, 1]) // subgroup_size) * subgroup_size
+        groups = max(map(mul, self.subgroup_tile, self.subgroup_strides), default=1)
+        threads = max(map(mul, self.thread_tile, self.thread_strides), default=1)
+        return max(groups, -(-threads // subgroup_size), 1) * subgroup_size
 
     def _require(self, shape: Sequence[int]) -> None:
         given: object = shape
@@ -409,6 +413,9 @@ class NestedLayoutAttr:
             return tuple((1 if name in _TILES else 0) if d is None else values[d] for d in dims)
 
         return NestedLayoutAttr(*(pick(name) for name in _FIELDS))
+
+
+_set = object.__setattr__
 
 
 def _usual(tiles: tuple[Ints, ...], strides: tuple[Ints, ...]) -> bool:
