@@ -105,7 +105,7 @@ class DistributeLayout(ABC):
         >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).layout((4, 32))
         Layout.parse('d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg')
         """
-        return self.distribution().layout(as_shape(shape), str(self))
+        return self.distribution().layout(as_shape(shape), self)
 
     def fragment_type(
         self, shape: Sequence[int], element: str, level: str = "lane", array_length: int = 1, block: bool = True

@@ -194,7 +194,9 @@ class Distribution:
 
     # What LLVM computes
 
-    def blocks(self, shape: tuple[int, ...], text: str, level: str | None = None) -> dict[int, list[tuple[int, ...]]]:
+    def blocks(
+        self, shape: tuple[int, ...], attribute: object, level: str | None = None
+    ) -> dict[int, list[tuple[int, ...]]]:
         """The origins of the blocks that each id holds, as LLVM computes them (see `LayoutAttr.blocks`).
 
         >>> Distribution(lane_layout=(2, 8), lane_data=(2, 2), rank=2).blocks((8, 16), "it")[9]
@@ -208,7 +210,7 @@ class Distribution:
             starts = [
                 range(0, s, t) for s, t in zip(shape, shape if self.inst_data is None else self.inst_data, strict=True)
             ]
-            _limit_blocks(1, prod(map(len, starts)), shape, text)
+            _limit_blocks(1, prod(map(len, starts)), shape, attribute)
             return {0: list(product(*starts))}
         at = self.level(which)
         sizes: list[int] = []
@@ -217,13 +219,13 @@ class Distribution:
             if data is None:
                 raise DistributionError(
                     f"dimension {d} of {list(shape)}: no data size is given, and {count} ids do not divide {size} "
-                    f"(LLVM too fails to distribute by {text})"
+                    f"(LLVM too fails to distribute by {attribute})"
                 )
             sizes.append(data)
         steps = [min(size, count * data) for size, count, data in zip(shape, at.counts, sizes, strict=True)]
         starts = [range(0, size, step) for size, step in zip(shape, steps, strict=True)]
         ids, each = prod(at.layout), prod(map(len, starts))
-        _limit_blocks(ids, each, shape, text)
+        _limit_blocks(ids, each, shape, attribute)
         rounds = list(product(*starts))
         found: dict[int, list[tuple[int, ...]]] = {}
         strides = at.strides
@@ -234,7 +236,7 @@ class Distribution:
 
     # What it means
 
-    def layout(self, shape: tuple[Extent, ...], text: str) -> Layout:
+    def layout(self, shape: tuple[Extent, ...], attribute: object) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers.
 
         Raises `DistributionError` naming the dimension where there is none, and what would fit.
@@ -243,20 +245,20 @@ class Distribution:
         d0 = 2@sg 8@reg | replicas 2@sg:2
         """
         if len(shape) != self.rank:
-            raise DistributionError(f"shape {list(shape)} has rank {len(shape)}, {text} has rank {self.rank}")
+            raise DistributionError(f"shape {list(shape)} has rank {len(shape)}, {attribute} has rank {self.rank}")
         ones: tuple[Extent, ...] = (1,) * self.rank
         rounds = tiles = data = ones
         sg = lane = _Spread(ones, ((),) * self.rank, (), shape)
         if self.sg_layout is not None:
-            sg = _spread(self.level("workgroup"), shape, "sg", text)
+            sg = _spread(self.level("workgroup"), shape, "sg", attribute)
             rounds = sg.rounds
         sizes = sg.blocks
         if self.inst_data is not None:
-            tiles = _tiles(sizes, self.inst_data, shape, text)
+            tiles = _tiles(sizes, self.inst_data, shape, attribute)
             sizes = self.inst_data
         units = sizes
         if self.lane_layout is not None:
-            lane = _spread(self.level("subgroup"), sizes, "lane", text)
+            lane = _spread(self.level("subgroup"), sizes, "lane", attribute)
             units, data = lane.rounds, lane.blocks
         # Rounds, tiles and each lane's vector (units and data together) count row-major, one inside the other: the block
         # product of all six levels, in which subgroups and lanes stand once.
@@ -285,10 +287,10 @@ class _Spread(NamedTuple):
     blocks: tuple[Extent, ...]
 
 
-def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], text: str) -> None:
+def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], attribute: object) -> None:
     if ids * each > _MOST_BLOCKS:
         raise SizeError(
-            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {text})"
+            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {attribute})"
         )
 
 
@@ -301,20 +303,22 @@ def _all_divide(small: Sequence[int], large: Sequence[int]) -> bool:
     return all(n % m == 0 for m, n in zip(small, large, strict=True))
 
 
-def _tiles(sizes: Sequence[Extent], tile: tuple[int, ...], shape: tuple[Extent, ...], text: str) -> tuple[Extent, ...]:
+def _tiles(
+    sizes: Sequence[Extent], tile: tuple[int, ...], shape: tuple[Extent, ...], attribute: object
+) -> tuple[Extent, ...]:
     counts: list[Extent] = []
     for d, (size, one) in enumerate(zip(sizes, tile, strict=True)):
         count = exact_quotient(size, one)
         if count is None:
             raise DistributionError(
                 f"dimension {d} of {list(shape)}: inst_data[{d}] = {one} does not divide the block of {size}; "
-                f"a divisor of {size} would fit (layout {text})"
+                f"a divisor of {size} would fit (layout {attribute})"
             )
         counts.append(count)
     return tuple(counts)
 
 
-def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, text: str) -> _Spread:
+def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, attribute: object) -> _Spread:
     """Deal one level's ids out over the sizes that are left."""
     rounds: list[Extent] = []
     blocks: list[Extent] = []
@@ -324,7 +328,9 @@ def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, text: str) -> _Spre
     for d, (size, count, parent) in enumerate(zip(sizes, at.counts, at.kept, strict=True)):
         data = at.data[d] if at.data is not None else exact_quotient(size, count)
         if data is None:
-            _refuse(d, size, axis, f"{count} {axis}s do not divide it, and no {axis}_data says what each holds", text)
+            _refuse(
+                d, size, axis, f"{count} {axis}s do not divide it, and no {axis}_data says what each holds", attribute
+            )
         blocks.append(data)
         stride = strides[parent]
         times = exact_quotient(size, multiply(count, data))
@@ -340,17 +346,17 @@ def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, text: str) -> _Spre
                 size,
                 axis,
                 f"{axis}_data[{d}] = {data} is larger: the block overruns it; a divisor of {size} would fit",
-                text,
+                attribute,
             )
         unit = count * data
         if unit < size:
             fits = f"{size // unit * unit} or {(size // unit + 1) * unit} would fit"
             what = f"{axis}_layout[{d}] * {axis}_data[{d}]"
-            _refuse(d, size, axis, f"{size} is no multiple of {unit} (= {what}); {fits}", text)
+            _refuse(d, size, axis, f"{size} is no multiple of {unit} (= {what}); {fits}", attribute)
         across = exact_quotient(size, data)
         if across is None:
             problem = f"blocks of {data} wrap around and overlap without coinciding; a divisor of {size} would fit"
-            _refuse(d, size, axis, problem, text)
+            _refuse(d, size, axis, problem, attribute)
         sharing = exact_quotient(count, across)
         if sharing is None:
             _refuse(
@@ -358,13 +364,13 @@ def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, text: str) -> _Spre
                 size,
                 axis,
                 f"{count} {axis}s cannot share its {across} blocks evenly; a multiple of {across} could",
-                text,
+                attribute,
             )
         ids.append((Factor(across, stride, axis),))
         shared.append(Factor(sharing, stride * across, axis))
     return _Spread(tuple(rounds), tuple(ids), tuple([f for f in shared if f.extent != 1]), tuple(blocks))
 
 
-def _refuse(d: int, size: Extent, axis: str, problem: str, text: str) -> NoReturn:
+def _refuse(d: int, size: Extent, axis: str, problem: str, attribute: object) -> NoReturn:
     what = "the tensor" if axis == "sg" else "the tile that the lanes share"
-    raise DistributionError(f"dimension {d} of {what} has size {size}: {problem} (layout {text})")
+    raise DistributionError(f"dimension {d} of {what} has size {size}: {problem} (layout {attribute})")
