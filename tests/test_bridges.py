@@ -10,8 +10,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from itertools import combinations, permutations, product
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -31,7 +31,6 @@ from layoutalg.bridges import (
 from layoutalg.bridges.same import Same
 from layoutalg.core import (
     ConversionError,
-    Factor,
     Layout,
     LayoutError,
     ParseError,
@@ -44,55 +43,10 @@ from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.from_layout import to_nested
 from layoutalg.xegpu import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.xegpu.from_layout import to_xegpu
+from tests.random_layouts import machine_layout
 
 parse = Layout.parse
 MACHINE = ("sg", "lane", "reg")
-
-
-def machine_layout(
-    rng: random.Random, extents: tuple[int, ...] = (2, 2, 3, 4, 5), most: int = 600, ranks: tuple[int, int] = (0, 3)
-) -> Layout:
-    """A random layout onto subgroups, lanes and registers without gaps; some digits are replicas."""
-    rank = rng.randint(*ranks)
-    digits: list[tuple[int, int, str]] = []
-    size = 1
-    for _ in range(rng.randint(0, 6)):
-        extent = rng.choice(extents)
-        if size * extent <= most:
-            size *= extent
-            homes = [*range(rank), *range(rank), -1] if rank else [-1]
-            digits.append((extent, rng.choice(homes), rng.choice(MACHINE)))
-    place = dict.fromkeys(MACHINE, 1)
-    factors: dict[int, Factor] = {}
-    for i in rng.sample(range(len(digits)), len(digits)):
-        extent, _, axis = digits[i]
-        factors[i] = Factor(extent, place[axis], axis)
-        place[axis] *= extent
-    dims = [[factors[i] for i, (_, d, _) in enumerate(digits) if d == dim] for dim in range(rank)]
-    return Layout(dims, [factors[i] for i, (_, d, _) in enumerate(digits) if d < 0])
-
-
-def all_layouts(dims: list[list[int]], replicas: list[int]) -> Iterator[Layout]:
-    """Every layout onto the machine whose dimensions have the given digits, and of the replicas none on registers."""
-    extents = [n for factors in dims for n in factors] + replicas
-    digits = range(len(extents))
-    owned = len(extents) - len(replicas)
-    for order in permutations(digits):
-        for first, second in combinations([*digits, len(extents), len(extents) + 1], 2):
-            cuts = order[:first], order[first : second - 1], order[second - 1 :]
-            found: dict[int, Factor] = {}
-            for axis, on_axis in zip(MACHINE, cuts, strict=True):
-                place = 1
-                for i in on_axis:
-                    found[i] = Factor(extents[i], place, axis)
-                    place *= extents[i]
-            if all(found[i].axis != "reg" for i in digits[owned:]):
-                start = 0
-                rows: list[list[Factor]] = []
-                for factors in dims:
-                    rows.append([found[start + i] for i in range(len(factors))])
-                    start += len(factors)
-                yield Layout(rows, [found[i] for i in digits[owned:]])
 
 
 def first_difference(a: Layout, b: Layout) -> tuple[int, ...] | None:

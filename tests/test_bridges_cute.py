@@ -9,19 +9,10 @@ from math import prod
 import pytest
 
 from layoutalg.bridges import CuteLayout, from_cute, parse_cute, to_cute
-from layoutalg.core import ConversionError, Factor, Layout
-from tests.test_bridges import machine_layout
+from layoutalg.core import ConversionError, Layout
+from tests.random_layouts import element_at, machine_layout, memory_layout
 
 parse = Layout.parse
-
-
-def memory_layout(rng: random.Random, rank: int | None = None) -> Layout:
-    """A random layout into memory: any strides, some digits that do not move."""
-    dims: list[list[Factor]] = []
-    for _ in range(rng.randint(1, 3) if rank is None else rank):
-        digits = [(rng.choice((1, 2, 3, 4)), rng.choice((0, 1, 2, 5, 8, 16))) for _ in range(rng.randint(0, 3))]
-        dims.append([Factor(n, s, "addr") if s else Factor(n) for n, s in digits])
-    return Layout([[Factor(2, 7, "addr"), *dims[0]], *dims[1:]])
 
 
 def test_layouts_on_the_machine_come_back() -> None:
@@ -63,11 +54,7 @@ def test_a_thread_value_layout_indexes_its_tile_column_major() -> None:
         cute = to_cute(layout)
         sg, lane, reg = (layout.axes.get(axis, 1) for axis in ("sg", "lane", "reg"))
         for s, t, v in product(range(sg), range(lane), range(reg)):
-            rest, element = cute(t + lane * s, v), list[int]()
-            for size in layout.shape:
-                rest, x = divmod(rest, size)
-                element.append(x)
-            assert (s, t, v) in layout.owners(element)
+            assert (s, t, v) in layout.owners(element_at(cute(t + lane * s, v), layout.shape))
 
 
 # The atoms of CUTLASS's include/cute/atom/mma_traits_sm80.hpp, and what the PTX manual says they are.

@@ -9,7 +9,7 @@ import pytest
 
 from layoutalg.bridges import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
 from layoutalg.core import ConversionError, Layout
-from tests.test_bridges import machine_layout
+from tests.random_layouts import disjoint_bits, machine_layout
 
 parse = Layout.parse
 
@@ -46,20 +46,7 @@ def test_each_place_holds_the_element_that_the_layout_puts_there() -> None:
 
 def random_linear(rng: random.Random) -> LinearLayout:
     """Random bases: mostly each bit of the tensor once, in any order and place."""
-    rank = rng.randint(1, 3)
-    shape = tuple(1 << rng.randint(0, 3) for _ in range(rank))
-    bits = [
-        tuple(1 << k if e == d else 0 for e in range(rank))
-        for d in range(rank)
-        for k in range(shape[d].bit_length() - 1)
-    ]
-    rng.shuffle(bits)
-    groups: list[list[tuple[int, ...]]] = [[], [], [], []]
-    for bit in bits:
-        rng.choice(groups).append(bit)
-    for group in groups:
-        while rng.random() < 0.25:
-            group.insert(rng.randint(0, len(group)), (0,) * rank)
+    groups, shape = disjoint_bits(rng, 4)
     if rng.random() < 0.3 and any(groups):
         group = rng.choice([g for g in groups if g])
         group[rng.randrange(len(group))] = tuple(rng.randrange(n) for n in shape)

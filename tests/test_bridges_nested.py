@@ -12,7 +12,7 @@ import pytest
 from layoutalg.core import ConversionError, Layout, LayoutError
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.from_layout import to_nested
-from tests.test_bridges import all_layouts, machine_layout
+from tests.random_layouts import all_layouts, machine_layout
 
 Ints = tuple[int, ...]
 

@@ -13,7 +13,7 @@ import pytest
 from layoutalg.core import ConversionError, Layout, LayoutError
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 from layoutalg.xegpu.from_layout import to_xegpu
-from tests.test_bridges import all_layouts, machine_layout
+from tests.random_layouts import all_layouts, machine_layout
 
 Ints = tuple[int, ...]
 

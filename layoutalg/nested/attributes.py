@@ -77,9 +77,7 @@ class NestedLayoutAttr:
     thread_strides: Ints
 
     def __post_init__(self) -> None:
-        tiles = (self.subgroup_tile, self.batch_tile, self.outer_tile, self.thread_tile, self.element_tile)
-        if not _usual(tiles, (self.subgroup_strides, self.thread_strides)):
-            self._check_fields()
+        self._check_fields()
         self._normalize()
 
     def _normalize(self) -> None:
@@ -416,23 +414,6 @@ class NestedLayoutAttr:
 
 
 _set = object.__setattr__
-
-
-def _usual(tiles: tuple[Ints, ...], strides: tuple[Ints, ...]) -> bool:
-    """Whether all fields are tuples of as many whole numbers in range: then there is nothing to say about them."""
-    if {*map(type, tiles), *map(type, strides)} != {tuple} or len({*map(len, tiles), *map(len, strides)}) != 1:
-        return False
-    a, b, c, d, e = tiles
-    sizes, steps = (*a, *b, *c, *d, *e), (*strides[0], *strides[1])
-    if not sizes:
-        return True
-    return (
-        {*map(type, sizes), *map(type, steps)} == {int}
-        and min(sizes) > 0
-        and min(steps) >= 0
-        and max(sizes) <= MAX_EXTENT
-        and max(steps) <= MAX_EXTENT
-    )
 
 
 def read_nested(reader: Reader) -> NestedLayoutAttr:

@@ -22,7 +22,7 @@ from ml_dtypes import bfloat16
 
 from layoutalg.amx import TileConfig, TileProduct, TileType, check_product, pack_vnni, parse_tile
 from layoutalg.core import ParseError, VerificationError
-from tests.oracle.toolchains import MISSING, require, run
+from tests.oracle.toolchains import absent, require, run
 
 WIDTHS = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i8": 1}
 ELEMENTS = list(WIDTHS)
@@ -223,7 +223,7 @@ class Buffer(ctypes.Structure):
 def library(folder: Path, kernels: list[str]) -> ctypes.CDLL:
     """Kernels as scalar code of this CPU."""
     if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
-        pytest.skip(f"{MISSING}: Linux on an x86-64 CPU to run LLVM's scalar AMX code on")
+        absent("x86-64-linux")
     features = "-mattr=+amx-tile,+amx-bf16,+amx-int8"
     text = assembly("\n".join(kernels), "-O0", "--enable-x86-scalar-amx=true", "-relocation-model=pic", features)
     assert not re.findall(r"\t(?:tdp\w+|tile\w+|ldtilecfg|sttilecfg)\t", text), "AMX instructions are left"

@@ -14,8 +14,7 @@ import pytest
 from layoutalg.bridges import CuteLayout, from_cute, parse_cute, to_cute
 from layoutalg.core import Swizzle, Swizzled
 from tests.oracle.toolchains import require_module
-from tests.test_bridges import machine_layout
-from tests.test_bridges_cute import memory_layout
+from tests.random_layouts import element_at, machine_layout, memory_layout
 
 
 @pytest.fixture(params=["pycute", "tensor_layouts"])
@@ -77,11 +76,7 @@ def test_thread_value_layouts_have_the_same_index_everywhere(library: Any) -> No
         other = theirs(library, cute)
         sg, lane, reg = (layout.axes.get(axis, 1) for axis in ("sg", "lane", "reg"))
         for s, t, v in product(range(sg), range(lane), range(reg)):
-            rest, element = other(t + lane * s, v), list[int]()
-            for size in layout.shape:
-                rest, x = divmod(rest, size)
-                element.append(x)
-            assert (s, t, v) in layout.owners(element)
+            assert (s, t, v) in layout.owners(element_at(other(t + lane * s, v), layout.shape))
 
 
 def test_random_nested_layouts_and_coordinates_mean_the_same(library: Any) -> None:

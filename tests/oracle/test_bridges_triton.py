@@ -31,7 +31,7 @@ from layoutalg.nested.gpu import mma as la_mma
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 from layoutalg.xegpu.hardware import dpas, dpas_instructions
 from tests.oracle.toolchains import require_module
-from tests.test_bridges import machine_layout
+from tests.random_layouts import disjoint_bits, machine_layout
 
 Ints = tuple[int, ...]
 
@@ -261,20 +261,7 @@ def test_dpas_c_an_iree_nested_layout_and_a_triton_layout_that_mean_the_same_are
 
 def random_bases(rng: random.Random) -> LinearLayout:
     """Every bit of a tensor once, and some bits that move nothing; bases of several bits are no distributed layout."""
-    rank = rng.randint(1, 3)
-    shape = tuple(1 << rng.randint(0, 3) for _ in range(rank))
-    bits = [
-        tuple(1 << k if e == d else 0 for e in range(rank))
-        for d in range(rank)
-        for k in range(shape[d].bit_length() - 1)
-    ]
-    rng.shuffle(bits)
-    groups: list[list[Ints]] = [[], [], [], []]
-    for bit in bits:
-        groups[rng.choice((0, 0, 1, 2))].append(bit)
-    for group in groups[:3]:
-        while rng.random() < 0.25:
-            group.insert(rng.randint(0, len(group)), (0,) * rank)
+    groups, shape = disjoint_bits(rng, 3)
     return LinearLayout(*map(tuple, groups), shape)
 
 

@@ -24,15 +24,16 @@ MISSING = "needs a toolchain that is not installed"
 def require(program: str) -> str:
     """The path of a program, or a skip (a failure where oracles are required)."""
     path = shutil.which(program)
-    return path if path is not None else _absent(program)
+    return path if path is not None else absent(program)
 
 
 def require_module(name: str) -> ModuleType:
     """A Python package, or a skip (a failure where oracles are required)."""
-    return import_module(name) if importlib.util.find_spec(name) is not None else _absent(name)
+    return import_module(name) if importlib.util.find_spec(name) is not None else absent(name)
 
 
-def _absent(name: str) -> NoReturn:
+def absent(name: str) -> NoReturn:
+    """Skip the test for want of `name`, or fail it where oracles are required."""
     if os.environ.get("LAYOUTALG_REQUIRE_ORACLES") == "1":
         pytest.fail(f"{name} is not installed, and LAYOUTALG_REQUIRE_ORACLES=1: run `make toolchains`")
     pytest.skip(f"{MISSING}: {name} (make toolchains)")

@@ -37,7 +37,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
-from layoutalg.nested.gpu.enums import MMAFragment
+from layoutalg.nested.gpu.enums import MMAFragment, VirtualMMAIntrinsic
 
 __all__ = ["INTRINSICS", "VIRTUAL_INTRINSICS", "Intrinsic", "OperandLayout", "fragment_of", "intrinsic"]
 
@@ -75,10 +75,7 @@ INTRINSICS: tuple[str, ...] = (
 """The 98 intrinsics that IREE 3.13 knows, by their names there."""
 
 VIRTUAL_INTRINSICS: tuple[str, ...] = (
-    "VMFMA_F32_16x16x32_F16",
-    "VMFMA_F32_32x32x16_F16",
-    "VMFMA_F32_16x16x32_F8E4M3FNUZ",
-    "VMFMA_F32_32x32x16_F8E4M3FNUZ",
+    *(one.name for one in VirtualMMAIntrinsic),
     *(f"VDMFMA_F32_8x16x64x{p}_{t}" for p in (2, 1) for t in ("F16", "BF16")),
     *(f"VDMFMA_I32_8x16x128x{p}_I8" for p in (2, 1)),
     *(f"VDMFMA_F32_8x16x128x2_{t}" for t in _F8_FNUZ),
@@ -114,7 +111,7 @@ _VALUES = {
     "WMMAR3_I32_16x16x16_I8": 6336,
     "NV_WMMA_F32_16x16x16_F16": 8224,
     "NV_WMMA_F16_16x16x16_F16": 8225,
-    **{name: i for i, name in enumerate(VIRTUAL_INTRINSICS[:4])},
+    **{one.name: one.value for one in VirtualMMAIntrinsic},
 }
 """The enum's values, as IREE's page has them; they are also the names that IREE 3.2 knows (WMMAR3 is WMMA there)."""
 

@@ -199,8 +199,6 @@ class MMAAttr(MMAKind):
     d0 = 2@reg:2 4@lane 2@reg, d1 = 8@lane:4
     """
 
-    __str__ = MMAKind.__str__
-
 
 @dataclass(frozen=True, slots=True)
 class VirtualMMAAttr(MMAKind):
@@ -209,8 +207,6 @@ class VirtualMMAAttr(MMAKind):
     >>> VirtualMMAAttr("VMFMA_F32_16x16x32_F16").text("iree-3.2")
     '#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>'
     """
-
-    __str__ = MMAKind.__str__
 
     @property
     def native(self) -> tuple[MMAAttr, int]:
