@@ -81,6 +81,8 @@ def read_layout(reader: Reader) -> Layout:
         while True:
             start = reader.skip()
             name = _axis_name(reader, "the name of a dimension, such as 'd0'")
+            if name == "_":
+                reader.fail("the name of a dimension, such as 'd0'", "found '_', which names no axis", at=start)
             if name in names or len(names) == _MOST_DIMENSIONS:
                 reader.fail(f"at most {_MOST_DIMENSIONS} dimensions, each once", f"found {name!r} again", at=start)
             reader.expect("=")
