@@ -4,16 +4,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n auto -q
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools
+DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test lint format bench toolchains picture clean help
+.PHONY: demo test lint format bench toolchains picture notebooks notebooks-stored docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the tests"
 	@echo "make toolchains  install the compilers that the tests ask (Debian packages and large wheels)"
 	@echo "make lint        ruff and pyright"
+	@echo "make notebooks   execute the notebooks; make notebooks-stored also stores what they print"
+	@echo "make docs        build the documentation site into build/site"
 	@echo "make bench       compare with other layout libraries, and write the table into README.md"
 
 $(VENV)/installed: pyproject.toml
@@ -31,6 +33,14 @@ $(VENV)/installed-lint: $(VENV)/installed-test
 	@$(PIP) -e '.[lint]'
 	@touch $@
 
+$(VENV)/installed-notebooks: $(VENV)/installed-test
+	@$(PIP) -e '.[notebooks]'
+	@touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed-test
+	@$(PIP) -e '.[docs]'
+	@touch $@
+
 demo: $(VENV)/installed
 	@$(BIN)/layoutalg gemm 512 512 512 --run --check -o build/gemm.mlir
 
@@ -45,6 +55,12 @@ lint: $(VENV)/installed-lint
 format: $(VENV)/installed-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+notebooks: $(VENV)/installed-notebooks
+	$(BIN)/python -m pytest -q --nbmake -p no:cacheprovider notebooks
+
+docs: $(VENV)/installed-docs
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py --readme

@@ -25,12 +25,14 @@ Four products of bytes differ in what is signed: `zext` on an operand of the ope
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx.tiles import REGISTER_FILE, TileType, as_size, as_tile
 from layoutalg.amx.vnni import vnni_factor, vnni_layout, whole_words
 from layoutalg.core.algebra import compose
+from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
@@ -85,7 +87,7 @@ def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType) -> str |
 
 
 @dataclass(frozen=True, slots=True)
-class TileProduct:
+class TileProduct(Drawable):
     """One tile product: m, n and k in elements of the matrices, the element types of A and B, what is unsigned.
 
     f32 <- bf16 x bf16, f32 <- f16 x f16, i32 <- i8 x i8. Raises `DistributionError` where k must be padded to whole words,
@@ -235,6 +237,19 @@ class TileProduct:
         Layout.parse('d0 = 8@row, d1 = 4@col:4')
         """
         return self.acc_type.layout()
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """A[M, K], B[K, N] and C[M, N] in their tiles, to draw around the product.
+
+        Raises `DistributionError` for a shape: the product has sizes of its own.
+
+        >>> [str(part.layout) for part in TileProduct(4, 4, 8, "i8", "i8").parts()][1]
+        'd0 = 2@row 4@col, d1 = 4@col:4'
+        """
+        own_sizes(self, (self.m, self.n, self.k), shape)
+        return product_parts(
+            (self.lhs, self.rhs, self.acc), (self.a, self.b, self.acc_element), (self.m, self.n, self.k)
+        )
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
         """The new accumulator tile: what the instruction computes from the contents of three tiles.

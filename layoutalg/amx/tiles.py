@@ -23,9 +23,11 @@ refused here: a dimension of 0, and a type that is not two-dimensional (no opera
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.core.digits import Factor
+from layoutalg.core.drawing import Drawable, Part
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, Reader
@@ -92,7 +94,7 @@ def as_tile(what: str, value: object) -> TileType:
 
 
 @dataclass(frozen=True, slots=True)
-class TileType:
+class TileType(Drawable):
     """`!amx.tile<rows x cols x element>`: the shape in elements, and the element type.
 
     Raises `VerificationError` for an element type that LLVM refuses (in its words), and for sizes below 1 or over 2^31.
@@ -163,6 +165,16 @@ class TileType:
         if self.row_bytes > BYTES_PER_ROW or self.row_bytes % 4:
             return f"bad column width: {self.row_bytes}"
         return None
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """Where each element starts, to draw; raises as `layout` does, and for another shape than the tile's.
+
+        >>> TileType(4, 16, "f32").parts()[0].name
+        '!amx.tile<4x16xf32>'
+        """
+        layout = self.layout()
+        layout.parts(shape)
+        return (Part(str(self), layout, slots=self.byte_layout()),)
 
     def layout(self, tmm: int = 0) -> Layout:
         """Where each element starts in register `tmm`: onto `tmm`, `row`, and `col` (bytes).

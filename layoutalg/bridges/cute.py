@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 from layoutalg.bridges.numbers import whole_numbers
 from layoutalg.bridges.thread_values import Leaf, from_thread_values, thread_values
 from layoutalg.core.digits import Factor, as_name
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING, Reader
@@ -52,7 +53,7 @@ _MOST_STRIDE = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class CuteLayout:
+class CuteLayout(Drawable):
     """`shape:stride`, and what stands beside it: a swizzle with its offset, or the tile of a thread-value layout.
 
     Raises `VerificationError` where shape and stride are not of one form, for an extent below 1 or a negative stride.
@@ -111,6 +112,16 @@ class CuteLayout:
             high = index >> (base + max(0, shift)) & mask
             index ^= high << (base - min(0, shift) if shift < 0 else base)
         return index
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The same map as a layout, on `shape` where the tile is not known, to draw; raises as `from_cute` does.
+
+        >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).parts()[0].layout
+        Layout.parse('d0 = 8@reg, d1 = 16@lane')
+        """
+        layout = from_cute(self, shape) if self.tile is None and shape is not None else self.layout()
+        layout.parts(shape)
+        return one_part(self, layout)
 
     def layout(self) -> Layout | Swizzled:
         """The same map as a `Layout` (see `from_cute`).

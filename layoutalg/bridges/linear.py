@@ -28,6 +28,7 @@ from typing import Any, NoReturn, cast
 
 from layoutalg.bridges.numbers import whole_numbers
 from layoutalg.core.digits import Factor
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, Reader
@@ -43,7 +44,7 @@ _MOST_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)
-class LinearLayout:
+class LinearLayout(Drawable):
     """The bases of each bit, least significant first, and the tensor's shape (powers of two).
 
     Raises `VerificationError` for a shape that is no power of two, a basis of another rank or outside the shape.
@@ -108,6 +109,14 @@ class LinearLayout:
         Layout.parse('d0 = 2@reg 4@lane')
         """
         return from_linear_layout(self, shape)
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The same map as a layout on `shape`, to draw; raises as `from_linear_layout` does.
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).parts()[0].layout
+        Layout.parse('d0 = 4@lane')
+        """
+        return one_part(self, self.layout(shape))
 
     def resized(self, shape: Sequence[int]) -> LinearLayout:
         """The layout that Triton gives a tensor of another size: repeated over registers, or cut off.

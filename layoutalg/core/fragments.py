@@ -35,6 +35,7 @@ __all__ = [
     "fragment_map",
     "owner_map",
     "owners",
+    "places",
     "reach",
 ]
 
@@ -131,6 +132,36 @@ def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
     copies = _copies(layout)
     moved = np.stack([copies[axis] + start for axis, start in place.items()], -1)
     return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
+
+
+def places(layout: Layout, element: Sequence[Any]) -> dict[str, Indices]:
+    """The lowest owner of many elements at once: an array per axis of the codomain.
+
+    `element` has one coordinate or array of coordinates per dimension; they are broadcast against each other.
+
+    Raises `LayoutError` for another number of dimensions, and for elements outside the tensor.
+
+    >>> found = places(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"), ([[0], [21]], [0, 50]))
+    >>> found["sg"].tolist(), found["lane"].tolist(), found["reg"].tolist()
+    ([[0, 3], [4, 7]], [[0, 2], [0, 2]], [[0, 0], [5, 5]])
+    """
+    _require_numbers(layout)
+    if len(element) != layout.rank:
+        raise LayoutError(f"{len(element)} coordinates: expected {layout.rank} (of {layout})")
+    ends = [layout.offsets.get(axis, 0) + span for axis, span in layout.spans().items()]
+    _index_type(0, max(ends, default=1))
+    moved: dict[str, Any] = dict.fromkeys(layout.codomain, 0)
+    counted = [np.asarray(values, np.int64) - o for values, o in zip(element, layout.origins, strict=True)]
+    for rest, factors, size, name in zip(counted, layout.dims, layout.shape, layout.names, strict=True):
+        if rest.size and (rest.min() < 0 or rest.max() >= size):
+            raise LayoutError(f"{name} from {rest.min()} to {rest.max()}: outside a size of {size} (in {layout})")
+        for extent, stride, axis in reversed(factors):
+            rest, digit = np.divmod(rest, extent)
+            if axis is not None:
+                moved[axis] = moved[axis] + digit * stride
+    shape = np.broadcast_shapes(*(values.shape for values in counted))
+    starts = layout.offsets
+    return {axis: np.broadcast_to(moves + starts.get(axis, 0), shape) for axis, moves in moved.items()}
 
 
 def distribute(layout: Layout, tensor: NDArray[Any]) -> NDArray[Any]:

@@ -49,10 +49,12 @@ from layoutalg.core.digits import (
     same_replicas,
     size_of,
 )
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.drawing import Drawable, one_part
+from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.extents import Condition, Extent, multiply
 
 if TYPE_CHECKING:
+    from layoutalg.core.drawing import Part
     from layoutalg.core.fragments import Indices, Selection
 
 __all__ = ["MACHINE", "Layout"]
@@ -61,7 +63,7 @@ MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
 
 
-class Layout:
+class Layout(Drawable):
     """An exact relation between two spaces of named integer coordinates; immutable, hashable, `==` by meaning.
 
     `dims` are the factors of each dimension, major to minor; `replicas` the digits tied to none; `offsets` a start per
@@ -293,6 +295,19 @@ class Layout:
         from layoutalg.core import views
 
         return views.substitute(self, numbers)
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The layout itself, to draw.
+
+        Raises `DistributionError` for another shape than its own.
+
+        >>> Layout.parse("d0 = 4@lane").parts()[0].name
+        'd0 = 4@lane'
+        """
+        if shape is not None and tuple(shape) != self.shape:
+            theirs, own = ("x".join(map(str, sizes)) for sizes in (shape, self.shape))
+            raise DistributionError(f"shape {theirs}: {self} has the shape {own} of its own")
+        return one_part(self, self)
 
     # Sameness
 

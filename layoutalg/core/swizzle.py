@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.fragments import Indices, owner_map
 from layoutalg.core.layout import Layout
@@ -69,7 +70,7 @@ class Swizzle:
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzled:
+class Swizzled(Drawable):
     """A layout whose coordinates on `axis` are swizzled afterwards. `==` compares by meaning of the layout.
 
     >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).owners((5,))
@@ -83,6 +84,15 @@ class Swizzled:
     def __post_init__(self) -> None:
         if self.axis not in self.layout.codomain:
             raise LayoutError(f"swizzle of axis {self.axis!r}: {self.layout} has {', '.join(self.layout.codomain)}")
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The swizzled layout itself, to draw.
+
+        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).parts()[0].name
+        'd0 = 16@addr, swizzled'
+        """
+        self.layout.parts(shape)
+        return one_part(f"{self.layout}, swizzled", self)
 
     def owners(self, element: Sequence[int]) -> list[tuple[int, ...]]:
         """Every position of an element, in the order of the layout's codomain.

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core import Layout
+from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes, product_parts
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
 from layoutalg.xegpu.elements import element_bits
@@ -58,7 +59,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Fragment:
+class Fragment(Drawable):
     """One operand in registers: the block that one message moves, how many of them, and who holds which element.
 
     `layout` maps the block (rows, columns) to lane and register; `vector` is the type of one lane's share.
@@ -73,6 +74,15 @@ class Fragment:
     element: str
     layout: Layout
     vector: str
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """One block, to draw.
+
+        >>> plan_gemm(64, 64, 64).fragments[2].parts()[0].name
+        'C, 8x16xf32'
+        """
+        self.layout.parts(shape)
+        return one_part(f"{self.name}, {'x'.join(map(str, self.block))}x{self.element}", self.layout, self.block)
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ class Registers:
 
 
 @dataclass(frozen=True)
-class Gemm:
+class Gemm(Drawable):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
     Sizes and leading dimensions are in elements.
@@ -255,6 +265,31 @@ class Gemm:
             fragment("B", (unit.k, unit.n), columns, self.b, unit.b),
             fragment("C", (unit.m, unit.n), rows * columns, self.c, unit.c),
         )
+
+    def heading(self) -> str:
+        """The problem and the tile.
+
+        >>> plan_gemm(64, 64, 64).heading()
+        '64x64x64 f16 x f16 + f32 on pvc: one subgroup, one step of k'
+        """
+        return (
+            f"{self.m}x{self.n}x{self.k} {self.a} x {self.b} + {self.c} on {self.target}: one subgroup, one step of k"
+        )
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """What one subgroup holds of A, B and C in a step, to draw around the product; the instruction tile is one DPAS.
+
+        Registers count through an operand's blocks, row by row. Raises `DistributionError` for a shape.
+
+        >>> [part.layout.shape for part in plan_gemm(64, 64, 64, tile=(16, 32)).parts()]
+        [(16, 16), (16, 32), (16, 32)]
+        """
+        sizes = (self.tile.m, self.tile.n, self.tile.k)
+        own_sizes(f"{self.m}x{self.n}x{self.k} on {self.target}", sizes, shape)
+        rows, columns = self.blocks
+        counts = ((rows, 1), (1, columns), (rows, columns))
+        layouts = [f.layout.tile(count) for f, count in zip(self.fragments, counts, strict=True)]
+        return product_parts(layouts, (self.a, self.b, self.c), sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
 
     @property
     def registers(self) -> Registers:

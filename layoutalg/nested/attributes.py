@@ -29,6 +29,7 @@ from math import prod
 from operator import mul
 from typing import cast
 
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import (
     ConversionError,
     DistributionError,
@@ -57,7 +58,7 @@ _MOST_COORDINATES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class NestedLayoutAttr:
+class NestedLayoutAttr(Drawable):
     """The seven lists of a nested layout, each as long as the tensor's rank; the stride of a unit tile is kept as 0.
 
     Raises `VerificationError` in IREE's words for lists of different lengths, and for what IREE does not check: a tile
@@ -264,6 +265,18 @@ class NestedLayoutAttr:
         self._require(shape)
         threads = self.threads(subgroup_size, workgroup_size)
         return exact_layout(self, subgroup_size, threads)
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The layout on its own shape for subgroups of 64 lanes, to draw; the instruction tile is one batch.
+
+        Raises as `layout` does; `attr.layout(shape, subgroup_size=32).picture()` draws it for other subgroups.
+
+        >>> NestedLayoutAttr((1,), (2,), (1,), (64,), (4,), (0,), (1,)).parts()[0].tile
+        (256,)
+        """
+        layout = self.layout(self.shape if shape is None else shape)
+        batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
+        return one_part(self, layout, batch)
 
     def threads(self, subgroup_size: int = 64, workgroup_size: int | None = None) -> int:
         """The threads of a workgroup: as given, or the fewest subgroups that the tiles reach.

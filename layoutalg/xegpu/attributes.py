@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import prod
 
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_ints
 from layoutalg.core.layout import Layout
@@ -32,7 +33,7 @@ __all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr"]
 Ints = tuple[int, ...]
 
 
-class DistributeLayout(ABC):
+class DistributeLayout(Drawable, ABC):
     """What `#xegpu.layout` and `#xegpu.slice` have in common: everything that is asked with a shape.
 
     >>> isinstance(LayoutAttr(lane_layout=(1, 16)), DistributeLayout)
@@ -106,6 +107,18 @@ class DistributeLayout(ABC):
         Layout.parse('d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg')
         """
         return self.distribution().layout(as_shape(shape), self)
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The layout on `shape`, to draw; without a shape, on the smallest that needs every subgroup and lane once.
+
+        Raises as `layout` does.
+
+        >>> LayoutAttr(sg_layout=(2, 2), inst_data=(8, 16), lane_layout=(1, 16)).parts()[0].layout.shape
+        (16, 32)
+        """
+        found = self.distribution()
+        sizes = found.unit if shape is None else tuple(shape)
+        return one_part(f"{self}, {'x'.join(map(str, sizes))}", self.layout(sizes), found.inst_data)
 
     def fragment_type(
         self, shape: Sequence[int], element: str, level: str = "lane", array_length: int = 1, block: bool = True

@@ -11,11 +11,13 @@ Layout.parse('d0 = 2@addr:128 16@addr, d1 = 32@addr:256 8@addr:16')
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from layoutalg.core.digits import Factor
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
@@ -153,7 +155,7 @@ class ScatterTensorDescAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class TensorDescType:
+class TensorDescType(Drawable):
     """`!xegpu.tensor_desc<8x16xf16, encoding, layout>`: a block of elements, or (scattered) one chunk per lane.
 
     Raises `VerificationError` in LLVM's words.
@@ -253,6 +255,16 @@ class TensorDescType:
             return one
         return one.tile((1,) * (len(self.shape) - 1) + (self.array_length,))
 
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The type's layout, to draw; raises as `layout` does, and for another shape than the type's.
+
+        >>> TensorDescType((32,), "f32", layout=LayoutAttr(lane_layout=(16,), lane_data=(2,))).parts()[0].layout
+        Layout.parse('d0 = 16@lane 2@reg')
+        """
+        layout = self.layout()
+        layout.parts(shape)
+        return one_part(self, layout, None if self.attr is None else self.attr.distribution().inst_data)
+
     def fragment_type(self, level: str = "lane") -> FragmentType:
         """The vector type that a load of this descriptor gives one subgroup or one lane.
 
@@ -336,7 +348,7 @@ class MemLayoutAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class MemDescType:
+class MemDescType(Drawable):
     """`!xegpu.mem_desc<128x128xf16, mem_layout>`: a matrix in shared local memory; row-major unless it says otherwise.
 
     >>> MemDescType((4, 8), "f16").layout()
@@ -364,6 +376,16 @@ class MemDescType:
     def __str__(self) -> str:
         shape = f"{''.join(f'{n}x' for n in self.shape)}{self.element}"
         return f"!xegpu.mem_desc<{shape}{'' if self.mem_layout is None else f', {self.mem_layout}'}>"
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """Where each element lies, to draw; raises as `layout` does, and for another shape than the type's.
+
+        >>> MemDescType((4, 4), "f16").parts()[0].layout
+        Layout.parse('d0 = 4@addr:4, d1 = 4@addr')
+        """
+        layout = self.layout()
+        layout.parts(shape)
+        return one_part(self, layout, None if self.mem_layout is None else self.mem_layout.block)
 
     def layout(self) -> Layout:
         """Where each element lies: a `Layout` onto `addr`, in elements from the start of the buffer.

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from operator import mul
 from typing import NamedTuple, NoReturn
 
 from layoutalg.core.digits import Factor
@@ -155,6 +156,18 @@ class Distribution:
         whole = mine if parent is None else parent
         order = tuple(reversed(range(len(whole)))) if self.order is None else self.order
         return Level(whole, data, order, tuple(range(len(whole))) if self.kept is None else self.kept)
+
+    @property
+    def unit(self) -> tuple[int, ...]:
+        """The smallest shape that needs every subgroup and lane once.
+
+        >>> Distribution(sg_layout=(2, 4), lane_layout=(1, 16), lane_data=(2, 1), rank=2).unit
+        (4, 64)
+        """
+        ones = (1,) * self.rank
+        lanes = tuple(map(mul, self.lane_layout or ones, self.lane_data or ones))
+        each = self.sg_data or self.inst_data or lanes
+        return tuple(map(mul, self.sg_layout or ones, each))
 
     # What LLVM accepts
 

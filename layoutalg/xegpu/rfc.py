@@ -14,10 +14,12 @@ is written in it. A work item is a lane; `wi_data` is what it holds per distribu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from layoutalg.core.digits import Factor, merge_digits, size_of
+from layoutalg.core.drawing import Drawable, Part
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
@@ -29,7 +31,7 @@ __all__ = ["SgMapAttr", "sg_map_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class SgMapAttr:
+class SgMapAttr(Drawable):
     """`#xegpu.sg_map<wi_layout = [..], wi_data = [..]>`, always 2-D.
 
     Raises `VerificationError` for anything but two sizes of at least 1 each.
@@ -86,6 +88,14 @@ class SgMapAttr:
         Layout.parse('d0 = 4@reg 2@lane:8, d1 = 8@lane')
         """
         return self.to_layout(len(shape)).layout(shape)
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """The layout on `shape` (unless given, one unit of the map), to draw.
+
+        >>> SgMapAttr((2, 8), (1, 2)).parts()[0].layout
+        Layout.parse('d0 = 2@lane:8, d1 = 8@lane 2@reg')
+        """
+        return self.to_layout(2 if shape is None else len(shape)).parts(shape)
 
     def fragment_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """The RFC's `WI_data_frag`: how many distributions, and the elements of each.

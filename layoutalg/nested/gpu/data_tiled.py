@@ -28,6 +28,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from layoutalg.core.digits import Factor
+from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
@@ -201,7 +202,7 @@ def _idle(axis: str, size: int, used: Sequence[SwizzleDigit]) -> list[Factor]:
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledMMAAttr:
+class DataTiledMMAAttr(Drawable):
     """`#iree_gpu.data_tiled_mma_layout<...>`: counts of intrinsics per thread and of subgroups, along m, n and k.
 
     `operands_interleaving_intrinsics_*` list the operands (0 Lhs, 1 Rhs, 2 Acc) that keep that count next to a thread's own
@@ -330,6 +331,23 @@ class DataTiledMMAAttr:
         d0 = 16@lane, d1 = 4@lane:16 4@reg | replicas 2@sg
         """
         return self.swizzle(fragment).fragment(self.subgroups, self.subgroup_size)
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """A, B (turned to K x N) and C, to draw around the product.
+
+        Raises `DistributionError` where no layout is published, and for a shape: the tile has sizes of its own.
+
+        >>> [part.layout.shape for part in DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).parts()]
+        [(16, 16), (16, 32), (16, 32)]
+        """
+        own_sizes(self, self.shape, shape)
+        one = self.native.intrinsic
+        return product_parts(
+            (self.lhs, self.rhs.permute((1, 0)), self.acc),
+            (one.a_type, one.b_type, one.c_type),
+            self.shape,
+            (one.m, one.n, one.k),
+        )
 
     @property
     def lhs(self) -> Layout:

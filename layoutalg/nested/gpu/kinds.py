@@ -24,9 +24,11 @@ With `col_major`, the accumulator is held transposed: lanes and registers of C[m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
@@ -40,7 +42,7 @@ __all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma"]
 
 
 @dataclass(frozen=True, slots=True)
-class MMAKind:
+class MMAKind(Drawable):
     """What native and virtual kinds share: a name (stored in the newest spelling) and whether C is held transposed.
 
     >>> MMAAttr("WMMA_F32_16x16x16_F16").name
@@ -82,6 +84,20 @@ class MMAKind:
         32
         """
         return self.intrinsic.subgroup_size
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """A, B and C, to draw around the product.
+
+        Raises `DistributionError` where no layout is published, and for a shape: the intrinsic has sizes of its own.
+
+        >>> [part.role for part in MMAAttr("MFMA_F32_16x16x16_F16").parts()]
+        ['A', 'B', 'C']
+        """
+        one = self.intrinsic
+        own_sizes(self, (one.m, one.n, one.k), shape)
+        return product_parts(
+            (self.lhs, self.rhs, self.acc), (one.a_type, one.b_type, one.c_type), (one.m, one.n, one.k)
+        )
 
     def operand(self, fragment: str | int) -> OperandLayout:
         """Who holds what of `Lhs`, `Rhs` or `Acc`.

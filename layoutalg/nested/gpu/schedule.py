@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 
+from layoutalg.core.drawing import Drawable, Part, product_parts
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.nested.attributes import NestedLayoutAttr
@@ -37,7 +39,7 @@ _LETTERS = {MMAFragment.Lhs: (0, 2), MMAFragment.Rhs: (2, 1), MMAFragment.Acc: (
 
 
 @dataclass(frozen=True, slots=True)
-class MMAScheduleAttr:
+class MMAScheduleAttr(Drawable):
     """`#iree_gpu.mma_schedule<...>`: an MMA kind, and how many subgroups share m and n.
 
     Raises `VerificationError` for a count below 1.
@@ -58,6 +60,28 @@ class MMAScheduleAttr:
             count = getattr(self, name)
             if type(count) is not int or not 1 <= count < 2**31:
                 raise VerificationError(f"{name} = {count!r}: expected a count of at least 1 (IREE accepts this)")
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup), to draw around the product.
+
+        Raises as `operands` does.
+
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).parts()[2].layout.shape
+        (16, 64)
+        """
+        kind = self.intrinsic
+        one = (kind.native if isinstance(kind, DataTiledMMAAttr) else kind).intrinsic
+        counts = (self.subgroup_m_count, self.subgroup_n_count, 1)
+        unit = (one.m, one.n, one.k)
+        sizes = tuple(map(mul, unit, counts)) if shape is None else tuple(shape)
+        if len(sizes) != 3:
+            raise DistributionError(
+                f"{self} needs the sizes m, n, k, such as {'x'.join(map(str, map(mul, unit, counts)))}"
+            )
+        lanes = one.subgroup_size
+        nested = self.operands(sizes[0], sizes[1], sizes[2])
+        layouts = [each.layout(each.shape, lanes, lanes * counts[0] * counts[1]) for each in nested]
+        return product_parts(layouts, (one.a_type, one.b_type, one.c_type), sizes, unit)
 
     def operands(
         self, m: int, n: int, k: int, maps: Sequence[MapLike] = MATMUL

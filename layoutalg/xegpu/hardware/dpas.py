@@ -16,8 +16,10 @@ Registers count elements. They sit in components of `a_bits`, `b_bits` bits, the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.xegpu.hardware.messages import row_fragment
@@ -45,7 +47,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dpas:
+class Dpas(Drawable):
     """One instruction: types, sizes and fragments.
 
     `m` rows (the repeat count, 1 to 8), `k` the depth in elements. `a`, `b`, `c` are layouts from each operand's
@@ -63,6 +65,27 @@ class Dpas:
     a: Layout
     b: Layout
     c: Layout
+
+    def heading(self) -> str:
+        """The name of its OpenCL builtin.
+
+        >>> dpas("f16", "f16", "f32").heading()
+        'intel_sub_group_f16_f16_matrix_mad_k16'
+        """
+        return self.builtin
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """A, B and C, to draw around the product.
+
+        Raises `DistributionError` for a shape: the instruction has sizes of its own.
+
+        >>> [str(part.layout) for part in dpas("f16", "f16", "f32").parts()]
+        ['d0 = 8@reg, d1 = 16@lane', 'd0 = 16@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane']
+        """
+        own_sizes(self.builtin, (self.m, self.n, self.k), shape)
+        return product_parts(
+            (self.a, self.b, self.c), (self.a_type, self.b_type, self.acc_type), (self.m, self.n, self.k)
+        )
 
     @property
     def subgroup_size(self) -> int:

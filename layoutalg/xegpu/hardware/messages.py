@@ -15,10 +15,12 @@ counted in elements, are the same as without. `transpose` distributes the transp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from layoutalg.core.digits import Factor
+from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
@@ -73,7 +75,7 @@ def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockLoad:
+class BlockLoad(Drawable):
     """A 2D block load of `count` blocks side by side, each `rows` x `width` elements of `bits` bits.
 
     >>> block_load(16, 16, 16, transform=True).name
@@ -101,6 +103,15 @@ class BlockLoad:
         if self.transpose:
             bits, width = self._unit, self.width * self.bits // self._unit
         return f"read_{kind}{bits}b_{self.rows}r{width}x{self.count}c"
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """From the memory tile to lanes and registers, to draw.
+
+        >>> block_load(8, 16, 16).parts()[0].name
+        'read_16b_8r16x1c'
+        """
+        self.layout.parts(shape)
+        return one_part(self.name, self.layout)
 
     @property
     def _unit(self) -> int:
@@ -135,7 +146,7 @@ class BlockLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockStore:
+class BlockStore(Drawable):
     """A 2D block store of `rows` x `width` elements of `bits` bits.
 
     >>> block_store(8, 16, 32).layout
@@ -146,6 +157,15 @@ class BlockStore:
     width: int
     bits: int
     subgroup_size: int = 16
+
+    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+        """From the memory tile to the lanes and registers that it is stored from, to draw.
+
+        >>> block_store(8, 16, 32).parts()[0].name
+        '2D block store of 8x16, 32 bits'
+        """
+        self.layout.parts(shape)
+        return one_part(f"2D block store of {self.rows}x{self.width}, {self.bits} bits", self.layout)
 
     @property
     def layout(self) -> Layout:

@@ -1,0 +1,108 @@
+"""Colours that colour-blind readers can tell apart, with text on them that stays readable.
+
+One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues are
+those of Okabe and Ito (Color Universal Design, 2008), the ramp is viridis (Smith and van der Walt, CC0): both are told
+apart with every common form of colour blindness, and the ramp keeps its order in grey.
+
+>>> shades([0, 1], [0.0, 1.0]).tolist()
+[[199, 224, 238], [238, 188, 76]]
+>>> ink(ramp([0.0, 1.0])).tolist()          # white text on dark purple, black text on yellow
+[[255, 255, 255], [0, 0, 0]]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["HUES", "hexes", "hue_of", "ink", "ramp", "shades"]
+
+Colours = NDArray[np.uint8]
+"""Red, green and blue from 0 to 255 along the last axis."""
+
+HUES = np.array(
+    [
+        (0, 114, 178),  # blue
+        (230, 159, 0),  # orange
+        (0, 158, 115),  # bluish green
+        (204, 121, 167),  # reddish purple
+        (86, 180, 233),  # sky blue
+        (213, 94, 0),  # vermillion
+        (240, 228, 66),  # yellow
+        (140, 140, 140),  # grey
+    ],
+    np.float64,
+)
+"""Eight hues; beyond, they repeat."""
+
+_PALEST, _STRONGEST = 0.22, 0.70
+_RAMP = np.array(
+    [
+        (68, 1, 84),
+        (71, 45, 123),
+        (59, 82, 139),
+        (44, 114, 142),
+        (33, 145, 140),
+        (40, 174, 128),
+        (94, 201, 98),
+        (173, 220, 48),
+        (253, 231, 37),
+    ],
+    np.float64,
+)
+
+
+def hue_of(number: ArrayLike) -> NDArray[np.int64]:
+    """Which of the hues stands for a number; those of neighbours differ, and mostly those 8 apart too.
+
+    >>> hue_of([0, 1, 7, 8, 16]).tolist()
+    [0, 1, 7, 3, 6]
+    """
+    numbers = np.asarray(number, np.int64)
+    return (numbers % len(HUES) + numbers // len(HUES) * 3) % len(HUES)
+
+
+def shades(hue: ArrayLike, strength: ArrayLike) -> Colours:
+    """Each hue (by its index) mixed with white: pale at strength 0, strong at 1.
+
+    >>> shades(2, 0.5).tolist()
+    [138, 210, 191]
+    """
+    share = _PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None]
+    return np.rint(255 + (HUES[np.asarray(hue)] - 255) * share).astype(np.uint8)
+
+
+def ramp(position: ArrayLike) -> Colours:
+    """The colour at a position from 0 (dark) to 1 (light).
+
+    >>> ramp(0.5).tolist()
+    [33, 145, 140]
+    """
+    at = np.asarray(position, np.float64) * (len(_RAMP) - 1)
+    steps = np.arange(len(_RAMP))
+    return np.rint(np.stack([np.interp(at, steps, _RAMP[:, c]) for c in range(3)], -1)).astype(np.uint8)
+
+
+def ink(background: NDArray[Any]) -> Colours:
+    """Black or white, whichever has the larger contrast with a background (at least 4.5 to 1, by WCAG 2.1).
+
+    >>> ink(np.array([255, 255, 0])).tolist()
+    [0, 0, 0]
+    """
+    light = np.asarray(background, np.float64) / 255
+    linear = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])
+    white = 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05
+    return np.where(white[..., None], np.uint8(255), np.uint8(0)).astype(np.uint8).repeat(3, -1)
+
+
+def hexes(colours: Colours) -> list[str]:
+    """Colours as `#rrggbb`, flattened row by row.
+
+    >>> hexes(shades([0, 1], [1, 1]))
+    ['#4c9cc9', '#eebc4c']
+    """
+    packed = colours.reshape(-1, 3).astype(np.int64) @ np.array([65536, 256, 1])
+    return [f"#{one:06x}" for one in packed.tolist()]

@@ -1,0 +1,399 @@
+"""The grid of a picture: which cells are drawn, and what there is to say about each.
+
+A grid is a relation laid out in the plane: the last dimension of its domain along the columns, the others down the rows.
+A tensor's grid has a cell per element and says who holds it; the hardware's has a cell per register of every lane and
+says which element is there. Both know the same facts of each cell, so both can be coloured alike:
+
+>>> from layoutalg.core import Layout
+>>> tile = Part("C", Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
+>>> there = tensor_grid(tile, most_rows=8)
+>>> there.rows.headers()
+['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
+>>> int(there.facts["sg"][7, -1]), str(there.labels()[7, -1])
+(7, '15:15')
+
+>>> back = hardware_grid(tile, most_rows=4, most_columns=8)
+>>> back.columns.names, back.rows.names, str(back.labels()[0, -1])
+(('sg', 'lane'), ('reg',), '16,63')
+
+Facts are arrays with an entry per drawn row and column, worked out for the drawn cells alone: a folded picture of a
+4096x4096 tile costs what its few hundred cells cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.digits import Factor
+from layoutalg.core.drawing import Part
+from layoutalg.core.errors import LayoutError, SizeError
+from layoutalg.core.fragments import places
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.swizzle import Swizzled
+from layoutalg.viz.folding import Band, Digit, fold
+
+__all__ = ["Grid", "Side", "hardware_grid", "tensor_grid"]
+
+MOST = 32
+"""Rows and columns of a folded picture, unless told otherwise."""
+MOST_CELLS = 2**24
+"""A full picture of more cells than this is refused."""
+_MOST_COPIES = 64
+_HUES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The rows or the columns of a grid: dimensions of the domain, flattened row by row, and the bands that are drawn.
+
+    >>> Side(("d0",), (4,), (0,), fold([Digit(4)], 8)).headers()
+    ['0', '1', '2', '3']
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    origins: tuple[int, ...]
+    bands: tuple[Band, ...]
+
+    @cached_property
+    def drawn(self) -> tuple[Band, ...]:
+        """The bands that are no gaps.
+
+        >>> len(Side(("d0",), (40,), (0,), fold([Digit(40)], 8)).drawn)
+        4
+        """
+        return tuple(band for band in self.bands if not band.gap)
+
+    def at(self, indices: Sequence[int]) -> list[NDArray[np.int64]]:
+        """The coordinates of some indices: an array per dimension.
+
+        >>> [c.tolist() for c in Side(("d0", "d1"), (2, 4), (0, 8), ()).at([0, 5])]
+        [[0, 1], [8, 9]]
+        """
+        if not self.shape:
+            return []
+        return [c + o for c, o in zip(np.unravel_index(np.asarray(indices), self.shape), self.origins, strict=True)]
+
+    @cached_property
+    def first(self) -> list[NDArray[np.int64]]:
+        """The coordinates of each drawn band's first index: an array per dimension.
+
+        >>> Side(("d0",), (4,), (0,), fold([Digit(2)], 8, cell=2)).first[0].tolist()
+        [0, 2]
+        """
+        return self.at([band.start for band in self.drawn])
+
+    def headers(self) -> list[str]:
+        """What stands over each band: its coordinates, those of dimensions that have only one left out.
+
+        >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([Digit(4)], 8)).headers()
+        ['0,0', '0,1', '1,0', '1,1']
+        """
+        wide = [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
+        starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
+        return [
+            str(band) if band.gap else ",".join(_span(int(starts[d][i]), int(ends[d][i])) for d in wide)
+            for i, band in enumerate(self.bands)
+        ]
+
+    @property
+    def size(self) -> int:
+        """How many indices there are.
+
+        >>> Side(("d0", "d1"), (2, 4), (0, 0), ()).size
+        8
+        """
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of one layout: `facts` has the coordinates of element and owner by name, `[drawn row, drawn column]`.
+
+    `tensor` says whether a cell is an element (else a place of the hardware); `label_names` make its label; `spans` says how
+    far each axis reaches, `copies` where else an element is (the lowest owner is in `facts`), `held` how many elements share
+    a place, `tile` the size of the tile that cells are grouped by, `tile_known` whether the value said so.
+
+    >>> from layoutalg.core import Layout
+    >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
+    [['0:0', '1:0'], ['0:1', '1:1']]
+    """
+
+    title: str
+    rows: Side
+    columns: Side
+    facts: dict[str, NDArray[np.int64]]
+    elements: tuple[str, ...]
+    axes: tuple[str, ...]
+    label_names: tuple[str, ...]
+    tensor: bool
+    spans: dict[str, int]
+    copies: tuple[tuple[int, ...], ...]
+    copies_of: int
+    held: int
+    tile: tuple[int, ...]
+    tile_known: bool
+
+    @property
+    def joint(self) -> str:
+        """What stands between the numbers of a label.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).joint
+        ':'
+        """
+        return ":" if self.tensor else ","
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether owners are subgroups, lanes and registers.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("memory", Layout.parse("d0 = 8@addr"))).of_machine
+        False
+        """
+        return bool({*self.axes} & {*MACHINE})
+
+    def labels(self) -> NDArray[Any]:
+        """The text in each drawn cell.
+
+        >>> from layoutalg.core import Layout
+        >>> hardware_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
+        [['0,0', '0,1'], ['1,0', '1,1']]
+        """
+        texts = [np.char.mod("%d", self.facts[name]) for name in self.label_names]
+        found = texts[0] if texts else np.full(self.shape, "", "U1")
+        for text in texts[1:]:
+            found = np.char.add(np.char.add(found, self.joint), text)
+        if self._with_subgroup:
+            found = np.char.add(np.char.add(np.char.mod("%d", self.facts["sg"]), "/"), found)
+        return found
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of rows' and columns' dimensions.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).sizes
+        (2, 64)
+        """
+        return (*self.rows.shape, *self.columns.shape)
+
+    @property
+    def label_form(self) -> str:
+        """What a label is made of.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).label_form
+        'lane:register'
+        """
+        words = {"reg": "register", "sg": "subgroup"}
+        form = self.joint.join(words.get(name, name) for name in self.label_names)
+        return f"subgroup/{form}" if self._with_subgroup else form
+
+    @property
+    def _with_subgroup(self) -> bool:
+        """Whether there are more subgroups than hues, so that a label says which."""
+        return self.label_names[:1] == ("lane",) and self.spans.get("sg", 1) > _HUES
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The drawn rows and columns.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
+        (2, 4)
+        """
+        return len(self.rows.drawn), len(self.columns.drawn)
+
+    def notes(self) -> list[str]:
+        """What else to say under the grid: replicas, and what is folded away.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
+        'folded: 4 of 64 columns drawn'
+        """
+        found: list[str] = []
+        if self.copies_of > 1:
+            found.append(f"each element is in {self.copies_of} places; the lowest is drawn")
+        if self.held > 1:
+            found.append(f"each place stands for {self.held} elements")
+        for side, what in ((self.rows, "rows"), (self.columns, "columns")):
+            if len(side.drawn) < side.size:
+                found.append(f"folded: {len(side.drawn)} of {side.size} {what} drawn")
+        return found
+
+
+def tensor_grid(
+    part: Part,
+    most_rows: int = MOST,
+    most_columns: int = MOST,
+    *,
+    sides: tuple[Side | None, Side | None] = (None, None),
+) -> Grid:
+    """The grid of a tensor: each element, and its (lowest) owner.
+
+    `sides` are rows and columns to use instead, where grids are to line up.
+
+    Raises `LayoutError` for a layout with symbols.
+
+    >>> from layoutalg.core import Layout
+    >>> tensor_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).facts["lane"].tolist()
+    [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
+    """
+    layout, swizzled = _numbers(part.layout)
+    rows, columns = _sides(layout, layout.rank - 1, most_rows, most_columns)
+    rows, columns = sides[0] or rows, sides[1] or columns
+    elements = _plane(rows, columns)
+    owner = places(layout, [elements[name] for name in layout.names])
+    if swizzled is not None:
+        owner[swizzled.axis] = swizzled.swizzle(owner[swizzled.axis])
+    shape = (len(rows.drawn), len(columns.drawn))
+    owner = {axis: np.broadcast_to(values, shape) for axis, values in owner.items()}
+    return _grid(part, layout, rows, columns, elements | owner, tensor=True)
+
+
+def hardware_grid(part: Part, most_rows: int = MOST, most_columns: int = MOST) -> Grid:
+    """The grid of the hardware: registers down, subgroups and lanes across; in each cell the (lowest) element it holds.
+
+    Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps.
+
+    >>> from layoutalg.core import Layout
+    >>> hardware_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
+    ['1,0', '1,1', '1,2', '1,3', '3,0', '3,1', '3,2', '3,3']
+    """
+    layout, swizzled = _numbers(part.layout)
+    source = part.slots or layout
+    slots = source.inverse()
+    machine = bool({*layout.codomain} & {*MACHINE})
+    if machine and "reg" in slots.names:
+        others = [d for d, name in enumerate(slots.names) if name != "reg"]
+        slots = slots.permute([slots.names.index("reg"), *others])
+        slots = _named(slots, ["reg", *(name for name in source.codomain if name != "reg")])
+    rows, columns = _sides(slots, 1 if machine and slots.rank > 1 else slots.rank - 1, most_rows, most_columns)
+    where = _plane(rows, columns)
+    asked = dict(where)
+    if swizzled is not None:
+        asked[swizzled.axis] = swizzled.swizzle(where[swizzled.axis])
+        if (swizzled.swizzle(asked[swizzled.axis]) != where[swizzled.axis]).any():
+            raise LayoutError(f"{part.name}: a swizzle that is not its own inverse has no picture of the hardware")
+    shape = (len(rows.drawn), len(columns.drawn))
+    element = places(slots, [asked[name] for name in slots.names])
+    element = {name: np.broadcast_to(values, shape) for name, values in element.items() if name in layout.names}
+    return _grid(part, layout, rows, columns, where | element, tensor=False)
+
+
+def _numbers(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
+    inner = layout.layout if isinstance(layout, Swizzled) else layout
+    if any(type(n) is not int for n in (*inner.shape, *inner.spans().values())):
+        raise LayoutError(f"{inner} has symbols; put numbers for them with substitute() before drawing it")
+    return inner, layout if isinstance(layout, Swizzled) else None
+
+
+def _named(layout: Layout, names: Sequence[str]) -> Layout:
+    """The same layout with its dimensions named so."""
+    return Layout(
+        layout.dims, layout.replicas, layout.offsets, names=names, origins=layout.origins, codomain=layout.codomain
+    )
+
+
+def _sides(layout: Layout, split: int, most_rows: int, most_columns: int) -> tuple[Side, Side]:
+    """The first `split` dimensions as rows, the others as columns."""
+    split = max(split, 0)
+    parts = ((slice(0, split), most_rows), (slice(split, None), most_columns))
+    return _side(layout, *parts[0]), _side(layout, *parts[1])
+
+
+def _side(layout: Layout, dims: slice, most: int) -> Side:
+    shape = layout.shape[dims]
+    if prod(shape) >= 2**62:
+        raise SizeError(
+            f"{' x '.join(map(str, shape))} elements along one side: at most 2^62 are drawn (layout {layout})"
+        )
+    digits = [Digit(f.extent) for factors in layout.canonical().dims[dims] for f in factors]
+    return Side(layout.names[dims], shape, layout.origins[dims], fold(digits, most))
+
+
+def _plane(rows: Side, columns: Side) -> dict[str, NDArray[np.int64]]:
+    """The coordinates of every drawn cell by name: `[drawn row, drawn column]`."""
+    shape = (len(rows.drawn), len(columns.drawn))
+    if prod(shape) > MOST_CELLS:
+        raise SizeError(
+            f"a picture of {shape[0]} x {shape[1]} cells: at most 2^24 are drawn; leave it folded, or draw a part (restrict)"
+        )
+    down = {name: c[:, None] for name, c in zip(rows.names, rows.first, strict=True)}
+    across = {name: c[None, :] for name, c in zip(columns.names, columns.first, strict=True)}
+    return {name: np.broadcast_to(c, shape) for name, c in (down | across).items()}
+
+
+def _grid(
+    part: Part, layout: Layout, rows: Side, columns: Side, facts: dict[str, NDArray[np.int64]], *, tensor: bool
+) -> Grid:
+    spans = dict.fromkeys(layout.codomain, 1) | {a: n for a, n in layout.spans().items() if isinstance(n, int)}
+    machine = bool({*layout.codomain} & {*MACHINE})
+    moved = tuple(axis for axis in layout.codomain if spans[axis] > 1)
+    axes = layout.codomain if machine else moved or layout.codomain[-1:]
+    if not tensor:
+        label = tuple(name for name in layout.names if name in facts)
+    elif machine and spans.get("lane", 1) > 1:
+        label = ("lane", "reg")
+    elif machine:
+        label = ("sg", "reg") if spans.get("sg", 1) > 1 else ("reg",)
+    else:
+        label = axes
+    replicas = layout.canonical().replicas
+    return Grid(
+        part.name,
+        rows,
+        columns,
+        facts,
+        layout.names,
+        axes,
+        label,
+        tensor,
+        spans,
+        _copies(replicas, axes),
+        prod(f.extent for f in replicas),
+        prod(f.extent for factors in layout.dims for f in factors if f.axis is None),
+        part.tile or _lane_tile(layout),
+        part.tile is not None,
+    )
+
+
+def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """How far each further owner of an element is from the lowest, along each axis; the first few of them."""
+    if not replicas or prod(f.extent for f in replicas) > _MOST_COPIES**3:
+        return ()
+    found: set[tuple[int, ...]] = set()
+    for values in product(*(range(f.extent) for f in replicas)):
+        found.add(tuple(sum(v * f.stride for v, f in zip(values, replicas, strict=True) if f.axis == a) for a in axes))
+        if len(found) > _MOST_COPIES:
+            break
+    return tuple(sorted(found))[1:]
+
+
+def _lane_tile(layout: Layout) -> tuple[int, ...]:
+    """The smallest box of digits that has all lane digits: what the lanes span at once."""
+    sizes: list[int] = []
+    for factors in layout.dims:
+        size = reach = 1
+        for extent, _, axis in reversed(factors):
+            reach *= extent
+            if axis == "lane":
+                size = reach
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def _span(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return f"{low}-{high}" if low >= 0 else f"{low}..{high}"

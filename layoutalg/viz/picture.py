@@ -1,0 +1,219 @@
+"""Pictures of who holds what: from a value to its grids, and from there to SVG, HTML, PNG, PDF and the screen.
+
+>>> from layoutalg.core import Layout
+>>> picture = Layout.parse("d0 = 8@reg, d1 = 16@lane").picture(title="C of a DPAS")
+>>> picture.colourings
+('subgroup', 'lane', 'register', 'tile')
+>>> picture.svg().count("<rect")        # the background, 128 cells, and the legends
+146
+
+The way of the data: a value has `parts` (core.drawing), each part becomes a `Grid` of cells (viz.grid), folded where it is
+large (viz.folding); a `Scene` lays grids out in pixels (viz.scene); viz.svg, viz.page and viz.figure draw scenes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutalg.core.drawing import Drawable, Part
+from layoutalg.core.errors import LayoutError
+from layoutalg.viz.colouring import colourings
+from layoutalg.viz.grid import MOST, MOST_CELLS, Grid, Side, hardware_grid, tensor_grid
+from layoutalg.viz.scene import Scene, lay_out
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DIRECTIONS", "Picture", "picture_of"]
+
+DIRECTIONS = ("tensor", "hardware")
+"""A cell per element, or a cell per register of each lane."""
+FORMATS = ("svg", "png", "pdf", "html")
+_SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of one value: its parts, a title, and how to draw it. In a notebook, the interactive page.
+
+    >>> from layoutalg.core import Layout
+    >>> Layout.parse("d0 = 4@lane").picture().title
+    'd0 = 4@lane'
+    """
+
+    parts: tuple[Part, ...]
+    title: str
+    colour: str | None = None
+    direction: str = "tensor"
+    full: bool = False
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise LayoutError(f"direction {self.direction!r}: expected {' or '.join(map(repr, DIRECTIONS))}")
+        if self.colour is not None and self.colour not in self.colourings:
+            raise LayoutError(f"colour {self.colour!r}: {self.title} can be coloured by {', '.join(self.colourings)}")
+
+    @property
+    def colourings(self) -> tuple[str, ...]:
+        """What it can be coloured by; the first, unless told otherwise.
+
+        >>> from layoutalg.core import Layout
+        >>> Layout.parse("d0 = 4@addr").picture().colourings
+        ('addr',)
+        """
+        found = [colourings(tensor_grid(part, 1, 1)) for part in self.parts]
+        return tuple(name for name in found[0] if all(name in one for one in found))
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that it can be drawn in: the hardware's needs an inverse.
+
+        >>> from layoutalg.core import Layout
+        >>> Layout.parse("d0 = 4@addr:8, d1 = 4@addr").picture().directions
+        ('tensor',)
+        """
+        try:
+            for part in self.parts:
+                hardware_grid(part, 1, 1)
+        except LayoutError:
+            return DIRECTIONS[:1]
+        return DIRECTIONS
+
+    def grids(self, direction: str | None = None) -> tuple[tuple[Grid, int, int], ...]:
+        """The grids, each with its row and column in the arrangement: A left, B above, C in the corner; else one by one.
+
+        Raises `LayoutError` where an axis has gaps (direction "hardware").
+
+        >>> import layoutalg as la
+        >>> [(grid.title[0], row, column) for grid, row, column in la.dpas("f16", "f16", "f32").picture().grids()]
+        [('A', 1, 0), ('B', 0, 1), ('C', 1, 1)]
+        """
+        most = MOST_CELLS if self.full else MOST
+        if (direction or self.direction) == "hardware":
+            return tuple((hardware_grid(part, most, most), i, 0) for i, part in enumerate(self.parts))
+        if [part.role for part in self.parts] != ["A", "B", "C"]:
+            return tuple((tensor_grid(part, most, most), i, 0) for i, part in enumerate(self.parts))
+        a, b, c = self.parts
+        left = tensor_grid(a, most, most)
+        above = tensor_grid(b, most, most)
+        above = tensor_grid(b, most, most, sides=(_like(above.rows, left.columns), None))  # k folds alike on both
+        corner = tensor_grid(c, most, most)
+        corner = tensor_grid(c, most, most, sides=(_like(corner.rows, left.rows), _like(corner.columns, above.columns)))
+        return tuple((grid, *_SPOT[role]) for grid, role in ((left, "A"), (above, "B"), (corner, "C")))
+
+    def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
+        """The picture laid out in pixels.
+
+        Raises `SizeError` for more than 2^16 cells.
+
+        >>> from layoutalg.core import Layout
+        >>> len(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().scene("hardware").cells)
+        128
+        """
+        placed = self.grids(direction)
+        notes = list(dict.fromkeys(note for grid, _, _ in placed for note in grid.notes()))
+        lines: list[str] = []
+        if any(grid.spans.get("sg", 1) > 1 for grid, _, _ in placed):
+            lines.append("wide lines: between subgroups")
+        if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid, _, _ in placed):
+            lines.append("thin lines: between instruction tiles")
+        if lines:
+            notes.insert(0, "; ".join(lines))
+        return lay_out(self.title, placed, colour or self.colour or self.colourings[0], self.colourings, notes)
+
+    def svg(self) -> str:
+        """The picture as an SVG document.
+
+        >>> from layoutalg.core import Layout
+        >>> Layout.parse("d0 = 2@lane").picture(title="<script>").svg().count("&lt;script&gt;")
+        3
+        """
+        from layoutalg.viz.svg import svg_document
+
+        return svg_document(self.scene())
+
+    def html(self) -> str:
+        """The interactive picture as one page that needs nothing else.
+
+        >>> from layoutalg.core import Layout
+        >>> Layout.parse("d0 = 2@lane").picture().html()[:15]
+        '<!DOCTYPE html>'
+        """
+        from layoutalg.viz.page import page
+
+        return page(self)
+
+    def figure(self) -> Figure:
+        """The picture as a matplotlib figure (`pip install layoutalg[viz]`).
+
+        Raises `LayoutError` where matplotlib is not installed.
+
+        >>> from layoutalg.core import Layout
+        >>> len(Layout.parse("d0 = 2@lane").picture().figure().axes)
+        1
+        """
+        from layoutalg.viz.figure import figure
+
+        return figure(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file, whose ending says the format: svg, html, png or pdf (the latter by matplotlib).
+
+        Raises `LayoutError` for another ending.
+
+        >>> from layoutalg.core import Layout
+        >>> Layout.parse("d0 = 2@lane").picture().save("tile.gif")
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html
+        """
+        target = Path(path)
+        kind = target.suffix[1:].lower()
+        if kind not in FORMATS:
+            raise LayoutError(f"picture {str(path)!r}: expected a name that ends in .svg, .png, .pdf or .html")
+        if kind in ("svg", "html"):
+            text = self.svg() if kind == "svg" else self.html()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+            return
+        from layoutalg.viz.figure import save
+
+        drawn = self.figure()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save(drawn, target, self.title)
+
+    def _repr_html_(self) -> str:
+        from layoutalg.viz.page import fragment
+
+        return fragment(self)
+
+
+def _like(side: Side, other: Side) -> Side:
+    """A side with the bands of another, where both have one size."""
+    return replace(side, bands=other.bands) if side.size == other.size else side
+
+
+def picture_of(
+    value: Drawable,
+    shape: Sequence[int] | None = None,
+    *,
+    title: str | None = None,
+    colour: str | None = None,
+    direction: str = "tensor",
+    full: bool = False,
+) -> Picture:
+    """The picture of a value (see `Drawable.picture`).
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> picture_of(LayoutAttr(lane_layout=(2, 8)), (4, 8)).title
+    '#xegpu.layout<lane_layout = [2, 8]>, 4x8'
+    """
+    parts = value.parts(shape)
+    if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"title {title!r:.60}: expected a text")
+    own = value.heading() if len(parts) > 1 else "".join(part.name for part in parts)
+    found = Picture(parts, own if title is None else title, colour, direction, full)
+    found.grids()
+    return found

@@ -1,0 +1,112 @@
+"""SVG: a scene as text. Every word that comes from outside is escaped; nothing is loaded from anywhere.
+
+>>> from layoutalg.core import Layout
+>>> text = svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title='a < b & "c"').scene())
+>>> "a &lt; b &amp; &quot;c&quot;" in text
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from xml.sax.saxutils import escape
+
+from layoutalg.viz.scene import Cell, Legend, Line, Scene, Words
+
+__all__ = ["escaped", "svg_document"]
+
+_FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
+
+
+def escaped(text: str) -> str:
+    """Text for XML, in an element or between double quotes; what XML cannot hold becomes U+FFFD.
+
+    >>> escaped('<b title="1">' + chr(0))
+    '&lt;b title=&quot;1&quot;&gt;�'
+    """
+    legal = "".join(one if _is_legal(ord(one)) else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return escape(legal, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
+
+
+def _is_legal(code: int) -> bool:
+    return code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+
+
+def svg_document(scene: Scene, *, sentences: bool = True) -> str:
+    """The scene as one SVG element: background, cells, labels, words, lines, and a legend per colouring (one is shown).
+
+    With `sentences` every cell has a title, which browsers show under the pointer.
+
+    >>> from layoutalg.core import Layout
+    >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene()
+    >>> svg_document(scene).count("<title>"), svg_document(scene, sentences=False).count("<title>")
+    (5, 1)
+    """
+    wide, high, title = _number(scene.width), _number(scene.height), escaped(scene.title)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+            f'role="img" aria-label="{title}" font-family="{_FONT}">',
+            f"<title>{title}</title>",
+            f'<rect width="{wide}" height="{high}" fill="#ffffff"/>',
+            '<g class="cells" stroke="#ffffff" stroke-width="0.7">',
+            *(_rect(cell, sentences) for cell in scene.cells),
+            "</g>",
+            '<g class="labels" font-size="11" text-anchor="middle" fill="#000000" pointer-events="none">',
+            *(_label(cell) for cell in scene.cells if cell.label),
+            "</g>",
+            '<g class="lines" stroke="#111111" stroke-linecap="square" fill="none" pointer-events="none">',
+            *_paths(scene.lines),
+            "</g>",
+            '<g class="words" pointer-events="none">',
+            *(_words(one) for one in scene.words if one.text),
+            "</g>",
+            *(_legend(one, one.by == scene.by) for one in scene.legends),
+            "</svg>",
+        ]
+    )
+
+
+def _rect(cell: Cell, sentences: bool) -> str:
+    place = f'x="{_number(cell.x)}" y="{_number(cell.y)}" width="{_number(cell.width)}" height="{_number(cell.height)}"'
+    if not sentences:
+        return f'<rect {place} fill="{cell.fill}"/>'
+    return f'<rect {place} fill="{cell.fill}"><title>{escaped(cell.sentence)}</title></rect>'
+
+
+def _label(cell: Cell) -> str:
+    x, y = _number(cell.x + cell.width / 2), _number(cell.y + cell.height / 2 + 4)
+    colour = "" if cell.ink == "#000000" else f' fill="{cell.ink}"'
+    return f'<text x="{x}" y="{y}"{colour}>{escaped(cell.label)}</text>'
+
+
+def _words(words: Words) -> str:
+    extra = ' font-weight="bold"' if words.bold else ""
+    if words.anchor != "start":
+        extra += f' text-anchor="{words.anchor}"'
+    place = f'x="{_number(words.x)}" y="{_number(words.y)}" font-size="{_number(words.size)}"'
+    return f'<text {place} fill="{words.fill}"{extra}>{escaped(words.text)}</text>'
+
+
+def _paths(lines: Iterable[Line]) -> Iterator[str]:
+    """The lines of one width as one path."""
+    for width, group in groupby(sorted(lines, key=lambda one: one.width), key=lambda one: one.width):
+        steps = "".join(f"M{_number(a.x)} {_number(a.y)}L{_number(a.to_x)} {_number(a.to_y)}" for a in group)
+        yield f'<path stroke-width="{_number(width)}" d="{steps}"/>'
+
+
+def _legend(legend: Legend, shown: bool) -> str:
+    hidden = "" if shown else ' display="none"'
+    swatches = "".join(
+        f'<rect x="{_number(one.x)}" y="{_number(one.y)}" width="{_number(one.size)}" height="{_number(one.size)}" '
+        f'fill="{one.fill}"/>'
+        for one in legend.swatches
+    )
+    words = "".join(map(_words, legend.words))
+    return f'<g class="legend" data-by="{escaped(legend.by)}" pointer-events="none"{hidden}>{swatches}{words}</g>'
+
+
+def _number(value: float) -> str:
+    """A number with at most one digit behind the point."""
+    return f"{value:.1f}".removesuffix(".0")
