@@ -59,6 +59,9 @@ format: $(VENV)/installed-lint
 notebooks: $(VENV)/installed-notebooks
 	$(BIN)/python -m pytest -q --nbmake -p no:cacheprovider notebooks
 
+notebooks-stored: $(VENV)/installed-notebooks
+	$(BIN)/python notebooks/store.py
+
 docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
 

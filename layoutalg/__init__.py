@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from layoutalg.core.algebra import compose
     from layoutalg.core.expressions import expression_text
     from layoutalg.core.extents import symbol
+    from layoutalg.core.fragments import collect, distribute
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
     from layoutalg.gemm import plan_gemm
@@ -82,6 +83,8 @@ _HOMES = {
     "compose": "core.algebra",
     "expression_text": "core.expressions",
     "symbol": "core.extents",
+    "collect": "core.fragments",
+    "distribute": "core.fragments",
     "Swizzle": "core.swizzle",
     "Swizzled": "core.swizzle",
     "Table": "core.table",
@@ -130,8 +133,10 @@ __all__ = [
     "VerificationError",
     "block_load",
     "block_store",
+    "collect",
     "compose",
     "compose_exactly",
+    "distribute",
     "dpas",
     "expression_text",
     "from_cute",

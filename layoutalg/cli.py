@@ -111,6 +111,71 @@ def show(
     found.print(Console(markup=False, highlight=False, emoji=False))
 
 
+@cli.command()
+@click.argument("text")
+@click.argument("shape", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="The file: .svg, .png, .pdf or .html."
+)
+@click.option("--colour", help="What colours say: subgroup (unless given), lane, register or tile.")
+@click.option(
+    "--direction",
+    default="tensor",
+    show_default=True,
+    help="tensor: a cell per element; hardware: registers by lanes.",
+)
+@click.option("--full", is_flag=True, help="Draw every element, folding nothing.")
+@click.option("--title", help="The title (the text, unless given).")
+@click.option(
+    "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
+)
+@click.option("--workgroup-size", type=int, help="Threads of a workgroup (nested layouts; the fewest that are used).")
+@click.option("--json", "as_json", is_flag=True, help="Print what was drawn as one JSON object.")
+def draw(
+    text: str,
+    shape: str | None,
+    output: Path,
+    colour: str | None,
+    direction: str,
+    full: bool,
+    title: str | None,
+    subgroup_size: int,
+    workgroup_size: int | None,
+    as_json: bool,
+) -> None:
+    """Draw who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
+
+    Without SHAPE an attribute is drawn on its smallest tensor. TEXT may be `-` for standard input.
+    """
+    from layoutalg.core.drawing import Drawable
+    from layoutalg.core.errors import DistributionError
+    from layoutalg.nested import NestedLayoutAttr
+    from layoutalg.parsing import parse
+    from layoutalg.viz import picture_of
+
+    value = parse(sys.stdin.read() if text == "-" else text)
+    if not isinstance(value, Drawable):
+        raise DistributionError(f"{value} distributes nothing: there is no picture of it")
+    sizes = None if shape is None else _shape(shape)
+    parts = value.parts(sizes, subgroup_size, workgroup_size) if isinstance(value, NestedLayoutAttr) else None
+    picture = picture_of(value, sizes, title=title, colour=colour, direction=direction, full=full, parts=parts)
+    picture.save(output)
+    drawn = [
+        {
+            "title": grid.title,
+            "rows": grid.shape[0],
+            "columns": grid.shape[1],
+            "of": [grid.rows.size, grid.columns.size],
+        }
+        for grid, _, _ in picture.grids()
+    ]
+    facts = {"output": str(output), "title": picture.title, "colourings": list(picture.colourings), "grids": drawn}
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(f"{output}: " + "; ".join("{rows} of {of[0]} x {columns} of {of[1]} cells".format(**one) for one in drawn))
+
+
 def _shape(text: str) -> tuple[int, ...]:
     parts = text.lower().replace(",", "x").split("x")
     if not all(p.strip().isdecimal() and p.strip().isascii() and len(p) < 12 for p in parts) or len(parts) > 64:

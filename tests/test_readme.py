@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import doctest
 import html
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from layoutalg.cli import main
+from tests.documentation import ROOT, Block, Page, commands, run_command, run_sessions, words
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
-CONSOLE = re.findall(r"```console\n\$ layoutalg (.*?)\n(.*?)```", README, re.DOTALL)
+README = Page(ROOT / "README.md")
 
 
 def test_python_sessions_print_what_they_show() -> None:
-    sessions = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(sessions, {}, "README.md", "README.md", 0)
-    report: list[str] = []
-    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=report.append)
-    assert result.attempted > 20
-    assert not result.failed, "".join(report)
+    attempted, report = run_sessions(README)
+    assert attempted > 20
+    assert not report, report
 
 
-@pytest.mark.parametrize(("arguments", "shown"), CONSOLE)
-def test_console_sessions_print_what_they_show(
-    arguments: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("block", README.blocks("console"), ids=lambda block: f"line {block.line}")
+def test_console_sessions_print_what_they_show(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    assert main(shlex.split(arguments)) == 0
-    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [line for line in printed if line and not set(line[0]) <= {"─"}] == [
-        line.split() for line in shown.splitlines() if line.strip() and not set(line.strip()) <= {"─"}
-    ]
+    monkeypatch.chdir(tmp_path)
+    assert commands(block)
+    for command in commands(block):
+        assert words(run_command(command)) == words(command.shown)
+
+
+def test_every_fenced_block_is_run() -> None:
+    assert {block.language for block in README.blocks()} == {"python", "console"}
 
 
 def test_the_picture_is_what_the_command_prints() -> None:
@@ -51,6 +44,6 @@ def test_the_picture_is_what_the_command_prints() -> None:
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\((?!http)([^)]+)\)", README))
+@pytest.mark.parametrize("link", README.links())
 def test_links_lead_somewhere(link: str) -> None:
     assert (ROOT / link).exists()

@@ -27,6 +27,8 @@ LAYOUTS = [
 
 
 def span(text: str) -> range:
+    if not text:  # no dimension on this side
+        return range(1)
     low, _, high = text.partition("-")
     return range(int(low), int(high or low) + 1)
 
@@ -45,6 +47,31 @@ def unfolded(grid: OwnerGrid) -> dict[tuple[int, int], tuple[int, int]]:
                     found[row, column] = (int(match[1] or 0), lane)
             assert len(lanes) in (1, len(span(row_text if match[3] else column_text)))
     return found
+
+
+def test_what_repeats_is_left_out_until_a_large_tile_fits_the_screen() -> None:
+    sizes = "sg_layout = [8, 4], sg_data = [32, 64], inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]"
+    layout = la.parse(f"#xegpu.layout<{sizes}>").layout((256, 256))
+    wide = owner_grid(layout, width=200)
+    assert (len(wide.rows), len(wide.columns)) == wide.of == (8, 16)
+    for width in range(80, 40, -7):
+        grid = owner_grid(layout, width=width)
+        assert grid.width <= width
+        assert len(grid.rows) <= 8
+    folded = owner_grid(layout, width=80)
+    assert folded.columns[1] == "\N{MULTIPLICATION SIGN}4"
+    groups = layout.owner_map("sg")
+    for row_text, cells in zip(folded.rows, folded.cells, strict=True):
+        for column_text, cell in zip(folded.columns, cells, strict=True):
+            if cell.colour is not None:
+                assert cell.colour == groups[span(row_text)[0], span(column_text)[0]]
+
+
+def test_a_tile_of_a_thousand_runs_still_fits() -> None:
+    layout = la.Layout.parse("d0 = 1024@lane:1024, d1 = 1024@lane")
+    grid = owner_grid(layout, most_rows=48, width=80)
+    assert grid.width <= 80
+    assert grid.rows[:5] == ("0", "1", "2", "\N{MIDLINE HORIZONTAL ELLIPSIS}", "1023")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

@@ -26,12 +26,13 @@ Four products of bytes differ in what is signed: `zext` on an operand of the ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx.tiles import REGISTER_FILE, TileType, as_size, as_tile
 from layoutalg.amx.vnni import vnni_factor, vnni_layout, whole_words
 from layoutalg.core.algebra import compose
+from layoutalg.core.digits import Factor
 from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
@@ -247,8 +248,11 @@ class TileProduct(Drawable):
         'd0 = 2@row 4@col, d1 = 4@col:4'
         """
         own_sizes(self, (self.m, self.n, self.k), shape)
-        return product_parts(
-            (self.lhs, self.rhs, self.acc), (self.a, self.b, self.acc_element), (self.m, self.n, self.k)
+        layouts = (self.lhs, self.rhs, self.acc)
+        parts = product_parts(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
+        sizes = (self.lhs_type.itemsize, self.rhs_type.itemsize, self.acc_type.itemsize)
+        return tuple(
+            replace(part, slots=_bytes(one, size)) for part, one, size in zip(parts, layouts, sizes, strict=True)
         )
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
@@ -269,6 +273,12 @@ class TileProduct(Drawable):
         from layoutalg.amx.execution import execute_product
 
         return execute_product(self, lhs, rhs, acc)
+
+
+def _bytes(layout: Layout, itemsize: int) -> Layout:
+    """The same layout of each element's bytes, little end first: it has no gaps."""
+    names = (*layout.names, "byte")
+    return Layout([*layout.dims, [Factor(itemsize, 1, "col")]], (), layout.offsets, names=names, codomain=REGISTER_FILE)
 
 
 def _op_of(element: str) -> str:

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part
+from layoutalg.core.drawing import Drawable, Part, own_sizes
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT, Reader
@@ -173,7 +173,7 @@ class TileType(Drawable):
         '!amx.tile<4x16xf32>'
         """
         layout = self.layout()
-        layout.parts(shape)
+        own_sizes(self, layout.shape, shape)
         return (Part(str(self), layout, slots=self.byte_layout()),)
 
     def layout(self, tmm: int = 0) -> Layout:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 from layoutalg.bridges.numbers import whole_numbers
 from layoutalg.bridges.thread_values import Leaf, from_thread_values, thread_values
 from layoutalg.core.digits import Factor, as_name
-from layoutalg.core.drawing import Drawable, Part, one_part
+from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING, Reader
@@ -120,7 +120,7 @@ class CuteLayout(Drawable):
         Layout.parse('d0 = 8@reg, d1 = 16@lane')
         """
         layout = from_cute(self, shape) if self.tile is None and shape is not None else self.layout()
-        layout.parts(shape)
+        own_sizes(self, layout.shape, shape)
         return one_part(self, layout)
 
     def layout(self) -> Layout | Swizzled:

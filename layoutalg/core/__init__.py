@@ -31,6 +31,7 @@ from layoutalg.core.lazy import lazy_names
 if TYPE_CHECKING:
     from layoutalg.core.algebra import block_product, compose, inverse
     from layoutalg.core.expressions import expression_text, index_function
+    from layoutalg.core.fragments import collect, distribute
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
     from layoutalg.core.views import row_major
@@ -41,6 +42,8 @@ _HOMES = {
     "inverse": "algebra",
     "expression_text": "expressions",
     "index_function": "expressions",
+    "collect": "fragments",
+    "distribute": "fragments",
     "Swizzle": "swizzle",
     "Swizzled": "swizzle",
     "Table": "table",
@@ -65,8 +68,10 @@ __all__ = [
     "Table",
     "VerificationError",
     "block_product",
+    "collect",
     "compose",
     "compose_exactly",
+    "distribute",
     "expression_text",
     "index_function",
     "inverse",

@@ -10,18 +10,19 @@ loaded when the first picture is asked for, and knows nothing but parts:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from layoutalg.core.extents import Extent
     from layoutalg.core.layout import Layout
     from layoutalg.core.swizzle import Swizzled
     from layoutalg.viz.picture import Picture
 
-__all__ = ["Drawable", "Part", "one_part", "own_sizes", "product_parts"]
+__all__ = ["Drawable", "Part", "as_sizes", "one_part", "own_sizes", "product_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,8 @@ def product_parts(
     )
 
 
-def own_sizes(value: object, sizes: Sequence[int], shape: Sequence[int] | None) -> None:
-    """Refuse a shape that is not the m, n, k that a product has.
+def own_sizes(value: object, sizes: Sequence[Extent], shape: Sequence[Extent] | None) -> None:
+    """Refuse a shape that is not the one that a value has, for a product its m, n, k.
 
     >>> own_sizes("a product", (8, 16, 16), (32, 32))
     Traceback (most recent call last):
@@ -157,9 +158,25 @@ def own_sizes(value: object, sizes: Sequence[int], shape: Sequence[int] | None) 
     """
     from layoutalg.core.errors import DistributionError
 
-    if shape is not None and tuple(shape) != tuple(sizes):
+    if shape is not None and as_sizes(shape) != tuple(sizes):
         theirs, own = ("x".join(map(str, one)) for one in (shape, sizes))
         raise DistributionError(f"shape {theirs}: {value} has sizes of its own, {own}")
+
+
+def as_sizes(shape: object) -> tuple[Extent, ...]:
+    """A shape as a tuple.
+
+    Raises `LayoutError` for what is no sequence of sizes.
+
+    >>> as_sizes("8x16")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: shape '8x16': expected sizes, such as (32, 64)
+    """
+    from layoutalg.core.errors import LayoutError
+
+    if isinstance(shape, str) or not isinstance(shape, Iterable):
+        raise LayoutError(f"shape {shape!r:.60}: expected sizes, such as (32, 64)")
+    return tuple(cast("Iterable[Extent]", shape))
 
 
 def one_part(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Part, ...]:

@@ -49,8 +49,8 @@ from layoutalg.core.digits import (
     same_replicas,
     size_of,
 )
-from layoutalg.core.drawing import Drawable, one_part
-from layoutalg.core.errors import DistributionError, LayoutError
+from layoutalg.core.drawing import Drawable, one_part, own_sizes
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Condition, Extent, multiply
 
 if TYPE_CHECKING:
@@ -304,9 +304,7 @@ class Layout(Drawable):
         >>> Layout.parse("d0 = 4@lane").parts()[0].name
         'd0 = 4@lane'
         """
-        if shape is not None and tuple(shape) != self.shape:
-            theirs, own = ("x".join(map(str, sizes)) for sizes in (shape, self.shape))
-            raise DistributionError(f"shape {theirs}: {self} has the shape {own} of its own")
+        own_sizes(self, self.shape, shape)
         return one_part(self, self)
 
     # Sameness

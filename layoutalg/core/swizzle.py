@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from layoutalg.core.drawing import Drawable, Part, one_part
+from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.extents import Extent
 from layoutalg.core.fragments import Indices, owner_map
 from layoutalg.core.layout import Layout
 
@@ -85,14 +86,24 @@ class Swizzled(Drawable):
         if self.axis not in self.layout.codomain:
             raise LayoutError(f"swizzle of axis {self.axis!r}: {self.layout} has {', '.join(self.layout.codomain)}")
 
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """The size of each dimension, in elements.
+
+        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).shape
+        (16,)
+        """
+        return self.layout.shape
+
     def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
         """The swizzled layout itself, to draw.
 
         >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).parts()[0].name
         'd0 = 16@addr, swizzled'
         """
-        self.layout.parts(shape)
-        return one_part(f"{self.layout}, swizzled", self)
+        name = f"{self.layout}, swizzled"
+        own_sizes(name, self.layout.shape, shape)
+        return one_part(name, self)
 
     def owners(self, element: Sequence[int]) -> list[tuple[int, ...]]:
         """Every position of an element, in the order of the layout's codomain.

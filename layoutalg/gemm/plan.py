@@ -81,8 +81,9 @@ class Fragment(Drawable):
         >>> plan_gemm(64, 64, 64).fragments[2].parts()[0].name
         'C, 8x16xf32'
         """
-        self.layout.parts(shape)
-        return one_part(f"{self.name}, {'x'.join(map(str, self.block))}x{self.element}", self.layout, self.block)
+        name = f"{self.name}, {'x'.join(map(str, self.block))}x{self.element}"
+        own_sizes(name, self.layout.shape, shape)
+        return one_part(name, self.layout, self.block)
 
 
 @dataclass(frozen=True)

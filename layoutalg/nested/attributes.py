@@ -266,15 +266,15 @@ class NestedLayoutAttr(Drawable):
         threads = self.threads(subgroup_size, workgroup_size)
         return exact_layout(self, subgroup_size, threads)
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
-        """The layout on its own shape for subgroups of 64 lanes, to draw; the instruction tile is one batch.
-
-        Raises as `layout` does; `attr.layout(shape, subgroup_size=32).picture()` draws it for other subgroups.
+    def parts(
+        self, shape: Sequence[int] | None = None, subgroup_size: int = 64, workgroup_size: int | None = None
+    ) -> tuple[Part, ...]:
+        """The layout on its own shape, to draw; the instruction tile is one batch. Raises as `layout` does.
 
         >>> NestedLayoutAttr((1,), (2,), (1,), (64,), (4,), (0,), (1,)).parts()[0].tile
         (256,)
         """
-        layout = self.layout(self.shape if shape is None else shape)
+        layout = self.layout(self.shape if shape is None else shape, subgroup_size, workgroup_size)
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
         return one_part(self, layout, batch)
 

@@ -7,8 +7,8 @@
 >>> colourings(grid)
 ('subgroup', 'lane', 'register', 'tile')
 >>> found = paint(grid, "subgroup")
->>> hexes(found.colours)[:2], hexes(found.colours)[4:6]          # subgroup 0 is blue, subgroup 1 orange
-(['#c7e0ee', '#4c9cc9'], ['#faeac7', '#eebc4c'])
+>>> hexes(found.colours)[:2], hexes(found.colours)[4:6]          # subgroup 0 is blue, subgroup 1 red
+(['#d0eaf9', '#7bc4ee'], ['#f3d2b8', '#de8138'])
 >>> [text for text, _ in found.legend]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
 """

@@ -1,11 +1,12 @@
 """Colours that colour-blind readers can tell apart, with text on them that stays readable.
 
 One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues are
-those of Okabe and Ito (Color Universal Design, 2008), the ramp is viridis (Smith and van der Walt, CC0): both are told
-apart with every common form of colour blindness, and the ramp keeps its order in grey.
+those of Okabe and Ito (Color Universal Design, 2008) and of Tol (technical note SRON/EPS/TN/09-002) that stay furthest
+apart for readers with protanopia, deuteranopia or tritanopia, the best four first; the ramp is viridis (Smith and van der
+Walt, CC0), which keeps its order in grey.
 
 >>> shades([0, 1], [0.0, 1.0]).tolist()
-[[199, 224, 238], [238, 188, 76]]
+[[208, 234, 249], [222, 129, 56]]
 >>> ink(ramp([0.0, 1.0])).tolist()          # white text on dark purple, black text on yellow
 [[255, 255, 255], [0, 0, 0]]
 """
@@ -24,20 +25,20 @@ Colours = NDArray[np.uint8]
 
 HUES = np.array(
     [
-        (0, 114, 178),  # blue
-        (230, 159, 0),  # orange
-        (0, 158, 115),  # bluish green
-        (204, 121, 167),  # reddish purple
         (86, 180, 233),  # sky blue
         (213, 94, 0),  # vermillion
+        (51, 34, 136),  # indigo
         (240, 228, 66),  # yellow
         (140, 140, 140),  # grey
+        (136, 34, 85),  # wine
+        (0, 114, 178),  # blue
+        (230, 159, 0),  # orange
     ],
     np.float64,
 )
 """Eight hues; beyond, they repeat."""
 
-_PALEST, _STRONGEST = 0.22, 0.70
+_PALEST, _STRONGEST = 0.28, 0.78
 _RAMP = np.array(
     [
         (68, 1, 84),
@@ -68,7 +69,7 @@ def shades(hue: ArrayLike, strength: ArrayLike) -> Colours:
     """Each hue (by its index) mixed with white: pale at strength 0, strong at 1.
 
     >>> shades(2, 0.5).tolist()
-    [138, 210, 191]
+    [147, 138, 192]
     """
     share = _PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None]
     return np.rint(255 + (HUES[np.asarray(hue)] - 255) * share).astype(np.uint8)
@@ -102,7 +103,7 @@ def hexes(colours: Colours) -> list[str]:
     """Colours as `#rrggbb`, flattened row by row.
 
     >>> hexes(shades([0, 1], [1, 1]))
-    ['#4c9cc9', '#eebc4c']
+    ['#7bc4ee', '#de8138']
     """
     packed = colours.reshape(-1, 3).astype(np.int64) @ np.array([65536, 256, 1])
     return [f"#{one:06x}" for one in packed.tolist()]

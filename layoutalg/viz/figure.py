@@ -11,6 +11,7 @@ A full picture of more cells than can be drawn one by one is one image, a pixel 
 from __future__ import annotations
 
 import io
+import warnings
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ __all__ = ["figure", "save"]
 
 _INCH = 96
 _POINTS = 72 / _INCH
-_FONTS = ["DejaVu Sans Mono", "monospace"]
+_FONTS = ["DejaVu Sans Mono", "DejaVu Sans"]
 _DOTS_PER_INCH = 144
 _LARGEST = 16000
 """PNG pixels along one side."""
@@ -129,6 +130,8 @@ def save(drawn: Any, target: Path | io.BytesIO, title: str, kind: str | None = N
     b'PNG'
     """
     ending = kind or str(target).rsplit(".", 1)[-1].lower()
-    times = {"CreationDate": None} if ending == "pdf" else {}
+    made: dict[str, Any] = {"CreationDate": None, "Producer": None} if ending == "pdf" else {"Software": None}
     dots = min(_DOTS_PER_INCH, _LARGEST / max(drawn.get_size_inches()))
-    drawn.savefig(target, format=ending, dpi=dots, metadata={"Title": title, **times})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # of a title: a box stands for it
+        drawn.savefig(target, format=ending, dpi=dots, metadata={"Title": title, **made})

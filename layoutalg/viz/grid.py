@@ -40,7 +40,7 @@ from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.folding import Band, Digit, fold
 
-__all__ = ["Grid", "Side", "hardware_grid", "tensor_grid"]
+__all__ = ["Grid", "Side", "hardware_grid", "numbered", "span", "tensor_grid"]
 
 MOST = 32
 """Rows and columns of a folded picture, unless told otherwise."""
@@ -97,10 +97,12 @@ class Side:
         >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([Digit(4)], 8)).headers()
         ['0,0', '0,1', '1,0', '1,1']
         """
-        wide = [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
+        if not self.shape:
+            return [""] * len(self.bands)
+        wide = [d for d, n in enumerate(self.shape) if n > 1] or [len(self.shape) - 1]
         starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
         return [
-            str(band) if band.gap else ",".join(_span(int(starts[d][i]), int(ends[d][i])) for d in wide)
+            str(band) if band.gap else ",".join(span(int(starts[d][i]), int(ends[d][i])) for d in wide)
             for i, band in enumerate(self.bands)
         ]
 
@@ -249,7 +251,7 @@ def tensor_grid(
     >>> tensor_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).facts["lane"].tolist()
     [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     """
-    layout, swizzled = _numbers(part.layout)
+    layout, swizzled = numbered(part.layout)
     rows, columns = _sides(layout, layout.rank - 1, most_rows, most_columns)
     rows, columns = sides[0] or rows, sides[1] or columns
     elements = _plane(rows, columns)
@@ -270,7 +272,7 @@ def hardware_grid(part: Part, most_rows: int = MOST, most_columns: int = MOST) -
     >>> hardware_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
     ['1,0', '1,1', '1,2', '1,3', '3,0', '3,1', '3,2', '3,3']
     """
-    layout, swizzled = _numbers(part.layout)
+    layout, swizzled = numbered(part.layout)
     source = part.slots or layout
     slots = source.inverse()
     machine = bool({*layout.codomain} & {*MACHINE})
@@ -291,7 +293,13 @@ def hardware_grid(part: Part, most_rows: int = MOST, most_columns: int = MOST) -
     return _grid(part, layout, rows, columns, where | element, tensor=False)
 
 
-def _numbers(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
+def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
+    """The layout itself, and the swizzle that follows it, if any; refuses symbols.
+
+    >>> from layoutalg.core import Layout
+    >>> numbered(Layout.parse("d0 = 4@lane"))
+    (Layout.parse('d0 = 4@lane'), None)
+    """
     inner = layout.layout if isinstance(layout, Swizzled) else layout
     if any(type(n) is not int for n in (*inner.shape, *inner.spans().values())):
         raise LayoutError(f"{inner} has symbols; put numbers for them with substitute() before drawing it")
@@ -393,7 +401,12 @@ def _lane_tile(layout: Layout) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _span(low: int, high: int) -> str:
+def span(low: int, high: int) -> str:
+    """A range of numbers as text.
+
+    >>> span(3, 3), span(0, 15), span(-4, -1)
+    ('3', '0-15', '-4..-1')
+    """
     if low == high:
         return str(low)
     return f"{low}-{high}" if low >= 0 else f"{low}..{high}"

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.drawing import Drawable, Part
+from layoutalg.core.drawing import Drawable, Part, as_sizes
 from layoutalg.core.errors import LayoutError
 from layoutalg.viz.colouring import colourings
 from layoutalg.viz.grid import MOST, MOST_CELLS, Grid, Side, hardware_grid, tensor_grid
@@ -35,7 +35,7 @@ FORMATS = ("svg", "png", "pdf", "html")
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Picture:
     """A picture of one value: its parts, a title, and how to draw it. In a notebook, the interactive page.
 
@@ -55,6 +55,9 @@ class Picture:
             raise LayoutError(f"direction {self.direction!r}: expected {' or '.join(map(repr, DIRECTIONS))}")
         if self.colour is not None and self.colour not in self.colourings:
             raise LayoutError(f"colour {self.colour!r}: {self.title} can be coloured by {', '.join(self.colourings)}")
+
+    def __repr__(self) -> str:
+        return f"<Picture of {self.title!r}, {self.direction}>"
 
     @property
     def colourings(self) -> tuple[str, ...]:
@@ -169,6 +172,8 @@ class Picture:
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html
         """
+        if not isinstance(path, (str, Path)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"picture {path!r:.60}: expected the name of a file")
         target = Path(path)
         kind = target.suffix[1:].lower()
         if kind not in FORMATS:
@@ -203,17 +208,19 @@ def picture_of(
     colour: str | None = None,
     direction: str = "tensor",
     full: bool = False,
+    parts: tuple[Part, ...] | None = None,
 ) -> Picture:
-    """The picture of a value (see `Drawable.picture`).
+    """The picture of a value (see `Drawable.picture`), or of other `parts` than it would give.
 
     >>> from layoutalg.xegpu import LayoutAttr
     >>> picture_of(LayoutAttr(lane_layout=(2, 8)), (4, 8)).title
     '#xegpu.layout<lane_layout = [2, 8]>, 4x8'
     """
-    parts = value.parts(shape)
+    sizes: Any = None if shape is None else as_sizes(shape)
+    drawn = value.parts(sizes) if parts is None else parts
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"title {title!r:.60}: expected a text")
-    own = value.heading() if len(parts) > 1 else "".join(part.name for part in parts)
-    found = Picture(parts, own if title is None else title, colour, direction, full)
+    own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)
+    found = Picture(drawn, own if title is None else title, colour, direction, full)
     found.grids()
     return found

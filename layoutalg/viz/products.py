@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
+from layoutalg.core.drawing import own_sizes
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.layout import Layout
 from layoutalg.nested.gpu import DataTiledMMAAttr, MMAAttr, MMAFragment, MMAScheduleAttr, VirtualMMAAttr
@@ -51,9 +52,8 @@ def describe_product(value: Product, shape: Sequence[int] | None, holder: dict[s
         if shape is None or len(shape) != 3:
             raise DistributionError(f"{value} needs the sizes m, n, k, such as {'x'.join(map(str, own))}")
         own = tuple(shape)
-    elif shape is not None and tuple(shape) != own:
-        sizes = "x".join(map(str, shape))
-        raise DistributionError(f"shape {sizes}: {value} has sizes of its own, {'x'.join(map(str, own))}")
+    else:
+        own_sizes(value, own, shape)
     blocks = f"{one.blocks} blocks of " if one.blocks else ""
     facts: dict[str, Any] = {
         "input": str(value),

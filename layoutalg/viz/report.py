@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx import TileType
-from layoutalg.bridges import CuteLayout, LinearLayout, from_cute
+from layoutalg.core.drawing import Drawable
 from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
@@ -24,7 +24,7 @@ from layoutalg.core.swizzle import Swizzled
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.coordinates import uncovered
 from layoutalg.viz.terminal import owner_grid, render
-from layoutalg.xegpu import DistributeLayout, MemDescType, SgMapAttr, TensorDescType
+from layoutalg.xegpu import DistributeLayout, SgMapAttr, TensorDescType
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +116,7 @@ class Description:
         if self.layout is None or self.layout.conditions or any(not isinstance(n, int) for n in self.layout.shape):
             return
         try:
-            grid = owner_grid(self.layout).fit(console.width)
+            grid = owner_grid(self.layout, width=console.width)
         except LayoutError as error:
             console.print(f"{'owners':10}{error}", soft_wrap=True)
             return
@@ -265,16 +265,15 @@ def _describe_nested(
 
 def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
     """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
-    if isinstance(value, (Layout, MemDescType, TensorDescType, TileType, LinearLayout, CuteLayout)):
-        layout = value if isinstance(value, Layout) else value.layout()
-        if isinstance(value, LinearLayout) and shape is not None:
-            layout = value.layout(shape)
-        if isinstance(value, CuteLayout) and value.tile is None and shape is not None:
-            layout = from_cute(value, shape)
+    if not isinstance(value, Drawable):
+        raise DistributionError(
+            f"{value} distributes nothing: expected a layout, a slice, a tensor_desc, a mem_desc, a tile or an MMA kind"
+        )
+    if not isinstance(value, (DistributeLayout, SgMapAttr)):
+        (part,) = value.parts(shape)
+        layout = part.layout
         if isinstance(layout, Swizzled):
             raise DistributionError(f"{value} is swizzled: its digits are {layout.layout}, then the XOR")
-        if shape is not None and tuple(shape) != layout.shape:
-            raise DistributionError(f"shape {_by(shape)}: {value} has the shape {_by(layout.shape)} of its own")
         facts["shape"] = [_plain(n) for n in layout.shape]
         if isinstance(value, TileType):
             facts["llvm"] = "accepts"  # what LLVM refuses has raised its words
@@ -285,10 +284,6 @@ def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: 
             if mismatch is not None:
                 facts["load_mismatch"] = mismatch
         return layout
-    if not isinstance(value, (DistributeLayout, SgMapAttr)):
-        raise DistributionError(
-            f"{value} distributes nothing: expected a layout, a slice, a tensor_desc, a mem_desc, a tile or an MMA kind"
-        )
     if shape is None:
         raise DistributionError(f"{value} needs a shape, such as 32x64")
     sizes = tuple(shape)

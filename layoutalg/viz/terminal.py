@@ -1,7 +1,7 @@
 """The grid of owners in a terminal: who holds each element, with what repeats folded away.
 
-Rows that have the same owners as the row above fold into it, and so do columns along which the lane stays or counts up by
-one: a 32x64 tile over 2 x 4 subgroups of 16 lanes is a picture of 2 x 4 cells, each a subgroup with its lanes.
+The minor digits of a side fold into one cell: registers, which have the same owner, or one run of lanes that counts up by
+one. A 32x64 tile over 2 x 4 subgroups of 16 lanes is a picture of 2 x 4 cells, each a subgroup with its lanes:
 
 >>> from layoutalg.core import Layout
 >>> grid = owner_grid(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
@@ -13,56 +13,53 @@ Where lanes count up from row to row instead, the rows fold, and the label says 
 >>> [cell.label for cell in owner_grid(Layout.parse("d0 = 16@lane, d1 = 4@lane:16 4@reg")).cells[0]]
 ['0-15↓', '16-31↓', '32-47↓', '48-63↓']
 
+What is still too large for the screen is left to dots, first what only repeats (`×4`: 4 times what stands before):
+
+>>> large = owner_grid(Layout.parse("d0 = 8@sg:4 32@reg, d1 = 4@sg 4@reg:32 16@lane"), width=80)
+>>> large.columns
+('0-15', '×4', '64-79', '×4', '128-143', '×4', '192-207', '×4')
+
 Owners are subgroup:lane (the lowest, where an element has several); layouts onto other axes show their own coordinates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from layoutalg.core.errors import SizeError
+from layoutalg.core.digits import Factor
+from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
+from layoutalg.viz.colours import hexes, hue_of, shades
+from layoutalg.viz.folding import Band, Digit, fold
+from layoutalg.viz.grid import Side, numbered, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 
-_MOST_ELEMENTS = 2**24
 _MOST_ROWS = 48
-
-# Twelve light backgrounds that dark text reads well on; neighbours in the list differ in hue.
-_COLOURS = (
-    "#a6cee3",
-    "#fdbf6f",
-    "#b2df8a",
-    "#fb9a99",
-    "#cab2d6",
-    "#ffff99",
-    "#8dd3c7",
-    "#fccde5",
-    "#d9d9d9",
-    "#bebada",
-    "#ffed6f",
-    "#80b1d3",
-)
+_MOST_COLUMNS = 256
+_STRENGTH = 0.45
+_TIMES = "\N{MULTIPLICATION SIGN}"
+_DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of the folded grid: its label, and the number that its colour stands for.
+    """One cell of the folded grid: its label, and the number that its colour stands for (None: dots).
 
     >>> Cell("3:0-15", 3).label
     '3:0-15'
     """
 
     label: str
-    colour: int
+    colour: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,7 @@ class OwnerGrid:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     of: tuple[int, int]
+    shown: tuple[int, int]
     legend: str
     plane: str
 
@@ -87,88 +85,57 @@ class OwnerGrid:
         """What the labels are, and what is left out.
 
         >>> owner_grid(Layout.parse("d0 = 2@reg, d1 = 64@lane:2"), most_columns=3).caption
-        'lane of d0 x d1; 3 of 64 columns'
+        'lane of d0 x d1; 2 of 64 columns'
         """
         parts = [f"{self.legend} of {self.plane}" if self.plane else self.legend]
-        for shown, there, what in ((self.rows, self.of[0], "rows"), (self.columns, self.of[1], "columns")):
-            if len(shown) < there:
-                parts.append(f"{len(shown)} of {there} {what}")
+        for shown, there, what in zip(self.shown, self.of, ("rows", "columns"), strict=True):
+            if shown < there:
+                parts.append(f"{shown} of {there} {what}")
+        if any(name.startswith(_TIMES) for name in self.rows + self.columns):
+            parts.append(f"{_TIMES}n: n times what stands before")
         return "; ".join(parts)
 
-    def fit(self, width: int) -> OwnerGrid:
-        """The grid with as many columns as `width` characters have room for, at least one.
+    @property
+    def width(self) -> int:
+        """The characters that the grid needs in a terminal.
 
-        >>> len(owner_grid(Layout.parse("d0 = 64@lane:2")).fit(30).columns)
-        6
+        >>> owner_grid(Layout.parse("d0 = 64@lane:2"), most_columns=4).width
+        16
         """
-        left = width - 2 - max(map(len, self.rows), default=0)
-        count = 0
-        for i, name in enumerate(self.columns):
-            left -= 3 + max(len(name), *(len(row[i].label) for row in self.cells))
-            if left < 0:
-                break
-            count += 1
-        count = max(count, 1)
-        return replace(self, columns=self.columns[:count], cells=tuple(row[:count] for row in self.cells))
+        wide = [
+            max(len(name), *(len(row[i].label) + (row[i].colour is not None) * 2 for row in self.cells))
+            for i, name in enumerate(self.columns)
+        ]
+        return max(map(len, self.rows), default=0) + 1 + sum(wide)
 
 
-def owner_grid(layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = 256) -> OwnerGrid:
-    """Fold the owners of a layout's last two dimensions into a grid of at most `most_rows` x `most_columns` cells.
+def owner_grid(
+    layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = _MOST_COLUMNS, *, width: int | None = None
+) -> OwnerGrid:
+    """Fold the owners of a layout into a grid of at most `most_rows` x `most_columns` cells, at most `width` characters.
 
-    Of further dimensions the first index is shown. Raises `SizeError` over 2^24 elements of the plane.
+    The last dimension goes along the columns, the others down the rows. Raises `LayoutError` for a layout with symbols.
 
     >>> owner_grid(Layout.parse("d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg")).columns[:3]
     ('0-1', '2-3', '4-5')
     """
-    plane = layout
-    while plane.rank > 2:
-        plane = plane.restrict(0, 0, 1)
-        plane = Layout(
-            plane.dims[1:], plane.replicas, plane.offsets, origins=plane.origins[1:], codomain=plane.codomain
-        )
-    if plane.rank < 2:
-        missing = 2 - plane.rank
-        origins = (*[0] * missing, *plane.origins)
-        plane = Layout(
-            [*[()] * missing, *plane.dims], plane.replicas, plane.offsets, origins=origins, codomain=plane.codomain
-        )
-    if prod(plane.shape) > _MOST_ELEMENTS:
-        raise SizeError(
-            f"a picture of {' x '.join(map(str, plane.shape))} elements: at most 2^24; show a part (layout {layout})"
-        )
-    major, minor = _owner_axes(plane)
-    second = np.asarray(plane.owner_map(minor), np.int64)
-    first = np.zeros_like(second) if major is None else np.asarray(plane.owner_map(major), np.int64)
-    rows, columns = _folded_plane(first, second, down=False)
-    down_the_rows = False
-    if len(rows) > 1:
-        tall, narrow = _folded_plane(first, second, down=True)
-        if len(tall) * len(narrow) < len(rows) * len(columns):
-            rows, columns, down_the_rows = tall, narrow, True
-    several = int(first.max(initial=0)) > int(first.min(initial=0))
-    cells = tuple(
-        tuple(
-            _cell(
-                first[r, c],
-                second[r, c],
-                second[below, c] if down_the_rows else second[r, last],
-                several,
-                down_the_rows,
-            )
-            for c, last in columns[:most_columns]
-        )
-        for r, below in rows[:most_rows]
-    )
-    down, right = plane.origins
-    zeros = "".join(f" at {name} = 0" for name in layout.names[:-2])
-    return OwnerGrid(
-        tuple(_range(low + down, high + down) for low, high in rows[:most_rows]),
-        tuple(_range(low + right, high + right) for low, high in columns[:most_columns]),
-        cells,
-        (len(rows), len(columns)),
-        f"{major}:{minor}" if several else minor,
-        " x ".join(layout.names[-2:]) + zeros if layout.rank > 1 else "",
-    )
+    numbered(layout)
+    major, minor = _owner_axes(layout)
+    form = layout.canonical()
+    rows = _folded(form, slice(0, max(form.rank - 1, 0)), (major, minor), count=False)
+    columns = _folded(form, slice(max(form.rank - 1, 0), None), (major, minor), count=True)
+    tall = _folded(form, slice(0, max(form.rank - 1, 0)), (major, minor), count=True)
+    narrow = _folded(form, slice(max(form.rank - 1, 0), None), (major, minor), count=False)
+    down = tall.count * narrow.count < rows.count * columns.count
+    if down:
+        rows, columns = tall, narrow
+    found = _grid(layout, rows, columns, (most_rows, most_columns), (major, minor), down)
+    while width is not None and found.width > width and most_columns > 1:
+        most_columns = min(found.shown[1] - 1, found.shown[1] * width // found.width) or 1
+        found = _grid(layout, rows, columns, (most_rows, most_columns), (major, minor), down)
+        if found.shown[1] == 1:
+            break
+    return found
 
 
 def render(grid: OwnerGrid) -> RenderableType:
@@ -181,14 +148,106 @@ def render(grid: OwnerGrid) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
+    numbers = sorted({cell.colour for row in grid.cells for cell in row if cell.colour is not None})
+    painted = hexes(shades(hue_of(numbers), [_STRENGTH] * len(numbers)))
+    style: dict[int | None, str] = {n: f"black on {colour}" for n, colour in zip(numbers, painted, strict=True)}
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), show_edge=False, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
     for column in grid.columns:
         table.add_column(Text(column), justify="center", no_wrap=True)
     for name, cells in zip(grid.rows, grid.cells, strict=True):
-        painted = [Text(f" {c.label} ", style=f"black on {_COLOURS[c.colour % len(_COLOURS)]}") for c in cells]
-        table.add_row(Text(f"{name} "), *painted)
+        texts = [Text(c.label if c.colour is None else f" {c.label} ", style=style.get(c.colour, "dim")) for c in cells]
+        table.add_row(Text(f"{name} "), *texts)
     return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A side: its dimensions, the indices that fold into one cell, and the digits above them."""
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    origins: tuple[int, ...]
+    cell: int
+    digits: tuple[Digit, ...]
+
+    @property
+    def count(self) -> int:
+        return prod(digit.extent for digit in self.digits)
+
+    def side(self, most: int) -> Side:
+        return Side(self.names, self.shape, self.origins, fold(self.digits, most, self.cell))
+
+
+def _folded(layout: Layout, dims: slice, axes: tuple[str | None, str], *, count: bool) -> _Folded:
+    """Fold the minor digits: those that leave the owner alone, or (`count`) one run of neighbours on the minor axis."""
+    factors: list[Factor] = [f for side in layout.dims[dims] for f in side]
+    cell = 1
+    if count and factors and factors[-1].axis == axes[1] and factors[-1].stride == 1:
+        cell = int(factors.pop().extent)
+    else:
+        while factors and factors[-1].axis not in axes:
+            cell *= int(factors.pop().extent)
+    digits = tuple(Digit(int(f.extent), repeats=f.axis not in axes) for f in factors)
+    return _Folded(layout.names[dims], tuple(map(int, layout.shape[dims])), layout.origins[dims], cell, digits)
+
+
+def _grid(
+    layout: Layout,
+    rows: _Folded,
+    columns: _Folded,
+    most: tuple[int, int],
+    axes: tuple[str | None, str],
+    down: bool,
+) -> OwnerGrid:
+    tops, lefts = rows.side(most[0]), columns.side(most[1])
+    major, minor = axes
+    lowest = _owners(layout, tops, lefts, ends=False)
+    highest = _owners(layout, tops, lefts, ends=True)
+    first: Any = lowest[minor] * 0 if major is None else lowest[major]
+    several = major is not None and layout.spans().get(major, 1) != 1
+    across: list[int | None] = _numbers(lefts.bands)
+    cells = tuple(
+        tuple(
+            Cell(_DOTS, None)
+            if i is None or j is None
+            else _cell(int(first[i, j]), int(lowest[minor][i, j]), int(highest[minor][i, j]), several, down)
+            for j in across
+        )
+        for i in _numbers(tops.bands)
+    )
+    names = [" x ".join([",".join(layout.names[:-1]), layout.names[-1]])] if layout.rank > 1 else [""]
+    return OwnerGrid(
+        tuple(_header(band, name) for band, name in zip(tops.bands, tops.headers(), strict=True)),
+        tuple(_header(band, name) for band, name in zip(lefts.bands, lefts.headers(), strict=True)),
+        cells,
+        (rows.count, columns.count),
+        (len(tops.drawn), len(lefts.drawn)),
+        f"{major}:{minor}" if several else minor,
+        names[0],
+    )
+
+
+def _numbers(bands: Sequence[Band]) -> list[int | None]:
+    """Which drawn band each band is; None for gaps."""
+    found: list[int | None] = []
+    count = 0
+    for band in bands:
+        found.append(None if band.gap else count)
+        count += not band.gap
+    return found
+
+
+def _header(band: Band, name: str) -> str:
+    return f"{_TIMES}{band.again + 1}" if band.again else name
+
+
+def _owners(layout: Layout, rows: Side, columns: Side, *, ends: bool) -> dict[str, Any]:
+    """The owner of each drawn cell's first element, or of its last (`ends`)."""
+    sides = [side.at([b.start + (b.size - 1 if ends else 0) for b in side.drawn]) for side in (rows, columns)]
+    elements = [c[:, None] for c in sides[0]] + [c[None, :] for c in sides[1]]
+    shape = (len(rows.drawn), len(columns.drawn))
+    return {axis: np.broadcast_to(values, shape) for axis, values in places(layout, elements).items()}
 
 
 def _owner_axes(layout: Layout) -> tuple[str | None, str]:
@@ -201,40 +260,6 @@ def _owner_axes(layout: Layout) -> tuple[str | None, str]:
     return (used[-2], used[-1]) if len(used) > 1 else (None, used[0])
 
 
-def _folded(first: NDArray[Any], second: NDArray[Any], count: bool) -> list[tuple[int, int]]:
-    """Ranges of rows that look alike: equal, or (`count`) all counting up by one on the second axis."""
-    moves = second[1:] - second[:-1]
-    by = moves[:, 0] if moves.shape[1] else np.zeros(len(moves), np.int64)
-    alike = (
-        (first[1:] == first[:-1]).all(axis=1) & (moves == by[:, None]).all(axis=1) & ((by == 0) | (count & (by == 1)))
-    )
-    ranges: list[tuple[int, int]] = []
-    start, step = 0, -1
-    for i, (joins, move) in enumerate(zip(alike.tolist(), by.tolist(), strict=True)):
-        if joins and (step < 0 or move == step):
-            step = move
-            continue
-        ranges.append((start, i))
-        start, step = i + 1, -1
-    ranges.append((start, len(first) - 1))
-    return ranges
-
-
-def _folded_plane(
-    first: NDArray[Any], second: NDArray[Any], down: bool
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Ranges of rows and of columns that look alike, where lanes may count up along the columns, or `down` the rows."""
-    rows = _folded(first, second, count=down)
-    tops = [start for start, _ in rows]
-    return rows, _folded(first[tops].T, second[tops].T, count=not down)
-
-
-def _cell(first: Any, low: Any, high: Any, several: bool, down: bool) -> Cell:
-    lanes = _range(int(low), int(high)) + ("\N{DOWNWARDS ARROW}" if down and low != high else "")
-    return Cell(f"{int(first)}:{lanes}" if several else lanes, int(first) if several else int(low))
-
-
-def _range(low: int, high: int) -> str:
-    if low == high:
-        return str(low)
-    return f"{low}-{high}" if low >= 0 else f"{low}..{high}"
+def _cell(first: int, low: int, high: int, several: bool, down: bool) -> Cell:
+    lanes = span(low, high) + ("\N{DOWNWARDS ARROW}" if down and low != high else "")
+    return Cell(f"{first}:{lanes}" if several else lanes, first if several else low)

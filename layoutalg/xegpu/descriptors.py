@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 
 from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, one_part
+from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
@@ -262,7 +262,7 @@ class TensorDescType(Drawable):
         Layout.parse('d0 = 16@lane 2@reg')
         """
         layout = self.layout()
-        layout.parts(shape)
+        own_sizes(self, layout.shape, shape)
         return one_part(self, layout, None if self.attr is None else self.attr.distribution().inst_data)
 
     def fragment_type(self, level: str = "lane") -> FragmentType:
@@ -384,7 +384,7 @@ class MemDescType(Drawable):
         Layout.parse('d0 = 4@addr:4, d1 = 4@addr')
         """
         layout = self.layout()
-        layout.parts(shape)
+        own_sizes(self, layout.shape, shape)
         return one_part(self, layout, None if self.mem_layout is None else self.mem_layout.block)
 
     def layout(self) -> Layout:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, one_part
+from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import MAX_EXTENT
@@ -110,7 +110,7 @@ class BlockLoad(Drawable):
         >>> block_load(8, 16, 16).parts()[0].name
         'read_16b_8r16x1c'
         """
-        self.layout.parts(shape)
+        own_sizes(self.name, self.layout.shape, shape)
         return one_part(self.name, self.layout)
 
     @property
@@ -164,7 +164,7 @@ class BlockStore(Drawable):
         >>> block_store(8, 16, 32).parts()[0].name
         '2D block store of 8x16, 32 bits'
         """
-        self.layout.parts(shape)
+        own_sizes(self, self.layout.shape, shape)
         return one_part(f"2D block store of {self.rows}x{self.width}, {self.bits} bits", self.layout)
 
     @property

@@ -1,0 +1,63 @@
+"""What mkdocs does not do by itself: every warning counts, and no page loads anything from another host.
+
+`mkdocs build --strict --quiet` lets warnings through, because what is not logged is not counted. Notebook pages come with
+loaders for MathJax and Mermaid, from another host; they are taken out, and a page that still loads something fails the build.
+
+>>> REMOTE.search('<script src="https://example.org/a.js">') is None
+False
+>>> without_loaders('<p>kept</p><script type="module">import("https://example.org/mermaid.js")</script>')
+'<p>kept</p>'
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+
+__all__ = ["on_post_page", "on_startup", "without_loaders"]
+
+_SCRIPT = r"(?:(?!</script>).)*"
+LOADERS = (
+    re.compile(r"<!-- Load mathjax -->.*?<!-- End of mathjax configuration -->", re.DOTALL),
+    re.compile(rf'<script type="module">{_SCRIPT}mermaid{_SCRIPT}</script>', re.DOTALL),
+)
+REMOTE = re.compile(
+    r"""<(?:script|img|iframe|source|embed|object)\b[^>]*(?:src|data)\s*=\s*["']?(?:https?:)?//[^>]*>"""
+    r"""|<link\b[^>]*href\s*=\s*["']?(?:https?:)?//[^>]*>"""
+    r"""|(?:import\s*\(|@import\s+|url\()\s*["']?(?:https?:)?//[^)\s]*"""
+)
+
+
+def without_loaders(html: str) -> str:
+    """A notebook's page without what would load MathJax or Mermaid.
+
+    >>> without_loaders("<p>kept</p>")
+    '<p>kept</p>'
+    """
+    for loader in LOADERS:
+        html = loader.sub("", html)
+    return html
+
+
+def on_startup(**_: Any) -> None:
+    """Called by mkdocs before a build: warnings are logged whatever was asked for."""
+    logger = logging.getLogger("mkdocs")
+    logger.setLevel(min(logger.level, logging.WARNING))
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Called by mkdocs with the HTML of each page.
+
+    Raises `PluginError` for a page that loads a script, a style, a font or an image from another host, and for an API page
+    in which an example came out as text.
+    """
+    html = without_loaders(output)
+    if page.file.src_uri.startswith("api/") and "<blockquote" in html:
+        raise PluginError(f"{page.file.src_uri}: a quotation; is an example of a docstring no code block?")
+    remote = REMOTE.search(html)
+    if remote is not None:
+        raise PluginError(f"{page.file.src_uri}: loads from another host: {remote[0][:200]}")
+    return html
