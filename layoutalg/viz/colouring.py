@@ -8,7 +8,7 @@
 ('subgroup', 'lane', 'register', 'tile')
 >>> found = paint(grid, "subgroup")
 >>> hexes(found.colours)[:2], hexes(found.colours)[4:6]          # subgroup 0 is blue, subgroup 1 red
-(['#d0eaf9', '#7bc4ee'], ['#f3d2b8', '#de8138'])
+(['#b8d8e9', '#3891c3'], ['#f3d2b8', '#de8138'])
 >>> [text for text, _ in found.legend]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
 """
@@ -29,6 +29,8 @@ __all__ = ["Paint", "colourings", "paint"]
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
 _MOST_SWATCHES = 8
+_ALONE = (-0.2, 1.3)
+"""How pale and how strong the lanes of a single subgroup get: its hue has no neighbour to be told from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +78,12 @@ def paint(grid: Grid, by: str) -> Paint:
     if by == "tile":
         return _by_tile(grid)
     axis = _AXES.get(by, by) if grid.of_machine else by
-    last = max(grid.spans.get(axis, 1) - 1, 1)
+    last = grid.spans.get(axis, 1) - 1
     values = _fact(grid, axis)
-    start = int(values.min(initial=0)) if grid.spans.get(axis, 1) == 1 else 0
-    low = min(start, int(values.min(initial=0)))
-    colours = ramp(np.clip((values - low) / last, 0, 1))
-    return Paint(colours, _swatches(by, values, colours))
+    low = min(grid.starts.get(axis, 0), int(values.min(initial=0)))
+    stops = sorted({round(i * last / (_MOST_SWATCHES - 1)) for i in range(_MOST_SWATCHES)})
+    legend = _texts(by, [low + stop for stop in stops], hexes(ramp(np.array(stops) / max(last, 1))))
+    return Paint(ramp(np.clip((values - low) / max(last, 1), 0, 1)), tuple(legend))
 
 
 def _fact(grid: Grid, axis: str) -> NDArray[np.int64]:
@@ -90,13 +92,15 @@ def _fact(grid: Grid, axis: str) -> NDArray[np.int64]:
 
 
 def _by_subgroup(grid: Grid) -> Paint:
-    groups, lanes = _fact(grid, "sg"), _fact(grid, "lane")
+    groups, lanes = _fact(grid, "sg"), _fact(grid, "lane") - grid.starts.get("lane", 0)
     many = grid.spans.get("lane", 1)
-    colours = shades(hue_of(groups), lanes / (many - 1) if many > 1 else np.full(lanes.shape, 0.5))
+    low, high = (0.0, 1.0) if grid.spans.get("sg", 1) > 1 else _ALONE
+    colours = shades(hue_of(groups), low + (high - low) * lanes / (many - 1) if many > 1 else np.full(lanes.shape, 0.5))
     values = np.unique(groups)
     legend = _texts("subgroup", values.tolist(), hexes(shades(hue_of(values), np.full(values.shape, 0.6))))
+    first = grid.starts.get("lane", 0)
     if many > 1:
-        legend.append((f"pale to strong: lanes 0 to {many - 1}", None))
+        legend.append((f"pale to strong: lanes {first} to {first + many - 1}", None))
     if grid.spans.get("sg", 1) > len(HUES):
         legend.append(("hues repeat after 8; the label says which subgroup", None))
     return Paint(colours, tuple(legend))
@@ -109,15 +113,6 @@ def _by_tile(grid: Grid) -> Paint:
     what = "instruction tile" if grid.tile_known else "tile that the lanes span"
     sizes = "x".join(map(str, grid.tile)) or "1"
     return Paint(shades(hue_of(count % len(HUES)), np.full(grid.shape, 0.6)), ((f"{what}: {sizes}", None),))
-
-
-def _swatches(name: str, values: NDArray[np.int64], colours: NDArray[np.uint8]) -> tuple[tuple[str, str | None], ...]:
-    found, where = np.unique(values.reshape(-1), return_index=True)
-    picks = range(len(found))
-    if len(found) > _MOST_SWATCHES:
-        picks = sorted({round(i * (len(found) - 1) / (_MOST_SWATCHES - 1)) for i in range(_MOST_SWATCHES)})
-    flat = colours.reshape(-1, 3)
-    return tuple(_texts(name, [int(found[i]) for i in picks], [hexes(flat[where[i]])[0] for i in picks]))
 
 
 def _texts(name: str, values: list[int], colours: list[str]) -> list[tuple[str, str | None]]:

@@ -6,7 +6,7 @@ apart for readers with protanopia, deuteranopia or tritanopia, the best four fir
 Walt, CC0), which keeps its order in grey.
 
 >>> shades([0, 1], [0.0, 1.0]).tolist()
-[[208, 234, 249], [222, 129, 56]]
+[[184, 216, 233], [222, 129, 56]]
 >>> ink(ramp([0.0, 1.0])).tolist()          # white text on dark purple, black text on yellow
 [[255, 255, 255], [0, 0, 0]]
 """
@@ -25,14 +25,14 @@ Colours = NDArray[np.uint8]
 
 HUES = np.array(
     [
-        (86, 180, 233),  # sky blue
-        (213, 94, 0),  # vermillion
-        (51, 34, 136),  # indigo
-        (240, 228, 66),  # yellow
-        (140, 140, 140),  # grey
-        (136, 34, 85),  # wine
         (0, 114, 178),  # blue
+        (213, 94, 0),  # vermillion
+        (240, 228, 66),  # yellow
+        (136, 34, 85),  # wine
+        (86, 180, 233),  # sky blue
+        (140, 140, 140),  # grey
         (230, 159, 0),  # orange
+        (51, 34, 136),  # indigo
     ],
     np.float64,
 )
@@ -69,7 +69,7 @@ def shades(hue: ArrayLike, strength: ArrayLike) -> Colours:
     """Each hue (by its index) mixed with white: pale at strength 0, strong at 1.
 
     >>> shades(2, 0.5).tolist()
-    [147, 138, 192]
+    [247, 241, 155]
     """
     share = _PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None]
     return np.rint(255 + (HUES[np.asarray(hue)] - 255) * share).astype(np.uint8)
@@ -103,7 +103,7 @@ def hexes(colours: Colours) -> list[str]:
     """Colours as `#rrggbb`, flattened row by row.
 
     >>> hexes(shades([0, 1], [1, 1]))
-    ['#7bc4ee', '#de8138']
+    ['#3891c3', '#de8138']
     """
     packed = colours.reshape(-1, 3).astype(np.int64) @ np.array([65536, 256, 1])
     return [f"#{one:06x}" for one in packed.tolist()]

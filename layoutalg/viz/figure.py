@@ -1,9 +1,9 @@
-"""matplotlib: a scene as a figure, for papers. Text stays text in SVG and PDF; nothing depends on a display.
+"""matplotlib: a scene as a figure, for papers. Titles and headers stay text in a PDF; nothing depends on a display.
 
 >>> from layoutalg.core import Layout
 >>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture())
->>> len(drawn.axes[0].collections)              # all cells in one, no borders
-1
+>>> drawn.axes[0].collections[0].get_facecolors().shape             # all cells in one collection
+(128, 4)
 
 A full picture of more cells than can be drawn one by one is one image, a pixel per cell, without labels.
 """
@@ -29,6 +29,9 @@ __all__ = ["figure", "save"]
 
 _INCH = 96
 _POINTS = 72 / _INCH
+_LABEL = 11
+_ADVANCE = 0.602
+"""The width of a character of DejaVu Sans Mono, which comes with matplotlib, by its height."""
 _FONTS = ["DejaVu Sans Mono", "DejaVu Sans"]
 _DOTS_PER_INCH = 144
 _LARGEST = 16000
@@ -84,11 +87,8 @@ def _draw(axes: Any, scene: Scene) -> None:
     for width, group in groupby(lines, key=lambda one: one.width):
         ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in group]
         axes.add_collection(LineCollection(ends, colors="#111111", linewidths=width * _POINTS, capstyle="projecting"))
+    _labels(axes, scene)
     style: dict[str, Any] = {"family": _FONTS, "parse_math": False}
-    for cell in scene.cells:
-        if cell.label:
-            x, y = cell.x + cell.width / 2, cell.y + cell.height / 2 + 4
-            axes.text(x, y, cell.label, size=11 * _POINTS, color=cell.ink, ha="center", va="baseline", **style)
     legend = next(one for one in scene.legends if one.by == scene.by)
     for swatch in legend.swatches:
         axes.add_patch(Rectangle((swatch.x, swatch.y), swatch.size, swatch.size, facecolor=swatch.fill))
@@ -104,6 +104,35 @@ def _draw(axes: Any, scene: Scene) -> None:
             va="baseline",
             weight="bold" if words.bold else "normal",
             **style,
+        )
+
+
+def _labels(axes: Any, scene: Scene) -> None:
+    """The cells' labels, a character at a time: all its places are one collection, which is many times faster than texts."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    font = FontProperties(family=_FONTS)
+    size = _LABEL * _POINTS
+    step = _ADVANCE * _LABEL
+    places: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for cell in scene.cells:
+        start = cell.x + (cell.width - step * len(cell.label)) / 2
+        for i, character in enumerate(cell.label):
+            places.setdefault((character, cell.ink), []).append((start + i * step, cell.y + cell.height / 2 + 4))
+    for (character, colour), offsets in places.items():
+        glyph = TextPath((0, 0), character, size=size, prop=font)
+        axes.add_collection(
+            PathCollection(
+                [glyph],
+                offsets=offsets,
+                offset_transform=axes.transData,
+                transform=Affine2D().scale(1 / 72) + axes.figure.dpi_scale_trans,
+                facecolors=colour,
+                linewidths=0,
+            )
         )
 
 

@@ -8,8 +8,8 @@ hand; the runs within each drawn value are drawn alike:
 >>> [str(band) for band in fold([Digit(2), Digit(16)], most=8)]
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
 
-The longest run folds first, as often as it takes to leave at most `most` bands; a digit on which nothing but the same
-again follows (`repeats`) folds before all others:
+The longest run folds first, then the major ones fold further, until at most `most` bands are left; a digit on which
+nothing but the same again follows (`repeats`) folds before all others:
 
 >>> [str(band) for band in fold([Digit(4, repeats=True), Digit(6)], most=8)]
 ['0', '1', '2', '3', '4', '5', '⋯']
@@ -74,8 +74,7 @@ def fold(digits: Sequence[Digit], most: int, cell: int = 1) -> tuple[Band, ...]:
     counts = [d.extent for d in digits]
     while prod(counts) > most:
         best = max(
-            (d for d in range(len(digits)) if counts[d] > 1),
-            key=lambda d: (digits[d].repeats, -levels[d], counts[d], d),
+            (d for d in range(len(digits)) if counts[d] > 1), key=lambda d: _turn(digits[d], levels[d], counts[d], d)
         )
         levels[best] += 1
         counts[best] = _count(digits[best], levels[best])
@@ -85,6 +84,11 @@ def fold(digits: Sequence[Digit], most: int, cell: int = 1) -> tuple[Band, ...]:
         bands = _repeated(bands, block, digit, level)
         block *= digit.extent
     return tuple(bands)
+
+
+def _turn(digit: Digit, level: int, count: int, place: int) -> tuple[bool, int, int, int]:
+    """Who folds next: what repeats; then the longest run, if it is whole; then the major digits, so that the minor stay."""
+    return digit.repeats, -level, count if level == 0 else 0, -place if level else place
 
 
 def _shown(digit: Digit, level: int) -> tuple[int, bool]:

@@ -120,9 +120,10 @@ class Side:
 class Grid:
     """The cells of one layout: `facts` has the coordinates of element and owner by name, `[drawn row, drawn column]`.
 
-    `tensor` says whether a cell is an element (else a place of the hardware); `label_names` make its label; `spans` says how
-    far each axis reaches, `copies` where else an element is (the lowest owner is in `facts`), `held` how many elements share
-    a place, `tile` the size of the tile that cells are grouped by, `tile_known` whether the value said so.
+    `tensor` says whether a cell is an element (else a place of the hardware); `label_names` make its label; `spans` and
+    `starts` say how far each axis reaches, and from where, `copies` where else an element is (the lowest owner is in
+    `facts`), `held` how many elements share a place, `tile` the size of the tile that cells are grouped by, `tile_known`
+    whether the value said so.
 
     >>> from layoutalg.core import Layout
     >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
@@ -138,6 +139,7 @@ class Grid:
     label_names: tuple[str, ...]
     tensor: bool
     spans: dict[str, int]
+    starts: dict[str, int]
     copies: tuple[tuple[int, ...], ...]
     copies_of: int
     held: int
@@ -368,6 +370,7 @@ def _grid(
         label,
         tensor,
         spans,
+        layout.offsets,
         _copies(replicas, axes),
         prod(f.extent for f in replicas),
         prod(f.extent for factors in layout.dims for f in factors if f.axis is None),

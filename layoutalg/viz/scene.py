@@ -35,6 +35,7 @@ _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 10
 MOST_CELLS = 2**16
 _MOST_LABELS = 2**14
+_MOST_DOTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,8 @@ def lay_out(
             )
             for name, band, (y, h) in zip(down, grid.rows.bands, ys, strict=True)
         ]
-        words += _dots(grid, xs, ys)
+        dots = list(_dots(grid, xs, ys))
+        words += dots if len(dots) <= _MOST_DOTS else []
         drawn_x = tuple(x for b, (x, _) in zip(grid.columns.bands, xs, strict=True) if not b.gap)
         drawn_y = tuple(y for b, (y, _) in zip(grid.rows.bands, ys, strict=True) if not b.gap)
         frame = Frame(grid, drawn_x, drawn_y, cell, CELL_HEIGHT)

@@ -1,0 +1,236 @@
+"""The interactive picture in a real browser: what the pointer is told, what the buttons do, and that nothing is loaded.
+
+Owners are compared with `fragment_map`, which the compilers' tables check.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.image import imread
+
+import layoutalg as la
+from layoutalg.core.drawing import Drawable
+from tests.oracle.toolchains import require, require_module
+
+PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+SHARED = f"#xegpu.slice<{PAGE.replace('[2, 4]', '[2, 2]')}, dims = [0]>"
+LAYOUTS = {
+    "xegpu": la.parse(PAGE).layout((32, 64)),
+    "slice": la.parse(SHARED).layout((32,)),
+    "dpas": la.dpas("f16", "f16", "f32").b,
+    "mfma": la.mma("MFMA_F32_16x16x16_F16").acc,
+    "wmma": la.mma("WMMA_F32_16x16x16_F16").lhs,
+    "nested": la.to_nested(la.mma("MFMA_F32_16x16x16_F16").rhs).layout((16, 16)),
+    "triton": la.to_linear_layout(la.dpas("f16", "f16", "f32").c).layout(),
+}
+
+
+class Browser:
+    """One page, and everything that it complained about or asked for."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, text: str, path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+        self.complaints.clear()
+        self.requests.clear()
+        self.page.goto(path.as_uri())
+
+    def hover(self, cell: int) -> str:
+        self.page.locator(f".view:not([hidden]) rect[data-cell='{cell}']").hover(force=True)
+        return self.page.locator(".info").inner_text()
+
+    def same(self) -> list[int]:
+        """The cells that are marked."""
+        return self.page.eval_on_selector_all(
+            ".view:not([hidden]) rect[data-same]", "all => all.map(one => Number(one.dataset.cell))"
+        )
+
+    def fills(self) -> list[str]:
+        return self.page.eval_on_selector_all(
+            ".view:not([hidden]) .cells rect", "all => all.map(one => one.getAttribute('fill'))"
+        )
+
+    def check_quiet(self) -> None:
+        assert self.complaints == []
+        assert all(url.startswith(("file:", "data:")) for url in self.requests), self.requests
+        assert len([url for url in self.requests if url.startswith("file:")]) == 1
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    program = require("chromium")
+    playwright = require_module("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Iterator[Browser]:
+    page = chromium.new_page(viewport={"width": 1400, "height": 1000})
+    yield Browser(page)
+    page.close()
+
+
+def said_numbers(text: str) -> tuple[tuple[int, ...], dict[str, int]]:
+    """The element and the owner that a sentence names."""
+    found = re.match(r"element \(([\d, ]*)\): (.*?)(;|$)", text)
+    assert found is not None, text
+    element = tuple(int(n) for n in found[1].split(", ") if n)
+    return element, {name: int(value) for name, value in (part.split(" ") for part in found[2].split(", "))}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, browser: Browser, tmp_path: Path) -> None:
+    layout = LAYOUTS[name]
+    picture = layout.picture()
+    browser.open(picture.html(), tmp_path / "picture.html")
+    grid = picture.scene().frames[0].grid
+    count = grid.shape[0] * grid.shape[1]
+    held = layout.fragment_map()
+    elements: dict[tuple[int, ...], int] = {}
+    sample = sorted({0, 1, count // 3, count // 2, count - 1, *range(0, count, max(count // 9, 1))})
+    for cell in range(count):
+        coordinates = [values.reshape(-1)[cell] for values in (grid.facts[n] for n in grid.elements)]
+        elements[tuple(int(c) for c in coordinates)] = cell
+    for cell in sample:
+        text = browser.hover(cell)
+        element, owner = said_numbers(text)
+        assert tuple(held[owner["subgroup"], owner["lane"], owner["register"]]) == element
+        assert elements[element] == cell
+        mine = {tuple(c) for c in held[owner["subgroup"], owner["lane"]].tolist()}
+        assert set(browser.same()) == {elements[e] for e in mine if e in elements}
+        owners = layout.owners(element)
+        if len(owners) > 1:
+            assert "replicas: " in text
+            listed = re.findall(r"(?:subgroup (\d+))?(?:, )?(?:lane (\d+))?(?:;|$)", text.split("replicas: ")[1])
+            told = {(int(sg or owner["subgroup"]), int(lane or owner["lane"])) for sg, lane in listed if sg or lane}
+            assert told | {(owner["subgroup"], owner["lane"])} == {(sg, lane) for sg, lane, _ in owners}
+    browser.check_quiet()
+
+
+def test_the_buttons_switch_colouring_and_direction(browser: Browser, tmp_path: Path) -> None:
+    layout = LAYOUTS["xegpu"]
+    picture = layout.picture()
+    browser.open(picture.html(), tmp_path / "picture.html")
+    page = browser.page
+    assert page.locator("button[data-colour]").all_inner_texts() == ["subgroup", "lane", "register", "tile"]
+    for direction in ("tensor", "hardware", "tensor"):
+        page.locator(f"button[data-direction={direction}]").click()
+        assert page.locator(".view:not([hidden])").get_attribute("data-direction") == direction
+        seen: set[tuple[str, ...]] = set()
+        for by in ("lane", "register", "tile", "subgroup"):
+            page.locator(f"button[data-colour={by}]").click()
+            assert page.locator("button[data-colour][aria-pressed=true]").all_inner_texts() == [by]
+            fills = browser.fills()
+            assert fills == [cell.fill for cell in picture.scene(direction, by).cells]
+            seen.add(tuple(fills))
+            assert page.locator(".view:not([hidden]) .legend:not([display])").get_attribute("data-by") == by
+            inks = page.eval_on_selector_all(
+                ".view:not([hidden]) .labels text", "all => all.map(one => one.getAttribute('fill') || '#000000')"
+            )
+            assert inks == [cell.ink for cell in picture.scene(direction, by).cells]
+        assert len(seen) == 4
+    browser.check_quiet()
+
+
+def test_the_hardware_view_says_what_each_register_holds(browser: Browser, tmp_path: Path) -> None:
+    layout = LAYOUTS["mfma"]
+    picture = layout.picture()
+    browser.open(picture.html(), tmp_path / "picture.html")
+    browser.page.locator("button[data-direction=hardware]").click()
+    held = layout.fragment_map()
+    grid = picture.scene("hardware").frames[0].grid
+    for cell in range(0, grid.shape[0] * grid.shape[1], 7):
+        element, owner = said_numbers(browser.hover(cell))
+        assert owner["lane"] == grid.facts["lane"].reshape(-1)[cell]
+        assert owner["register"] == grid.facts["reg"].reshape(-1)[cell]
+        assert tuple(held[0, owner["lane"], owner["register"]]) == element
+    browser.check_quiet()
+
+
+def test_a_product_marks_the_lane_in_all_three_operands(browser: Browser, tmp_path: Path) -> None:
+    product = la.mma("MFMA_F32_16x16x16_F16")
+    browser.open(product.picture().html(), tmp_path / "picture.html")
+    sizes = [256, 256, 256]
+    _, owner = said_numbers(browser.hover(sizes[0] + 5))
+    same = browser.same()
+    for operand, layout in enumerate((product.lhs, product.rhs, product.acc)):
+        lanes = layout.owner_map("lane").reshape(-1)
+        mine = [cell - sum(sizes[:operand]) for cell in same if 0 <= cell - sum(sizes[:operand]) < 256]
+        assert mine == [i for i, lane in enumerate(lanes) if lane == owner["lane"]]
+    browser.check_quiet()
+
+
+def test_a_click_keeps_the_lane_until_the_next(browser: Browser, tmp_path: Path) -> None:
+    browser.open(LAYOUTS["dpas"].picture().html(), tmp_path / "picture.html")
+    browser.page.locator(".view:not([hidden]) rect[data-cell='5']").click(force=True)
+    kept = browser.page.locator(".info").inner_text()
+    assert browser.hover(40) == kept
+    browser.page.locator(".view:not([hidden]) rect[data-cell='5']").click(force=True)
+    assert browser.hover(40) != kept
+    browser.check_quiet()
+
+
+@pytest.mark.parametrize("form", ["page", "notebook"])
+def test_a_name_with_a_script_in_it_shows_as_text(form: str, browser: Browser, tmp_path: Path) -> None:
+    name = "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'> \"' & </svg>"
+    picture = LAYOUTS["dpas"].picture(title=name)
+    text = picture.html() if form == "page" else f"<!DOCTYPE html><meta charset=utf-8>{picture._repr_html_()}"
+    browser.open(text, tmp_path / "picture.html")
+    assert browser.page.evaluate("window.hit") is None
+    shown = " ".join(browser.page.locator(".view:not([hidden]) .words text").all_text_contents())
+    assert "<script>window.hit = 1</script><img src=x" in shown
+    browser.hover(3)
+    browser.check_quiet()
+
+
+def notebook_page(*values: Drawable) -> str:
+    shown = "".join(f"<section>{value._repr_html_()}</section>" for value in values)
+    return f"<!DOCTYPE html><html><head><meta charset=utf-8><title>outputs</title></head><body>{shown}</body></html>"
+
+
+def test_every_output_of_a_notebook_works_by_itself(browser: Browser, tmp_path: Path) -> None:
+    browser.open(notebook_page(LAYOUTS["dpas"], LAYOUTS["mfma"], LAYOUTS["dpas"]), tmp_path / "notebook.html")
+    sections = browser.page.locator("section")
+    for i in range(3):
+        section = sections.nth(i)
+        assert section.locator("img").count() == 0
+        section.locator(".view:not([hidden]) rect[data-cell='7']").hover(force=True)
+        assert section.locator(".info").inner_text().startswith("element (")
+        section.locator("button[data-colour=lane]").click()
+    pressed = browser.page.locator("button[data-colour][aria-pressed=true]").all_inner_texts()
+    assert pressed == ["lane", "lane", "lane"]
+    browser.check_quiet()
+
+
+def test_without_scripts_the_plain_picture_is_there(chromium: Any, tmp_path: Path) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(notebook_page(LAYOUTS["xegpu"]), encoding="utf-8")
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    image = page.locator("img:visible")
+    assert image.count() == 1
+    box = image.bounding_box()
+    assert box["width"] > 600
+    assert box["height"] > 400
+    pixels = imread(io.BytesIO(page.screenshot(clip={**box})))
+    drawn = {tuple(one) for one in (pixels[::3, ::3, :3] * 255).round().astype(int).reshape(-1, 3).tolist()}
+    for cell in LAYOUTS["xegpu"].picture().scene().cells:
+        assert tuple(bytes.fromhex(cell.fill[1:])) in drawn
+    context.close()
