@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import statistics
 import subprocess
 import sys
@@ -109,6 +110,7 @@ def layoutalg_column() -> Column:
     counterpart = la.to_nested(attribute.layout((64, 64)))
     cute, linear = la.to_cute(nested), la.to_linear_layout(nested)
     same_again, other = la.parse(NESTED).layout((64, 64)), la.Layout.parse("d0 = 64@reg, d1 = 2@sg 32@lane")
+    picture = large.picture()
     small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()
     small_copy, large_copy = small_bytes.copy(), large_bytes.copy()
     return {
@@ -131,6 +133,9 @@ def layoutalg_column() -> Column:
         "same, equal layouts": lambda: la.same(nested, same_again),
         "same, different layouts": lambda: la.same(nested, other),
         "same, an XeGPU and a nested attribute": lambda: la.same(attribute, counterpart, (64, 64)),
+        "picture of 4096x4096, folded: SVG": picture.svg,
+        "the same, interactive (two directions)": picture.html,
+        "the same, PNG": lambda: picture.figure().savefig(io.BytesIO(), format="png"),
     }
 
 

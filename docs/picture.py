@@ -1,4 +1,4 @@
-"""Draw the README's picture: what `layoutalg show` prints in a terminal, as an SVG.
+"""Draw the README's pictures: what `layoutalg draw` writes, and what `layoutalg show` prints in a terminal.
 
 Run by `make picture`. The text is what the command prints; nothing is drawn by hand.
 """
@@ -12,10 +12,13 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from layoutalg import parse
+from layoutalg.cli import main as layoutalg
 from layoutalg.viz import describe
 
 TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
-PICTURE = Path(__file__).parent / "show.svg"
+DOCS = Path(__file__).parent
+DRAWN = {"tile.svg": [TEXT, "32x64"], "mfma.svg": ["#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"]}
+"""Arguments of `layoutalg draw`."""
 
 # Rich's own frame without the web font that it would load.
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -41,13 +44,15 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def main() -> None:
-    """Write docs/show.svg."""
+    """Write docs/tile.svg, docs/mfma.svg and docs/show.svg."""
+    for name, arguments in DRAWN.items():
+        layoutalg(["draw", *arguments, "-o", str(DOCS / name)])
     with open(os.devnull, "w") as nowhere:
         console = Console(record=True, width=124, file=nowhere, markup=False, highlight=False, force_terminal=True)
         console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)
         describe(parse(TEXT), (32, 64)).print(console)
         svg = console.export_svg(title="layoutalg", theme=MONOKAI, code_format=FRAME, unique_id="layoutalg")
-    PICTURE.write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
+    (DOCS / "show.svg").write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     True
     """
     try:
-        done: object = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        done: object = cli.main(
+            args=None if arguments is None else list(arguments), prog_name="layoutalg", standalone_mode=False
+        )
         return done if isinstance(done, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code

@@ -12,10 +12,13 @@ from tests.documentation import ROOT, Block, Page, commands, run_command, run_se
 README = Page(ROOT / "README.md")
 
 
-def test_python_sessions_print_what_they_show() -> None:
+def test_python_sessions_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     attempted, report = run_sessions(README)
     assert attempted > 20
     assert not report, report
+    assert (tmp_path / "registers.html").read_text().startswith("<!DOCTYPE html>")
+    assert (tmp_path / "dpas.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("block", README.blocks("console"), ids=lambda block: f"line {block.line}")
@@ -29,6 +32,17 @@ def test_console_sessions_print_what_they_show(block: Block, tmp_path: Path, mon
 
 def test_every_fenced_block_is_run() -> None:
     assert {block.language for block in README.blocks()} == {"python", "console"}
+
+
+@pytest.mark.parametrize("name", ["tile.svg", "mfma.svg"])
+def test_the_picture_is_what_the_command_beside_it_writes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (command,) = [one for block in README.blocks("console") for one in commands(block) if f"-o {name}" in one.arguments]
+    run_command(command)
+    assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text()
+    assert f"](docs/{name})" in README.text
 
 
 def test_the_picture_is_what_the_command_prints() -> None:

@@ -178,7 +178,7 @@ def describe(
 
 
 def note_layout(facts: dict[str, Any], layout: Layout, holder: dict[str, int], slots: Layout) -> None:
-    """Note what there is to say about a layout in `facts`; the index expressions are those of `slots`.
+    """Note what there is to say about a layout in `facts`; the axes and the index expressions are those of `slots`.
 
     >>> facts = {}
     >>> tile = Layout.parse("d0 = 2@reg, d1 = 4@lane")
@@ -187,7 +187,7 @@ def note_layout(facts: dict[str, Any], layout: Layout, holder: dict[str, int], s
     ({'lane': 4, 'reg': 2}, [[0, 3], [1, 3]])
     """
     facts["layout"] = str(layout)
-    facts["axes"] = {axis: _plain(n) for axis, n in layout.axes.items()}
+    facts["axes"] = {axis: _plain(n) for axis, n in slots.axes.items()}
     facts["replicas"] = [str(f) for f in layout.canonical().replicas]
     if "reg" in layout.codomain:
         facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]

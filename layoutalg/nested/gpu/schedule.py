@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from layoutalg.core.drawing import Drawable, Part, product_parts
+from layoutalg.core.drawing import Drawable, Part, as_sizes, product_parts
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.nested.attributes import NestedLayoutAttr
@@ -73,7 +73,7 @@ class MMAScheduleAttr(Drawable):
         one = (kind.native if isinstance(kind, DataTiledMMAAttr) else kind).intrinsic
         counts = (self.subgroup_m_count, self.subgroup_n_count, 1)
         unit = (one.m, one.n, one.k)
-        sizes = tuple(map(mul, unit, counts)) if shape is None else tuple(shape)
+        sizes = tuple(map(mul, unit, counts)) if shape is None else as_sizes(shape)
         if len(sizes) != 3:
             raise DistributionError(
                 f"{self} needs the sizes m, n, k, such as {'x'.join(map(str, map(mul, unit, counts)))}"
