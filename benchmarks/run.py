@@ -84,6 +84,9 @@ ROWS = (
     "same, equal layouts",
     "same, different layouts",
     "same, an XeGPU and a nested attribute",
+    "picture of 4096x4096, folded: SVG",
+    "the same, interactive (two directions)",
+    "the same, PNG",
 )
 NESTED = (
     "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "

@@ -26,7 +26,7 @@ Four products of bytes differ in what is signed: `zext` on an operand of the ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx.tiles import REGISTER_FILE, TileType, as_size, as_tile
@@ -252,7 +252,7 @@ class TileProduct(Drawable):
         parts = product_parts(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
         sizes = (self.lhs_type.itemsize, self.rhs_type.itemsize, self.acc_type.itemsize)
         return tuple(
-            replace(part, slots=_bytes(one, size)) for part, one, size in zip(parts, layouts, sizes, strict=True)
+            part._replace(slots=_bytes(one, size)) for part, one, size in zip(parts, layouts, sizes, strict=True)
         )
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:

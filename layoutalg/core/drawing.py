@@ -11,8 +11,7 @@ loaded when the first picture is asked for, and knows nothing but parts:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Drawable", "Part", "as_sizes", "one_part", "own_sizes", "product_parts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
