@@ -63,7 +63,7 @@ notebooks-stored: $(VENV)/installed-notebooks
 	$(BIN)/python notebooks/store.py
 
 docs: $(VENV)/installed-docs
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py --readme
