@@ -117,7 +117,11 @@ def show(
 @click.argument("text")
 @click.argument("shape", required=False)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="The file: .svg, .png, .pdf or .html."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file: .svg, .png, .pdf or .html; its directory is made.",
 )
 @click.option("--colour", help="What colours say: subgroup (unless given), lane, register or tile.")
 @click.option(

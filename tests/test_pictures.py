@@ -54,6 +54,9 @@ LAYOUTS = {
     "amx tile": la.parse("!amx.tile<16x64xi8>").layout(),
     "amx b": la.TileProduct(16, 16, 32, "bf16", "bf16").rhs,
     "memory": la.parse("!xegpu.mem_desc<16x32xf16, #xegpu.mem_layout<block = [8, 16]>>").layout(),
+    "wmma c, replicas of a slice": la.parse(SHARED).layout((64,)),
+    "shared by all lanes": la.Layout.parse("d0 = 4@reg 2@lane:4 | replicas 4@lane"),
+    "neighbours overlap": la.Layout.parse("d0 = 4@lane, d1 = 2@reg | replicas 2@lane"),
     "offset": la.Layout.parse("d0 = 4@lane, d1 = 8@reg | offset 3@sg 16@lane 32@reg"),
 }
 
@@ -136,7 +139,7 @@ def test_the_drawn_owner_of_every_cell_is_the_owner(name: str) -> None:
                     assert drawn[a] != drawn[b], "subgroups have colours of their own"
 
 
-@pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in ("scalar", "one element", "offset", "amx b")])
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in ("scalar", "one element", "amx b")])
 def test_the_hardware_picture_shows_what_each_register_holds(name: str) -> None:
     layout = LAYOUTS[name]
     picture = layout.picture()
@@ -144,19 +147,57 @@ def test_the_hardware_picture_shows_what_each_register_holds(name: str) -> None:
         with pytest.raises(la.LayoutError, match=r"gap|overlap"):
             layout.picture(direction="hardware")
         return
-    slots = layout.fragment_map()
-    sizes = dict(zip(layout.codomain, slots.shape, strict=False))
-    down = ["reg"] if "reg" in sizes else list(sizes)[:-1]
-    across = [axis for axis in sizes if axis not in down]
+    axes = [axis for axis in layout.codomain if axis != "reg"]
+    axes = ["reg", *axes] if "reg" in layout.codomain else axes
+    slots = layout.inverse()
+    sizes = {axis: int(slots.shape[d]) for d, axis in enumerate(layout.codomain)}
+    down, across = (axes[:1], axes[1:]) if "reg" in axes else (axes[:-1], axes[-1:])
+    holders: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for at in np.ndindex(*layout.shape) if np.prod(layout.shape) < 2**14 else []:
+        for place in layout.owners(at):
+            holders.setdefault(place, at)
     cells = read(layout.picture(direction="hardware").svg())
+    told = layout.picture(direction="hardware").scene().cells
+    assert len(cells) == len(told)
     for shown, (label, _) in cells.items():
         numbers = list(shown)
-        place = dict.fromkeys(sizes, 0)
+        place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
         for side in (down, across):
             for axis in [a for a in side if sizes[a] > 1] or side[-1:]:
                 place[axis] = numbers.pop(0)
-        held = slots[tuple(place[axis] for axis in layout.codomain)]
-        assert label == ",".join(map(str, held.tolist())), shown
+        where = tuple(place[axis] for axis in layout.codomain)
+        if holders:
+            assert label == ",".join(map(str, holders[where])), shown
+        assert tuple(layout.owners(tuple(map(int, label.split(",")))))
+        assert where in layout.owners(tuple(map(int, label.split(","))))
+    for cell in told:
+        element, owner, others = said(cell.sentence)
+        words = {"subgroup": "sg", "register": "reg"}
+        here = {words.get(name, name): value for name, value in owner.items()}
+        where = tuple(here.get(axis, layout.offsets.get(axis, 0)) for axis in layout.codomain)
+        every = layout.owners(element)
+        assert where in every
+        assert len(others) == min(len(every) - 1, 8)
+        for other in others:
+            elsewhere = here | {words.get(name, name): value for name, value in other.items()}
+            assert elsewhere != here
+            assert tuple(elsewhere.get(axis, layout.offsets.get(axis, 0)) for axis in layout.codomain) in every
+
+
+def said(sentence: str) -> tuple[tuple[int, ...], dict[str, int], list[dict[str, int]]]:
+    """The element, the owner and the other places that a sentence names."""
+    found = re.fullmatch(
+        r"element \(([-\d, ]*)\): ([^;]*)(?:; tile [^;]*)?(?:; also in (.*?)(?: and \d+ more)?)?", sentence
+    )
+    assert found is not None, sentence
+
+    def places(text: str, between: str) -> dict[str, int]:
+        words = text.replace(",", "").split()
+        return {name: int(value) for name, value in zip(words[::2], words[1::2], strict=True)}
+
+    element = tuple(int(n) for n in found[1].split(", ") if n)
+    others = [places(one, " ") for one in found[3].split(", ")] if found[3] else []
+    return element, places(found[2], ", "), others
 
 
 def test_nothing_is_folded_that_fits_and_everything_is_there_on_request() -> None:
@@ -193,7 +234,7 @@ def test_a_product_lines_up_around_its_corner() -> None:
         assert max(b.rows) < min(c.rows)
         for part, (grid, _, _) in zip(value.parts(), picture.grids(), strict=True):
             assert [*grid.rows.shape, *grid.columns.shape] == list(part.layout.shape)
-            assert grid.facts["lane" if "lane" in grid.facts else "row"].shape == grid.shape
+            assert grid.owner["lane" if "lane" in grid.owner else "row"].shape == grid.shape
 
 
 def test_k_folds_alike_on_both_operands() -> None:
@@ -289,6 +330,63 @@ def test_colours_by_lane_register_and_tile() -> None:
     for i, j in tiles:
         for other in ((i + 1, j), (i, j + 1)):
             assert tiles[i, j] != tiles.get(other)
+
+
+@pytest.mark.parametrize("by", ["subgroup", "lane", "register", "row", "col"])
+def test_one_number_has_one_colour_in_all_operands_and_in_the_legend(by: str) -> None:
+    values = [DPAS, la.dpas("s8", "s8", "s32"), WMMA, la.mma("MFMA_F32_32x32x8_F16"), la.plan_gemm(64, 64, 64)]
+    values += [la.TileProduct(4, 4, 64, "i8", "i8")]
+    for value in values:
+        picture = value.picture()
+        if by not in picture.colourings:
+            continue
+        scene = picture.scene(colour=by)
+        seen: dict[tuple[int, ...], set[str]] = {}
+        for cell in scene.cells:
+            _, owner, _ = said(cell.sentence)
+            key = (owner["subgroup"], owner["lane"]) if by == "subgroup" else (owner[by],)
+            seen.setdefault(key, set()).add(cell.fill)
+        assert all(len(fills) == 1 for fills in seen.values())
+        (legend,) = [one for one in scene.legends if one.by == by]
+        assert len(legend.swatches) <= 8
+        if by != "subgroup":
+            numbers = [int(words.text.split()[-1]) for words in legend.words]
+            assert numbers == sorted(numbers)
+            for number, swatch in zip(numbers, legend.swatches, strict=True):
+                assert seen.get((number,), {swatch.fill}) == {swatch.fill}
+
+
+def test_a_layout_between_two_machines_tells_them_apart() -> None:
+    between = la.compose(la.Layout.parse("d0 = 2@reg 4@lane"), la.Layout.parse("d0 = 4@lane 2@reg").inverse())
+    for cell in between.picture().scene().cells:
+        element, owner, _ = said(cell.sentence)
+        assert between.owners(element) == [(owner["subgroup"], owner["lane"], owner["register"])]
+
+
+def test_numbers_that_no_script_can_hold_are_right() -> None:
+    cells = la.Layout.parse("d0 = 2@addr | offset 4611686018427387000@addr").picture().scene().cells
+    assert [said(cell.sentence)[1]["addr"] for cell in cells] == [4611686018427387000, 4611686018427387001]
+
+
+@pytest.mark.parametrize(
+    "text", ["d0 = 33554432@reg", "d0 = 8388608@reg, d1 = 8388608@lane", "d0 = 65537@reg, d1 = 256@lane"]
+)
+def test_a_full_picture_that_is_too_large_is_refused_before_it_is_made(text: str) -> None:
+    with pytest.raises(la.SizeError, match="at most 2\\^24"):
+        la.Layout.parse(text).picture(full=True)
+
+
+def test_a_long_thin_full_picture_is_drawn(tmp_path: Path) -> None:
+    la.Layout.parse("d0 = 65536@lane").picture(full=True).save(tmp_path / "w.png")
+    la.Layout.parse("d0 = 256@reg, d1 = 128@lane").picture(full=True).save(tmp_path / "v.png")
+    assert (tmp_path / "w.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("ending", ["svg", "html", "png", "pdf"])
+def test_a_title_that_no_file_can_hold_is_mended(ending: str, tmp_path: Path) -> None:
+    DPAS.c.picture(title="a\udcff\x00").save(tmp_path / f"a.{ending}")
+    with pytest.raises(la.LayoutError):
+        DPAS.c.picture().save(f"{tmp_path}/a\x00.{ending}")
 
 
 def test_lines_stand_between_subgroups_and_between_instruction_tiles() -> None:
@@ -391,7 +489,7 @@ def test_draw_takes_the_threads_of_a_nested_layout(tmp_path: Path, capsys: pytes
 )
 def test_a_notebook_shows_every_value_with_a_layout(value: Any) -> None:
     shown = value._repr_html_()
-    assert shown.startswith('<div class="layoutalg">')
+    assert shown.startswith('<div class="layoutalg" data-of=')
     assert 'src="data:image/svg+xml;base64,' in shown
     assert value.draw()._repr_png_().startswith(b"\x89PNG")
 

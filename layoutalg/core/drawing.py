@@ -11,6 +11,7 @@ loaded when the first picture is asked for, and knows nothing but parts:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
 __all__ = ["Drawable", "Part", "as_sizes", "one_part", "own_sizes", "product_parts"]
+
+_MOST_SIZES = 64
 
 
 class Part(NamedTuple):
@@ -174,7 +177,10 @@ def as_sizes(shape: object) -> tuple[Extent, ...]:
 
     if isinstance(shape, str) or not isinstance(shape, Iterable):
         raise LayoutError(f"shape {shape!r:.60}: expected sizes, such as (32, 64)")
-    return tuple(cast("Iterable[Extent]", shape))
+    sizes = tuple(islice(cast("Iterable[Extent]", shape), _MOST_SIZES + 1))
+    if len(sizes) > _MOST_SIZES:
+        raise LayoutError(f"a shape of more than {_MOST_SIZES} sizes: expected sizes, such as (32, 64)")
+    return sizes
 
 
 def one_part(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Part, ...]:

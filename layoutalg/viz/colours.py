@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["HUES", "hexes", "hue_of", "ink", "ramp", "shades"]
+__all__ = ["HUES", "Colours", "hexes", "hue_of", "ink", "ramp", "shades"]
 
 Colours = NDArray[np.uint8]
 """Red, green and blue from 0 to 255 along the last axis."""
@@ -71,7 +71,7 @@ def shades(hue: ArrayLike, strength: ArrayLike) -> Colours:
     >>> shades(2, 0.5).tolist()
     [247, 241, 155]
     """
-    share = _PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None]
+    share = np.clip(_PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None], 0, 1)
     return np.rint(255 + (HUES[np.asarray(hue)] - 255) * share).astype(np.uint8)
 
 

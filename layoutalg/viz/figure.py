@@ -11,21 +11,28 @@ A full picture of more cells than can be drawn one by one is one image, a pixel 
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import LayoutError
-from layoutalg.viz.colouring import paint
-from layoutalg.viz.scene import MOST_CELLS, Line, Scene
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
+
+from layoutalg.viz.colouring import legend, paint
+from layoutalg.viz.grid import Grid, spoken
+from layoutalg.viz.scene import MOST_DRAWN, Line, Scene
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from layoutalg.viz.picture import Picture
 
-__all__ = ["figure", "save"]
+__all__ = ["LayoutFigure", "figure", "save"]
 
 _INCH = 96
 _POINTS = 72 / _INCH
@@ -36,34 +43,36 @@ _FONTS = ["DejaVu Sans Mono", "DejaVu Sans"]
 _DOTS_PER_INCH = 144
 _LARGEST = 16000
 """PNG pixels along one side."""
+_LARGEST_SCENE = 40000
+"""A scene that is larger would have letters of less than 4 pixels."""
+
+
+class LayoutFigure(Figure):
+    """A figure that a notebook shows as it is.
+
+    >>> LayoutFigure(figsize=(1, 1))._repr_png_()[1:4]
+    b'PNG'
+    """
+
+    def _repr_png_(self) -> bytes:
+        found = io.BytesIO()
+        save(self, found, "", "png")
+        return found.getvalue()
 
 
 def figure(picture: Picture) -> Figure:
     """The picture as a figure, at 96 pixels of its scene to the inch.
 
-    Raises `LayoutError` where matplotlib is not installed.
-
     >>> from layoutalg.core import Layout
     >>> figure(Layout.parse("d0 = 512@reg, d1 = 512@lane").picture(full=True)).axes[0].images[0].get_array().shape
     (512, 512, 3)
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise LayoutError("figures need matplotlib: pip install 'layoutalg[viz]'") from None
-
-    class LayoutFigure(Figure):
-        """A figure that a notebook shows as it is."""
-
-        def _repr_png_(self) -> bytes:
-            found = io.BytesIO()
-            save(self, found, "", "png")
-            return found.getvalue()
-
-    grids = picture.grids()
-    if sum(grid.shape[0] * grid.shape[1] for grid, _, _ in grids) > MOST_CELLS:
-        return _images(LayoutFigure(figsize=(8, 8), layout="constrained"), picture)
+    grids = [grid for grid, _, _ in picture.grids()]
+    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_DRAWN:
+        return _images(picture, grids)
     scene = picture.scene()
+    if max(scene.width, scene.height) > _LARGEST_SCENE:
+        return _images(picture, grids)
     made: Any = LayoutFigure(figsize=(scene.width / _INCH, scene.height / _INCH))
     axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(0, scene.width)
@@ -74,9 +83,6 @@ def figure(picture: Picture) -> Figure:
 
 
 def _draw(axes: Any, scene: Scene) -> None:
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.patches import Rectangle
-
     corners = [
         [(c.x, c.y), (c.x + c.width, c.y), (c.x + c.width, c.y + c.height), (c.x, c.y + c.height)] for c in scene.cells
     ]
@@ -89,11 +95,11 @@ def _draw(axes: Any, scene: Scene) -> None:
         axes.add_collection(LineCollection(ends, colors="#111111", linewidths=width * _POINTS, capstyle="projecting"))
     _labels(axes, scene)
     style: dict[str, Any] = {"family": _FONTS, "parse_math": False}
-    legend = next(one for one in scene.legends if one.by == scene.by)
-    for swatch in legend.swatches:
+    shown = next(one for one in scene.legends if one.by == scene.by)
+    for swatch in shown.swatches:
         axes.add_patch(Rectangle((swatch.x, swatch.y), swatch.size, swatch.size, facecolor=swatch.fill))
     sides = {"start": "left", "middle": "center", "end": "right"}
-    for words in (*scene.words, *legend.words):
+    for words in (*scene.words, *shown.words):
         axes.text(
             words.x,
             words.y,
@@ -109,11 +115,6 @@ def _draw(axes: Any, scene: Scene) -> None:
 
 def _labels(axes: Any, scene: Scene) -> None:
     """The cells' labels, a character at a time: all its places are one collection, which is many times faster than texts."""
-    from matplotlib.collections import PathCollection
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-    from matplotlib.transforms import Affine2D
-
     font = FontProperties(family=_FONTS)
     size = _LABEL * _POINTS
     step = _ADVANCE * _LABEL
@@ -136,15 +137,19 @@ def _labels(axes: Any, scene: Scene) -> None:
         )
 
 
-def _images(made: Any, picture: Picture) -> Any:
-    """One image per grid, a pixel per cell."""
-    by = picture.colour or picture.colourings[0]
-    grids = picture.grids()
-    for (grid, _, _), axes in zip(grids, made.subplots(len(grids), squeeze=False)[:, 0], strict=True):
-        axes.imshow(paint(grid, by).colours, interpolation="nearest", aspect="auto")
-        axes.set_title(grid.title if len(grids) > 1 else picture.title, size=9, family=_FONTS, parse_math=False)
-        axes.set_xlabel(" ".join(grid.columns.names))
-        axes.set_ylabel(" ".join(grid.rows.names))
+def _images(picture: Picture, grids: Sequence[Grid]) -> Figure:
+    """One image per grid, a pixel per cell, and the legend beside it."""
+    made: Any = LayoutFigure(figsize=(10, 8), layout="constrained")
+    title = "\n".join(textwrap.wrap(picture.title, 100))
+    made.suptitle(title, size=9, family=_FONTS, parse_math=False)
+    handles = [Patch(color=colour or "none", label=text) for text, colour in legend(grids, picture.by)]
+    for grid, axes in zip(grids, made.subplots(len(grids), squeeze=False)[:, 0], strict=True):
+        axes.imshow(paint(grid, picture.by), interpolation="nearest", aspect="auto")
+        if len(grids) > 1:
+            axes.set_title(grid.title, size=9, family=_FONTS, parse_math=False)
+        axes.set_xlabel(",".join(map(spoken, grid.columns.names)))
+        axes.set_ylabel(",".join(map(spoken, grid.rows.names)))
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1), fontsize=8, frameon=False)
     return made
 
 

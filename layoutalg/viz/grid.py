@@ -2,27 +2,27 @@
 
 A grid is a relation laid out in the plane: the last dimension of its domain along the columns, the others down the rows.
 A tensor's grid has a cell per element and says who holds it; the hardware's has a cell per register of every lane and
-says which element is there. Both know the same facts of each cell, so both can be coloured alike:
+says which element is there. Both know element and owner of each cell, so both can be coloured alike:
 
 >>> from layoutalg.core import Layout
 >>> tile = Part("C", Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
 >>> there = tensor_grid(tile, most_rows=8)
 >>> there.rows.headers()
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
->>> int(there.facts["sg"][7, -1]), str(there.labels()[7, -1])
+>>> int(there.owner["sg"][7, -1]), str(there.labels()[7, -1])
 (7, '15:15')
 
 >>> back = hardware_grid(tile, most_rows=4, most_columns=8)
 >>> back.columns.names, back.rows.names, str(back.labels()[0, -1])
 (('sg', 'lane'), ('reg',), '16,63')
 
-Facts are arrays with an entry per drawn row and column, worked out for the drawn cells alone: a folded picture of a
+They are arrays with an entry per drawn row and column, worked out for the drawn cells alone: a folded picture of a
 4096x4096 tile costs what its few hundred cells cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -38,16 +38,16 @@ from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.swizzle import Swizzled
+from layoutalg.viz.colours import HUES
 from layoutalg.viz.folding import Band, Digit, fold
 
-__all__ = ["Grid", "Side", "hardware_grid", "numbered", "span", "tensor_grid"]
+__all__ = ["Grid", "Side", "hardware_grid", "numbered", "of_machine", "span", "spoken", "tensor_grid"]
 
 MOST = 32
 """Rows and columns of a folded picture, unless told otherwise."""
 MOST_CELLS = 2**24
 """A full picture of more cells than this is refused."""
-_MOST_COPIES = 64
-_HUES = 8
+_MOST_COPIES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,30 @@ class Side:
     names: tuple[str, ...]
     shape: tuple[int, ...]
     origins: tuple[int, ...]
-    bands: tuple[Band, ...]
+    folded: tuple[Band, ...] | None
+    """The bands; None where every index is one."""
 
     @cached_property
+    def bands(self) -> tuple[Band, ...]:
+        """The rows or columns as they stand beside each other, gaps included.
+
+        >>> len(Side(("d0",), (40,), (0,), None).bands)
+        40
+        """
+        return tuple(map(Band, range(self.size))) if self.folded is None else self.folded
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The first index of each drawn band.
+
+        >>> Side(("d0",), (40,), (0,), fold([Digit(40)], 8)).starts.tolist()
+        [0, 1, 2, 39]
+        """
+        if self.folded is None:
+            return np.arange(self.size)
+        return np.array([band.start for band in self.folded if not band.gap], np.int64)
+
+    @property
     def drawn(self) -> tuple[Band, ...]:
         """The bands that are no gaps.
 
@@ -72,7 +93,7 @@ class Side:
         """
         return tuple(band for band in self.bands if not band.gap)
 
-    def at(self, indices: Sequence[int]) -> list[NDArray[np.int64]]:
+    def at(self, indices: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The coordinates of some indices: an array per dimension.
 
         >>> [c.tolist() for c in Side(("d0", "d1"), (2, 4), (0, 8), ()).at([0, 5])]
@@ -89,7 +110,7 @@ class Side:
         >>> Side(("d0",), (4,), (0,), fold([Digit(2)], 8, cell=2)).first[0].tolist()
         [0, 2]
         """
-        return self.at([band.start for band in self.drawn])
+        return self.at(self.starts)
 
     def headers(self) -> list[str]:
         """What stands over each band: its coordinates, those of dimensions that have only one left out.
@@ -99,12 +120,21 @@ class Side:
         """
         if not self.shape:
             return [""] * len(self.bands)
-        wide = [d for d, n in enumerate(self.shape) if n > 1] or [len(self.shape) - 1]
+        wide = self.wide
         starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
         return [
             str(band) if band.gap else ",".join(span(int(starts[d][i]), int(ends[d][i])) for d in wide)
             for i, band in enumerate(self.bands)
         ]
+
+    @property
+    def wide(self) -> list[int]:
+        """The dimensions that the numbers name: those that have more than one index, else the last.
+
+        >>> Side(("sg", "lane"), (1, 4), (0, 0), ()).wide
+        [1]
+        """
+        return [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
 
     @property
     def size(self) -> int:
@@ -118,12 +148,13 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of one layout: `facts` has the coordinates of element and owner by name, `[drawn row, drawn column]`.
+    """The cells of one layout: `element` and `owner` have their coordinates by name, `[drawn row, drawn column]`.
 
-    `tensor` says whether a cell is an element (else a place of the hardware); `label_names` make its label; `spans` and
-    `starts` say how far each axis reaches, and from where, `copies` where else an element is (the lowest owner is in
-    `facts`), `held` how many elements share a place, `tile` the size of the tile that cells are grouped by, `tile_known`
-    whether the value said so.
+    `tensor` says whether a cell is an element (and `owner` its lowest) or a place of the hardware (and `element` the lowest it
+    holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
+    picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
+    how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
+    said so.
 
     >>> from layoutalg.core import Layout
     >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
@@ -133,13 +164,13 @@ class Grid:
     title: str
     rows: Side
     columns: Side
-    facts: dict[str, NDArray[np.int64]]
-    elements: tuple[str, ...]
+    element: dict[str, NDArray[np.int64]]
+    owner: dict[str, NDArray[np.int64]]
+    lowest: dict[str, NDArray[np.int64]]
     axes: tuple[str, ...]
     label_names: tuple[str, ...]
     tensor: bool
-    spans: dict[str, int]
-    starts: dict[str, int]
+    scale: dict[str, tuple[int, int]]
     copies: tuple[tuple[int, ...], ...]
     copies_of: int
     held: int
@@ -147,14 +178,14 @@ class Grid:
     tile_known: bool
 
     @property
-    def joint(self) -> str:
-        """What stands between the numbers of a label.
+    def shape(self) -> tuple[int, int]:
+        """The drawn rows and columns.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).joint
-        ':'
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
+        (2, 4)
         """
-        return ":" if self.tensor else ","
+        return len(self.rows.starts), len(self.columns.starts)
 
     @property
     def of_machine(self) -> bool:
@@ -164,7 +195,17 @@ class Grid:
         >>> tensor_grid(Part("memory", Layout.parse("d0 = 8@addr"))).of_machine
         False
         """
-        return bool({*self.axes} & {*MACHINE})
+        return of_machine(self.axes)
+
+    def span(self, axis: str) -> int:
+        """How far an axis reaches in all grids of the picture.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).span("lane")
+        64
+        """
+        low, high = self.scale.get(axis, (0, 0))
+        return high - low + 1
 
     def labels(self) -> NDArray[Any]:
         """The text in each drawn cell.
@@ -173,12 +214,54 @@ class Grid:
         >>> hardware_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
         [['0,0', '0,1'], ['1,0', '1,1']]
         """
-        texts = [np.char.mod("%d", self.facts[name]) for name in self.label_names]
+        facts = self.owner if self.tensor else self.element
+        texts = [np.char.mod("%d", facts[name]) for name in self.label_names]
         found = texts[0] if texts else np.full(self.shape, "", "U1")
         for text in texts[1:]:
-            found = np.char.add(np.char.add(found, self.joint), text)
+            found = np.char.add(np.char.add(found, ":" if self.tensor else ","), text)
         if self._with_subgroup:
-            found = np.char.add(np.char.add(np.char.mod("%d", self.facts["sg"]), "/"), found)
+            found = np.char.add(np.char.add(np.char.mod("%d", facts["sg"]), "/"), found)
+        return found
+
+    @property
+    def forms(self) -> str:
+        """What the numbers beside the grid are, and what a label is made of.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
+        'rows: d0; columns: d1; cells: lane:register'
+        """
+        sides = [(what, ",".join(spoken(side.names[d]) for d in side.wide)) for side, what in self._named_sides]
+        label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
+        sides.append(("cells", f"subgroup/{label}" if self._with_subgroup else label))
+        return "; ".join(f"{what}: {names}" for what, names in sides if names)
+
+    @property
+    def _named_sides(self) -> tuple[tuple[Side, str], ...]:
+        return (self.rows, "rows"), (self.columns, "columns")
+
+    @property
+    def _with_subgroup(self) -> bool:
+        """Whether there are more subgroups than hues, so that a label says which."""
+        return self.tensor and self.label_names[:1] == ("lane",) and self.span("sg") > len(HUES)
+
+    def notes(self) -> list[str]:
+        """What else to say under the grid: replicas, and what is folded away.
+
+        >>> from layoutalg.core import Layout
+        >>> tensor_grid(Part("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
+        'folded: 4 of 64 columns drawn'
+        """
+        found: list[str] = []
+        if self.copies_of > 1:
+            found.append(
+                f"each element is in {self.copies_of} places" + ("; the lowest is drawn" if self.tensor else "")
+            )
+        if self.held > 1:
+            found.append(f"each place stands for {self.held} elements")
+        for side, what in self._named_sides:
+            if len(side.starts) < side.size:
+                found.append(f"folded: {len(side.starts)} of {side.size} {what} drawn")
         return found
 
     @property
@@ -191,84 +274,33 @@ class Grid:
         """
         return (*self.rows.shape, *self.columns.shape)
 
-    @property
-    def label_form(self) -> str:
-        """What a label is made of.
-
-        >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).label_form
-        'lane:register'
-        """
-        words = {"reg": "register", "sg": "subgroup"}
-        form = self.joint.join(words.get(name, name) for name in self.label_names)
-        return f"subgroup/{form}" if self._with_subgroup else form
-
-    @property
-    def _with_subgroup(self) -> bool:
-        """Whether there are more subgroups than hues, so that a label says which."""
-        return self.label_names[:1] == ("lane",) and self.spans.get("sg", 1) > _HUES
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The drawn rows and columns.
-
-        >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
-        (2, 4)
-        """
-        return len(self.rows.drawn), len(self.columns.drawn)
-
-    def notes(self) -> list[str]:
-        """What else to say under the grid: replicas, and what is folded away.
-
-        >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
-        'folded: 4 of 64 columns drawn'
-        """
-        found: list[str] = []
-        if self.copies_of > 1:
-            found.append(f"each element is in {self.copies_of} places; the lowest is drawn")
-        if self.held > 1:
-            found.append(f"each place stands for {self.held} elements")
-        for side, what in ((self.rows, "rows"), (self.columns, "columns")):
-            if len(side.drawn) < side.size:
-                found.append(f"folded: {len(side.drawn)} of {side.size} {what} drawn")
-        return found
-
 
 def tensor_grid(
-    part: Part,
-    most_rows: int = MOST,
-    most_columns: int = MOST,
-    *,
-    sides: tuple[Side | None, Side | None] = (None, None),
+    part: Part, most_rows: int | None = MOST, most_columns: int | None = MOST, *, sides: tuple[Side, Side] | None = None
 ) -> Grid:
     """The grid of a tensor: each element, and its (lowest) owner.
 
-    `sides` are rows and columns to use instead, where grids are to line up.
+    `sides` are rows and columns to use instead, where grids are to line up; None for no limit on a side.
 
-    Raises `LayoutError` for a layout with symbols.
+    Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
 
     >>> from layoutalg.core import Layout
-    >>> tensor_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).facts["lane"].tolist()
+    >>> tensor_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).owner["lane"].tolist()
     [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     """
     layout, swizzled = numbered(part.layout)
-    rows, columns = _sides(layout, layout.rank - 1, most_rows, most_columns)
-    rows, columns = sides[0] or rows, sides[1] or columns
-    elements = _plane(rows, columns)
-    owner = places(layout, [elements[name] for name in layout.names])
-    if swizzled is not None:
-        owner[swizzled.axis] = swizzled.swizzle(owner[swizzled.axis])
-    shape = (len(rows.drawn), len(columns.drawn))
-    owner = {axis: np.broadcast_to(values, shape) for axis, values in owner.items()}
-    return _grid(part, layout, rows, columns, elements | owner, tensor=True)
+    rows, columns = sides or _sides(layout, layout.rank - 1, most_rows, most_columns)
+    element = _plane(rows, columns)
+    shape = len(rows.starts), len(columns.starts)
+    owner = _owners(layout, swizzled, element, shape)
+    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
 
 
-def hardware_grid(part: Part, most_rows: int = MOST, most_columns: int = MOST) -> Grid:
+def hardware_grid(part: Part, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
     """The grid of the hardware: registers down, subgroups and lanes across; in each cell the (lowest) element it holds.
 
-    Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps.
+    Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps;
+    `SizeError` for more than 2^24 cells.
 
     >>> from layoutalg.core import Layout
     >>> hardware_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
@@ -277,22 +309,56 @@ def hardware_grid(part: Part, most_rows: int = MOST, most_columns: int = MOST) -
     layout, swizzled = numbered(part.layout)
     source = part.slots or layout
     slots = source.inverse()
-    machine = bool({*layout.codomain} & {*MACHINE})
-    if machine and "reg" in slots.names:
-        others = [d for d, name in enumerate(slots.names) if name != "reg"]
-        slots = slots.permute([slots.names.index("reg"), *others])
-        slots = _named(slots, ["reg", *(name for name in source.codomain if name != "reg")])
-    rows, columns = _sides(slots, 1 if machine and slots.rank > 1 else slots.rank - 1, most_rows, most_columns)
+    names = source.codomain
+    order = sorted(range(len(names)), key=lambda d: names[d] != "reg") if of_machine(names) else [*range(len(names))]
+    turned = Layout(
+        [slots.dims[d] for d in order],
+        slots.replicas,
+        slots.offsets,
+        names=[names[d] for d in order],
+        origins=[slots.origins[d] for d in order],
+        codomain=slots.codomain,
+    )
+    split = 1 if of_machine(names) and turned.rank > 1 else turned.rank - 1
+    rows, columns = _sides(turned, split, most_rows, most_columns)
     where = _plane(rows, columns)
     asked = dict(where)
     if swizzled is not None:
         asked[swizzled.axis] = swizzled.swizzle(where[swizzled.axis])
         if (swizzled.swizzle(asked[swizzled.axis]) != where[swizzled.axis]).any():
             raise LayoutError(f"{part.name}: a swizzle that is not its own inverse has no picture of the hardware")
-    shape = (len(rows.drawn), len(columns.drawn))
-    element = places(slots, [asked[name] for name in slots.names])
-    element = {name: np.broadcast_to(values, shape) for name, values in element.items() if name in layout.names}
-    return _grid(part, layout, rows, columns, where | element, tensor=False)
+    shape = len(rows.starts), len(columns.starts)
+    found = places(turned, [asked[name] for name in turned.names])
+    element = {name: np.broadcast_to(found[name], shape) for name in layout.names}
+    return _grid(part, layout, rows, columns, element, where, _owners(layout, swizzled, element, shape), tensor=False)
+
+
+def _owners(
+    layout: Layout, swizzled: Swizzled | None, element: dict[str, NDArray[np.int64]], shape: tuple[int, int]
+) -> dict[str, NDArray[np.int64]]:
+    """The lowest owner of each element."""
+    found = places(layout, [element[name] for name in layout.names])
+    if swizzled is not None:
+        found[swizzled.axis] = swizzled.swizzle(found[swizzled.axis])
+    return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
+
+
+def of_machine(axes: Iterable[str]) -> bool:
+    """Whether some axis is one of a GPU's machine.
+
+    >>> of_machine(["addr"]), of_machine(["lane"])
+    (False, True)
+    """
+    return not {*axes}.isdisjoint(MACHINE)
+
+
+def spoken(axis: str) -> str:
+    """An axis in words.
+
+    >>> spoken("sg"), spoken("addr")
+    ('subgroup', 'addr')
+    """
+    return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
 
 
 def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
@@ -308,69 +374,75 @@ def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
     return inner, layout if isinstance(layout, Swizzled) else None
 
 
-def _named(layout: Layout, names: Sequence[str]) -> Layout:
-    """The same layout with its dimensions named so."""
-    return Layout(
-        layout.dims, layout.replicas, layout.offsets, names=names, origins=layout.origins, codomain=layout.codomain
-    )
-
-
-def _sides(layout: Layout, split: int, most_rows: int, most_columns: int) -> tuple[Side, Side]:
+def _sides(layout: Layout, split: int, most_rows: int | None, most_columns: int | None) -> tuple[Side, Side]:
     """The first `split` dimensions as rows, the others as columns."""
+    sizes: list[Any] = list(layout.shape)
     split = max(split, 0)
-    parts = ((slice(0, split), most_rows), (slice(split, None), most_columns))
-    return _side(layout, *parts[0]), _side(layout, *parts[1])
+    if (most_rows is None or most_columns is None) and prod(sizes) > MOST_CELLS:
+        raise SizeError(
+            f"a picture of {' x '.join(map(str, sizes))} cells: at most 2^24 are drawn; leave it folded, or draw a part "
+            "(restrict)"
+        )
+    return _side(layout, slice(0, split), most_rows), _side(layout, slice(split, None), most_columns)
 
 
-def _side(layout: Layout, dims: slice, most: int) -> Side:
-    shape = layout.shape[dims]
+def _side(layout: Layout, dims: slice, most: int | None) -> Side:
+    shape: tuple[Any, ...] = layout.shape[dims]
     if prod(shape) >= 2**62:
         raise SizeError(
             f"{' x '.join(map(str, shape))} elements along one side: at most 2^62 are drawn (layout {layout})"
         )
-    digits = [Digit(f.extent) for factors in layout.canonical().dims[dims] for f in factors]
-    return Side(layout.names[dims], shape, layout.origins[dims], fold(digits, most))
+    digits = [Digit(int(f.extent)) for factors in layout.canonical().dims[dims] for f in factors]
+    return Side(layout.names[dims], shape, layout.origins[dims], None if most is None else fold(digits, most))
 
 
 def _plane(rows: Side, columns: Side) -> dict[str, NDArray[np.int64]]:
     """The coordinates of every drawn cell by name: `[drawn row, drawn column]`."""
-    shape = (len(rows.drawn), len(columns.drawn))
-    if prod(shape) > MOST_CELLS:
-        raise SizeError(
-            f"a picture of {shape[0]} x {shape[1]} cells: at most 2^24 are drawn; leave it folded, or draw a part (restrict)"
-        )
+    shape = (len(rows.starts), len(columns.starts))
     down = {name: c[:, None] for name, c in zip(rows.names, rows.first, strict=True)}
     across = {name: c[None, :] for name, c in zip(columns.names, columns.first, strict=True)}
     return {name: np.broadcast_to(c, shape) for name, c in (down | across).items()}
 
 
 def _grid(
-    part: Part, layout: Layout, rows: Side, columns: Side, facts: dict[str, NDArray[np.int64]], *, tensor: bool
+    part: Part,
+    layout: Layout,
+    rows: Side,
+    columns: Side,
+    element: dict[str, NDArray[np.int64]],
+    owner: dict[str, NDArray[np.int64]],
+    lowest: dict[str, NDArray[np.int64]],
+    *,
+    tensor: bool,
 ) -> Grid:
-    spans = dict.fromkeys(layout.codomain, 1) | {a: n for a, n in layout.spans().items() if isinstance(n, int)}
-    machine = bool({*layout.codomain} & {*MACHINE})
-    moved = tuple(axis for axis in layout.codomain if spans[axis] > 1)
+    starts, spans = layout.offsets, layout.spans()
+    scale: dict[str, tuple[int, int]] = {}
+    for axis in layout.codomain:
+        span: Any = spans.get(axis, 1)
+        scale[axis] = (starts.get(axis, 0), starts.get(axis, 0) + span - 1)
+    machine = of_machine(layout.codomain)
+    moved = tuple(axis for axis, (low, high) in scale.items() if high > low)
     axes = layout.codomain if machine else moved or layout.codomain[-1:]
     if not tensor:
-        label = tuple(name for name in layout.names if name in facts)
-    elif machine and spans.get("lane", 1) > 1:
-        label = ("lane", "reg")
-    elif machine:
-        label = ("sg", "reg") if spans.get("sg", 1) > 1 else ("reg",)
-    else:
+        label = layout.names
+    elif not machine:
         label = axes
+    elif "lane" in moved:
+        label = ("lane", "reg")
+    else:
+        label = ("sg", "reg") if "sg" in moved else ("reg",)
     replicas = layout.canonical().replicas
     return Grid(
         part.name,
         rows,
         columns,
-        facts,
-        layout.names,
+        element,
+        owner,
+        lowest,
         axes,
-        label,
+        tuple(name for name in label if name in (owner if tensor else element)),
         tensor,
-        spans,
-        layout.offsets,
+        scale,
         _copies(replicas, axes),
         prod(f.extent for f in replicas),
         prod(f.extent for factors in layout.dims for f in factors if f.axis is None),
@@ -381,7 +453,7 @@ def _grid(
 
 def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """How far each further owner of an element is from the lowest, along each axis; the first few of them."""
-    if not replicas or prod(f.extent for f in replicas) > _MOST_COPIES**3:
+    if not replicas:
         return ()
     found: set[tuple[int, ...]] = set()
     for values in product(*(range(f.extent) for f in replicas)):

@@ -15,6 +15,7 @@ All colours are worked out in Python, so that the page shows what the SVG shows;
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 from functools import cache
@@ -23,14 +24,12 @@ from typing import Any
 
 from layoutalg.viz.colouring import paint
 from layoutalg.viz.colours import hexes, ink
-from layoutalg.viz.grid import Grid
 from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import Scene
 from layoutalg.viz.svg import svg_document
+from layoutalg.viz.telling import holders
 
 __all__ = ["fragment", "page"]
-
-_TITLES = {"tensor": "tensor to hardware", "hardware": "registers by lanes"}
 
 
 def page(picture: Picture) -> str:
@@ -50,7 +49,8 @@ def page(picture: Picture) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         f"<title>{html.escape(picture.title)}</title>\n"
         "<style>body { margin: 16px; background: #ffffff; color: #222222; }</style></head>\n"
-        f'<body>\n<div class="layoutalg">{drawings}{_script(picture, scenes)}</div>\n</body>\n</html>\n'
+        f'<body>\n<div class="layoutalg" data-of="{_identity(scenes)}">{drawings}{_script(picture, scenes)}</div>\n'
+        "</body>\n</html>\n"
     )
 
 
@@ -58,8 +58,8 @@ def fragment(picture: Picture) -> str:
     """The picture for a notebook's output: images that the script turns into the interactive picture.
 
     >>> from layoutalg.core import Layout
-    >>> fragment(Layout.parse("d0 = 2@lane").picture())[:66]
-    '<div class="layoutalg"><div class="view" data-direction="tensor"><'
+    >>> fragment(Layout.parse("d0 = 2@lane").picture())[:32]
+    '<div class="layoutalg" data-of="'
     """
     scenes = _scenes(picture)
     images = "".join(
@@ -68,11 +68,11 @@ def fragment(picture: Picture) -> str:
         f'src="data:image/svg+xml;base64,{_coded(scene)}"></div>'
         for direction, scene in scenes.items()
     )
-    return f'<div class="layoutalg">{images}{_script(picture, scenes)}</div>'
+    return f'<div class="layoutalg" data-of="{_identity(scenes)}">{images}{_script(picture, scenes)}</div>'
 
 
 def _coded(scene: Scene) -> str:
-    return base64.b64encode(svg_document(scene, sentences=False).encode()).decode()
+    return base64.b64encode(svg_document(scene).encode()).decode()
 
 
 def _scenes(picture: Picture) -> dict[str, Scene]:
@@ -83,38 +83,60 @@ def _scenes(picture: Picture) -> dict[str, Scene]:
 
 def _script(picture: Picture, scenes: dict[str, Scene]) -> str:
     data = {
-        "colour": picture.colour or picture.colourings[0],
+        "colour": picture.by,
         "colourings": list(picture.colourings),
         "direction": picture.direction,
-        "directions": {direction: _TITLES[direction] for direction in scenes},
-        "views": {
-            direction: [_grid(frame.grid, picture.colourings) for frame in scene.frames]
-            for direction, scene in scenes.items()
-        },
+        "directions": {direction: _named(direction, scene) for direction, scene in scenes.items()},
+        "views": {direction: _view(scene, picture.colourings) for direction, scene in scenes.items()},
     }
     # `<` never stands in the script, so no text can end it.
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-    return f"<script>{_source()}({text});</script>"
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script data-of="{_identity(scenes)}">{_source()}({text});</script>'
 
 
-def _grid(grid: Grid, kinds: tuple[str, ...]) -> dict[str, Any]:
-    """The facts of one grid's cells, row by row, and their colours under each colouring."""
+def _identity(scenes: dict[str, Scene]) -> str:
+    """A name for the picture, the same for the same picture: it ties a script to its place."""
+    found = hashlib.sha256()
+    for scene in scenes.values():
+        found.update(svg_document(scene).encode())
+    return found.hexdigest()[:16]
+
+
+def _named(direction: str, scene: Scene) -> str:
+    """What the button of a direction says."""
+    if direction == "tensor":
+        return "elements"
+    return "registers by lanes" if scene.frames[0].grid.of_machine else "places"
+
+
+def _view(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
+    """Which cells each lane holds, and what colours the cells have, in the order of the scene's cells.
+
+    A cell's group is the list of cells that are marked with it: those of all grids.
+    """
+    keys: list[tuple[int, ...]] = []
+    held: dict[tuple[int, ...], list[int]] = {}
+    for frame in scene.frames:
+        mine, cells = holders(frame.grid)
+        for key, members in cells.items():
+            held.setdefault(key, []).extend(len(keys) + i for i in sorted(members))
+        keys += mine
+    numbers = {key: i for i, key in enumerate(held)}
     return {
-        "elements": [grid.facts[name].reshape(-1).tolist() for name in grid.elements],
-        "names": grid.axes,
-        "owners": [grid.facts[axis].reshape(-1).tolist() for axis in grid.axes],
-        "copies": [list(copy) for copy in grid.copies],
-        "copies_of": grid.copies_of,
-        "tile": list(grid.tile) if grid.of_machine or grid.tile_known else [],
-        "holder": [d for d, axis in enumerate(grid.axes) if axis in ("sg", "lane")] or [*range(len(grid.axes))],
-        "colours": {kind: _indexed(grid, kind) for kind in kinds},
+        "groups": [numbers[key] for key in keys],
+        "members": [*held.values()],
+        "colours": {kind: _indexed(scene, kind) for kind in kinds},
     }
 
 
-def _indexed(grid: Grid, kind: str) -> dict[str, Any]:
+def _indexed(scene: Scene, kind: str) -> dict[str, Any]:
     """The colours in use, the text's colour on each, and which of them each cell has."""
-    colours = paint(grid, kind).colours
-    cells, inks = hexes(colours), hexes(ink(colours))
+    cells: list[str] = []
+    inks: list[str] = []
+    for frame in scene.frames:
+        colours = paint(frame.grid, kind)
+        cells += hexes(colours)
+        inks += hexes(ink(colours))
     palette = dict(zip(cells, inks, strict=True))
     numbers = {colour: i for i, colour in enumerate(palette)}
     return {"palette": [*palette], "inks": [*palette.values()], "cells": [numbers[one] for one in cells]}

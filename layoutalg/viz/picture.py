@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.drawing import Drawable, Part, as_sizes
 from layoutalg.core.errors import LayoutError
 from layoutalg.viz.colouring import colourings
-from layoutalg.viz.grid import MOST, MOST_CELLS, Grid, Side, hardware_grid, tensor_grid
+from layoutalg.viz.grid import MOST, Grid, Side, hardware_grid, tensor_grid
 from layoutalg.viz.scene import Scene, lay_out
+from layoutalg.viz.svg import legal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,10 +52,12 @@ class Picture:
     full: bool = False
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise LayoutError(f"direction {self.direction!r}: expected {' or '.join(map(repr, DIRECTIONS))}")
-        if self.colour is not None and self.colour not in self.colourings:
-            raise LayoutError(f"colour {self.colour!r}: {self.title} can be coloured by {', '.join(self.colourings)}")
+        if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"direction {self.direction!r:.60}: expected {' or '.join(map(repr, DIRECTIONS))}")
+        if self.colour is not None and (not isinstance(self.colour, str) or self.colour not in self.colourings):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(
+                f"colour {self.colour!r:.60}: {self.title} can be coloured by {', '.join(self.colourings)}"
+            )
 
     def __repr__(self) -> str:
         return f"<Picture of {self.title!r}, {self.direction}>"
@@ -94,18 +97,26 @@ class Picture:
         >>> [(grid.title[0], row, column) for grid, row, column in la.dpas("f16", "f16", "f32").picture().grids()]
         [('A', 1, 0), ('B', 0, 1), ('C', 1, 1)]
         """
-        most = MOST_CELLS if self.full else MOST
+        most = None if self.full else MOST
         if (direction or self.direction) == "hardware":
-            return tuple((hardware_grid(part, most, most), i, 0) for i, part in enumerate(self.parts))
-        if [part.role for part in self.parts] != ["A", "B", "C"]:
-            return tuple((tensor_grid(part, most, most), i, 0) for i, part in enumerate(self.parts))
-        a, b, c = self.parts
-        left = tensor_grid(a, most, most)
-        above = tensor_grid(b, most, most)
-        above = tensor_grid(b, most, most, sides=(_like(above.rows, left.columns), None))  # k folds alike on both
-        corner = tensor_grid(c, most, most)
-        corner = tensor_grid(c, most, most, sides=(_like(corner.rows, left.rows), _like(corner.columns, above.columns)))
-        return tuple((grid, *_SPOT[role]) for grid, role in ((left, "A"), (above, "B"), (corner, "C")))
+            found = [(hardware_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
+        elif [part.role for part in self.parts] != ["A", "B", "C"]:
+            found = [(tensor_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
+        else:
+            a, b, c = self.parts
+            left, above, corner = (tensor_grid(part, most, most) for part in self.parts)
+            above = tensor_grid(b, sides=(_like(above.rows, left.columns), above.columns))  # k folds alike on both
+            corner = tensor_grid(c, sides=(_like(corner.rows, left.rows), _like(corner.columns, above.columns)))
+            found = [
+                (grid, *_SPOT[str(part.role)]) for grid, part in zip((left, above, corner), (a, b, c), strict=True)
+            ]
+        # One scale for all: a register has the same colour in every operand.
+        scale: dict[str, tuple[int, int]] = {}
+        for grid, _, _ in found:
+            for axis, (low, high) in grid.scale.items():
+                known = scale.get(axis, (low, high))
+                scale[axis] = (min(known[0], low), max(known[1], high))
+        return tuple((replace(grid, scale=scale), row, column) for grid, row, column in found)
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The picture laid out in pixels.
@@ -117,15 +128,26 @@ class Picture:
         128
         """
         placed = self.grids(direction)
-        notes = list(dict.fromkeys(note for grid, _, _ in placed for note in grid.notes()))
+        grids = [grid for grid, _, _ in placed]
         lines: list[str] = []
-        if any(grid.spans.get("sg", 1) > 1 for grid, _, _ in placed):
+        if any(grid.span("sg") > 1 for grid in grids):
             lines.append("wide lines: between subgroups")
-        if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid, _, _ in placed):
+        if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
-        if lines:
-            notes.insert(0, "; ".join(lines))
-        return lay_out(self.title, placed, colour or self.colour or self.colourings[0], self.colourings, notes)
+        notes = list(dict.fromkeys(grid.forms for grid in grids)) + ["; ".join(lines)] * bool(lines)
+        for grid in grids:
+            notes += [f"{grid.title.split()[0]}: {note}" if len(grids) > 1 else note for note in grid.notes()]
+        return lay_out(self.title, placed, colour or self.by, self.colourings, notes)
+
+    @property
+    def by(self) -> str:
+        """What it is coloured by.
+
+        >>> from layoutalg.core import Layout
+        >>> Layout.parse("d0 = 4@lane").picture().by
+        'subgroup'
+        """
+        return self.colour or self.colourings[0]
 
     def svg(self) -> str:
         """The picture as an SVG document.
@@ -158,8 +180,12 @@ class Picture:
         >>> len(Layout.parse("d0 = 2@lane").picture().figure().axes)
         1
         """
-        from layoutalg.viz.figure import figure
-
+        try:
+            from layoutalg.viz.figure import figure
+        except ModuleNotFoundError as error:
+            if error.name != "matplotlib":
+                raise
+            raise LayoutError("figures need matplotlib: pip install 'layoutalg[viz]'") from None
         return figure(self)
 
     def save(self, path: str | Path) -> None:
@@ -172,7 +198,7 @@ class Picture:
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html
         """
-        if not isinstance(path, (str, Path)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(path, (str, Path)) or "\0" in str(path):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"picture {path!r:.60}: expected the name of a file")
         target = Path(path)
         kind = target.suffix[1:].lower()
@@ -197,7 +223,7 @@ class Picture:
 
 def _like(side: Side, other: Side) -> Side:
     """A side with the bands of another, where both have one size."""
-    return replace(side, bands=other.bands) if side.size == other.size else side
+    return replace(side, folded=other.folded) if side.size == other.size else side
 
 
 def picture_of(
@@ -221,6 +247,6 @@ def picture_of(
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"title {title!r:.60}: expected a text")
     own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)
-    found = Picture(drawn, own if title is None else title, colour, direction, full)
+    found = Picture(drawn, legal(own if title is None else title), colour, direction, full)
     found.grids()
     return found

@@ -121,6 +121,8 @@ class Description:
             console.print(f"{'owners':10}{error}", soft_wrap=True)
             return
         console.print(f"{'owners':10}{grid.caption}", soft_wrap=True)
+        if grid.signs:
+            console.print(f"{'':10}{grid.signs}", soft_wrap=True)
         console.print(render(grid))
 
 

@@ -3,7 +3,7 @@
 >>> from layoutalg.core import Layout
 >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene()
 >>> [(cell.x, cell.y, cell.label) for cell in scene.cells]
-[(26, 73, '0:0'), (56, 73, '1:0'), (26, 93, '0:1'), (56, 93, '1:1')]
+[(26, 74, '0:0'), (56, 74, '1:0'), (26, 94, '0:1'), (56, 94, '1:1')]
 
 Rows and columns stand at the same places for all grids of a scene, so that the operands of a product line up.
 """
@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import SizeError
-from layoutalg.viz.colouring import paint
+from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.colours import hexes, ink
 from layoutalg.viz.grid import Grid, Side
+from layoutalg.viz.telling import sentences
 
-__all__ = ["CELL_HEIGHT", "MOST_CELLS", "Cell", "Frame", "Line", "Scene", "Swatch", "Words", "lay_out"]
+__all__ = ["CELL_HEIGHT", "MOST_DRAWN", "Cell", "Frame", "Line", "Scene", "Swatch", "Words", "lay_out"]
 
 CELL_HEIGHT = 20
 CHARACTER = 6.7
@@ -33,7 +34,10 @@ _MARGIN = 12
 _SPACE = 28
 _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 10
-MOST_CELLS = 2**16
+_SMALL_CHARACTER = CHARACTER * _SMALL / 11
+_SMALL_CELL = 8
+"""Width and height of a cell without a label."""
+MOST_DRAWN = 2**16
 _MOST_LABELS = 2**14
 _MOST_DOTS = 256
 
@@ -123,7 +127,7 @@ class Frame:
     (0.0, 36.0)
     """
 
-    grid: Any
+    grid: Grid
     columns: tuple[float, ...]
     rows: tuple[float, ...]
     width: float
@@ -169,30 +173,26 @@ def lay_out(
     ['a tile', 'C']
     """
     count = sum(grid.shape[0] * grid.shape[1] for grid, _, _ in placed)
-    if count > MOST_CELLS:
+    if count > MOST_DRAWN:
         raise SizeError(
             f"{count} cells: at most 2^16 are drawn one by one; save a full picture as PNG, leave it folded, or draw a part"
         )
-    texts = [grid.labels() for grid, _, _ in placed] if count <= _MOST_LABELS else [None for _ in placed]
+    small = count > _MOST_LABELS
+    texts = [None if small else grid.labels() for grid, _, _ in placed]
     headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
     longest = max((t.dtype.itemsize // 4 for t in texts if t is not None and t.size), default=0)
     over = max((len(h) for _, across in headers for h in across), default=1)
-    cell = max(round(max(longest * CHARACTER, over * CHARACTER * _SMALL / 11) + 10), CELL_HEIGHT if longest else 4)
-    if count > _MOST_LABELS:
-        cell = 6
-    side = round(max((len(h) for down, _ in headers for h in down), default=1) * CHARACTER * _SMALL / 11 + 8)
+    cell = max(round(max(longest * CHARACTER, over * _SMALL_CHARACTER) + 10), CELL_HEIGHT)
+    steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
+    side = round(max((len(h) for down, _ in headers for h in down), default=1) * _SMALL_CHARACTER + 8)
 
-    words: list[Words] = []
     rows = sorted({row for _, row, _ in placed})
     columns = sorted({column for _, _, column in placed})
-    wide = {c: max(side + _length(g.columns, cell) for g, _, at in placed if at == c) for c in columns}
+    wide = {c: max(side + _length(g.columns, steps[0]) for g, _, at in placed if at == c) for c in columns}
     head = 36 if any(grid.title != title for grid, _, _ in placed) else 18
-    high = {r: max(_length(g.rows, CELL_HEIGHT) for g, at, _ in placed if at == r) + head for r in rows}
+    high = {r: max(_length(g.rows, steps[1]) for g, at, _ in placed if at == r) + head for r in rows}
     width = max(_MARGIN * 2 + sum(wide.values()) + _SPACE * (len(columns) - 1), _LEAST_WIDTH + _MARGIN * 2)
-    y: float = _MARGIN
-    for line in _wrapped(title, width - 2 * _MARGIN, _TITLE):
-        y += _TITLE + 4
-        words.append(Words(_MARGIN, y, line, _TITLE, bold=True, fill="#000000"))
+    words, y = _lines([title], _MARGIN, width, _TITLE, bold=True, fill="#000000")
     top = y + 8
     left = {c: _MARGIN + sum(wide[b] + _SPACE for b in columns if b < c) for c in columns}
     upper = {r: top + sum(high[b] + _SPACE // 2 for b in rows if b < r) for r in rows}
@@ -200,39 +200,61 @@ def lay_out(
     frames: list[Frame] = []
     cells: list[Cell] = []
     lines: list[Line] = []
-    for (grid, row, column), text, (down, across) in zip(placed, texts, headers, strict=True):
-        x0, y0 = left[column] + side, upper[row] + head
+    for (grid, row, column), text, names in zip(placed, texts, headers, strict=True):
+        x, y = left[column] + side, upper[row] + head
         if grid.title != title:
-            words.append(Words(x0, upper[row] + 14, grid.title, _NAME, bold=True))
-        xs, ys = _edges(grid.columns, x0, cell), _edges(grid.rows, y0, CELL_HEIGHT)
-        size = 11 * _SMALL / 11
-        words += [
-            Words(x + w / 2, y0 - 6, name, size, "middle", fill="#666666")
-            for name, (x, w) in zip(across, xs, strict=True)
-        ]
-        words += [
-            Words(
-                x0 - 4, y + h / 2 + 3.5, name if not band.gap else "\N{VERTICAL ELLIPSIS}", size, "end", fill="#666666"
-            )
-            for name, band, (y, h) in zip(down, grid.rows.bands, ys, strict=True)
-        ]
-        dots = list(_dots(grid, xs, ys))
-        words += dots if len(dots) <= _MOST_DOTS else []
-        drawn_x = tuple(x for b, (x, _) in zip(grid.columns.bands, xs, strict=True) if not b.gap)
-        drawn_y = tuple(y for b, (y, _) in zip(grid.rows.bands, ys, strict=True) if not b.gap)
-        frame = Frame(grid, drawn_x, drawn_y, cell, CELL_HEIGHT)
+            words.append(Words(x, upper[row] + 14, grid.title, _NAME, bold=True))
+        frame = _frame(grid, x, y, steps)
+        words += _beside(frame, x, y, names)
         frames.append(frame)
         cells += _cells(frame, by, text)
         lines += _borders(frame)
-    bottom = top + sum(high.values()) + (_SPACE // 2) * (len(rows) - 1) + 6
-    legends = [_legend(placed, one, bottom, width) for one in others]
-    y = max((w.y for legend in legends for w in legend.words), default=bottom)
-    forms = {f"label: {grid.label_form}" for grid, _, _ in placed}
-    for note in [*sorted(forms), *notes]:
-        for line in _wrapped(note, width - 2 * _MARGIN, _SMALL):
-            y += _SMALL + 5
-            words.append(Words(_MARGIN, y, line, _SMALL, fill="#555555"))
-    return Scene(width, y + _MARGIN, title, tuple(frames), tuple(cells), tuple(words), tuple(lines), tuple(legends), by)
+    bottom = top + sum(high.values()) + (_SPACE // 2) * (len(rows) - 1) + 4
+    below, bottom = _lines(notes, bottom, width, _SMALL, fill="#555555")
+    legends = [_legend([grid for grid, _, _ in placed], one, bottom + 4, width) for one in others]
+    end = max((w.y for one in legends for w in one.words), default=bottom)
+    return Scene(
+        width, end + _MARGIN, title, tuple(frames), tuple(cells), (*words, *below), tuple(lines), tuple(legends), by
+    )
+
+
+def _frame(grid: Grid, x: float, y: float, steps: tuple[float, float]) -> Frame:
+    xs, ys = _edges(grid.columns, x, steps[0]), _edges(grid.rows, y, steps[1])
+    drawn_x = tuple(x for band, (x, _) in zip(grid.columns.bands, xs, strict=True) if not band.gap)
+    drawn_y = tuple(y for band, (y, _) in zip(grid.rows.bands, ys, strict=True) if not band.gap)
+    return Frame(grid, drawn_x, drawn_y, *steps)
+
+
+def _beside(frame: Frame, x0: float, y0: float, names: tuple[list[str], list[str]]) -> Iterator[Words]:
+    """The numbers over the columns and beside the rows, as many as there is room for, and the dots in the gaps."""
+    down, across = names
+    xs, ys = _edges(frame.grid.columns, x0, frame.width), _edges(frame.grid.rows, y0, frame.height)
+    free = x0 - _GAP
+    for name, (x, w) in zip(across, xs, strict=True):
+        half = len(name) * _SMALL_CHARACTER / 2
+        if x + w / 2 - half >= free:
+            yield Words(x + w / 2, y0 - 6, name, _SMALL, "middle", fill="#666666")
+            free = x + w / 2 + half
+    free = y0 - _SMALL
+    for name, band, (y, h) in zip(down, frame.grid.rows.bands, ys, strict=True):
+        if y + h / 2 - _SMALL / 2 >= free:
+            text = "\N{VERTICAL ELLIPSIS}" if band.gap else name
+            yield Words(x0 - 4, y + h / 2 + 3.5, text, _SMALL, "end", fill="#666666")
+            free = y + h / 2 + _SMALL / 2
+    dots = list(_dots(frame.grid, xs, ys))
+    yield from dots if len(dots) <= _MOST_DOTS else []
+
+
+def _lines(
+    texts: Sequence[str], y: float, width: float, size: float, *, bold: bool = False, fill: str
+) -> tuple[list[Words], float]:
+    """Paragraphs as lines one below the other, and where the last one stands."""
+    found: list[Words] = []
+    for text in texts:
+        for line in _wrapped(text, width - 2 * _MARGIN, size):
+            y += size + 5
+            found.append(Words(_MARGIN, y, line, size, bold=bold, fill=fill))
+    return found, y
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
@@ -266,47 +288,21 @@ def _dots(grid: Grid, xs: Sequence[tuple[float, float]], ys: Sequence[tuple[floa
 
 
 def _cells(frame: Frame, by: str, labels: NDArray[Any] | None) -> Iterator[Cell]:
-    grid: Grid = frame.grid
-    colours = paint(grid, by).colours
+    grid = frame.grid
+    colours = paint(grid, by)
     fills, inks = hexes(colours), hexes(ink(colours))
     texts = [""] * len(fills) if labels is None else labels.reshape(-1).tolist()
-    where = sentences(grid)
+    told = sentences(grid)
     at = [(x, y) for y in frame.rows for x in frame.columns]
-    for (x, y), fill, colour, text, sentence in zip(at, fills, inks, texts, where, strict=True):
+    for (x, y), fill, colour, text, sentence in zip(at, fills, inks, texts, told, strict=True):
         yield Cell(x, y, frame.width, frame.height, fill, colour, text, sentence)
-
-
-def sentences(grid: Grid) -> list[str]:
-    """A sentence about every drawn cell, row by row: the element, and who has it.
-
-    >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
-    >>> from layoutalg.viz.grid import tensor_grid
-    >>> sentences(tensor_grid(Part("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))))[3]
-    'element (1, 1): subgroup 0, lane 1, register 1; also lane 3'
-    """
-    named = {"sg": "subgroup", "reg": "register"}
-    words = [named.get(axis, axis) for axis in grid.axes]
-    elements = [grid.facts[name].reshape(-1).tolist() for name in grid.elements]
-    owners = [grid.facts[axis].reshape(-1).tolist() for axis in grid.axes]
-    moving = [d for d in range(len(grid.axes)) if any(copy[d] for copy in grid.copies)]
-    found: list[str] = []
-    for i in range(grid.shape[0] * grid.shape[1]):
-        owner = ", ".join(f"{word} {values[i]}" for word, values in zip(words, owners, strict=True))
-        sentence = f"element ({', '.join(str(values[i]) for values in elements)}): {owner}"
-        if grid.copies:
-            also = [" ".join(f"{words[d]} {owners[d][i] + copy[d]}" for d in moving) for copy in grid.copies[:4]]
-            more = grid.copies_of - 1 - len(also)
-            sentence += f"; also {', '.join(also)}" + (f" and {more} more" if more > 0 else "")
-        found.append(sentence)
-    return found
 
 
 def _borders(frame: Frame) -> Iterator[Line]:
     """Lines between subgroups (wide) and between instruction tiles (thin), where neighbouring cells touch."""
-    grid: Grid = frame.grid
-    groups = grid.facts.get("sg")
-    tiles = [grid.facts[name] // size for name, size in zip(grid.elements, grid.tile, strict=True)]
+    grid = frame.grid
+    groups = grid.owner.get("sg")
+    tiles = [grid.element[name] // size for name, size in zip(grid.element, grid.tile, strict=True)]
     grouped = grid.tensor and grid.tile_known
     for width, facts in ((0.9, tiles if grouped else []), (2.2, [] if groups is None else [groups])):
         if not facts:
@@ -332,7 +328,7 @@ def _segments(
     start: float | None = None
     end = 0.0
     for there, position in zip(differ.tolist(), along, strict=True):
-        if start is not None and (not there or position - end > 0.5):
+        if start is not None and not there:
             yield Line(at, start, at, end, width) if upright else Line(start, at, end, at, width)
             start = None
         if there and start is None:
@@ -342,17 +338,13 @@ def _segments(
         yield Line(at, start, at, end, width) if upright else Line(start, at, end, at, width)
 
 
-def _legend(placed: Sequence[tuple[Grid, int, int]], by: str, top: float, width: float) -> Legend:
+def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     """The legend of a colouring, for all grids: swatches side by side, wrapped."""
-    entries: dict[str, str | None] = {}
-    for grid, _, _ in placed:
-        for text, colour in paint(grid, by).legend:
-            entries.setdefault(text, colour)
     swatches: list[Swatch] = []
     words: list[Words] = []
     x, y = float(_MARGIN), top + 12
-    for text, colour in entries.items():
-        needs = (16 if colour else 0) + len(text) * CHARACTER * _SMALL / 11 + 12
+    for text, colour in legend(grids, by):
+        needs = (16 if colour else 0) + len(text) * _SMALL_CHARACTER + 12
         if x > _MARGIN and x + needs > width - _MARGIN:
             x, y = float(_MARGIN), y + 16
         if colour:

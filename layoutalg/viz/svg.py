@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 from layoutalg.viz.scene import Cell, Legend, Line, Scene, Words
 
-__all__ = ["escaped", "svg_document"]
+__all__ = ["escaped", "legal", "svg_document"]
 
 _FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
@@ -25,23 +25,30 @@ def escaped(text: str) -> str:
     >>> escaped('<b title="1">' + chr(0))
     '&lt;b title=&quot;1&quot;&gt;�'
     """
-    legal = "".join(one if _is_legal(ord(one)) else "\N{REPLACEMENT CHARACTER}" for one in text)
-    return escape(legal, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
+    return escape(legal(text), {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
+
+
+def legal(text: str) -> str:
+    """Text with U+FFFD for what XML and files cannot hold.
+
+    >>> legal("a" + chr(0xD800))
+    'a�'
+    """
+    return "".join(one if _is_legal(ord(one)) else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 def _is_legal(code: int) -> bool:
     return code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
 
 
-def svg_document(scene: Scene, *, sentences: bool = True) -> str:
+def svg_document(scene: Scene) -> str:
     """The scene as one SVG element: background, cells, labels, words, lines, and a legend per colouring (one is shown).
 
-    With `sentences` every cell has a title, which browsers show under the pointer.
+    Every cell has a title, which browsers show under the pointer.
 
     >>> from layoutalg.core import Layout
-    >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene()
-    >>> svg_document(scene).count("<title>"), svg_document(scene, sentences=False).count("<title>")
-    (5, 1)
+    >>> svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene()).count("<title>")
+    5
     """
     wide, high, title = _number(scene.width), _number(scene.height), escaped(scene.title)
     return "\n".join(
@@ -51,7 +58,7 @@ def svg_document(scene: Scene, *, sentences: bool = True) -> str:
             f"<title>{title}</title>",
             f'<rect width="{wide}" height="{high}" fill="#ffffff"/>',
             '<g class="cells" stroke="#ffffff" stroke-width="0.7">',
-            *(_rect(cell, sentences) for cell in scene.cells),
+            *(_rect(cell) for cell in scene.cells),
             "</g>",
             '<g class="labels" font-size="11" text-anchor="middle" fill="#000000" pointer-events="none">',
             *(_label(cell) for cell in scene.cells if cell.label),
@@ -68,10 +75,8 @@ def svg_document(scene: Scene, *, sentences: bool = True) -> str:
     )
 
 
-def _rect(cell: Cell, sentences: bool) -> str:
+def _rect(cell: Cell) -> str:
     place = f'x="{_number(cell.x)}" y="{_number(cell.y)}" width="{_number(cell.width)}" height="{_number(cell.height)}"'
-    if not sentences:
-        return f'<rect {place} fill="{cell.fill}"/>'
     return f'<rect {place} fill="{cell.fill}"><title>{escaped(cell.sentence)}</title></rect>'
 
 

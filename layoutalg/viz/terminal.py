@@ -47,6 +47,7 @@ _MOST_ROWS = 48
 _MOST_COLUMNS = 256
 _STRENGTH = 0.45
 _TIMES = "\N{MULTIPLICATION SIGN}"
+_DOWN = "\N{DOWNWARDS ARROW}"
 _DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
 
 
@@ -85,15 +86,29 @@ class OwnerGrid:
         """What the labels are, and what is left out.
 
         >>> owner_grid(Layout.parse("d0 = 2@reg, d1 = 64@lane:2"), most_columns=3).caption
-        'lane of d0 x d1; 2 of 64 columns'
+        'lane of d0 x d1; 2 of 64 columns of cells'
         """
         parts = [f"{self.legend} of {self.plane}" if self.plane else self.legend]
         for shown, there, what in zip(self.shown, self.of, ("rows", "columns"), strict=True):
             if shown < there:
-                parts.append(f"{shown} of {there} {what}")
-        if any(name.startswith(_TIMES) for name in self.rows + self.columns):
-            parts.append(f"{_TIMES}n: n times what stands before")
+                parts.append(f"{shown} of {there} {what} of cells")
         return "; ".join(parts)
+
+    @property
+    def signs(self) -> str:
+        """What the signs in the grid mean, where there are some.
+
+        >>> owner_grid(Layout.parse("d0 = 2@reg, d1 = 64@lane:2"), most_columns=3).signs
+        '⋯ and so on'
+        """
+        names = self.rows + self.columns
+        labels = [cell.label for row in self.cells for cell in row]
+        meanings = (
+            (any(name.startswith(_TIMES) for name in names), f"{_TIMES}n what stands before, n times in all"),
+            (any(name == _DOTS for name in names), f"{_DOTS} and so on"),
+            (any(label.endswith(_DOWN) for label in labels), f"{_DOWN} lanes count down the rows"),
+        )
+        return "; ".join(meaning for there, meaning in meanings if there)
 
     @property
     def width(self) -> int:
@@ -222,7 +237,7 @@ def _grid(
         tuple(_header(band, name) for band, name in zip(lefts.bands, lefts.headers(), strict=True)),
         cells,
         (rows.count, columns.count),
-        (len(tops.drawn), len(lefts.drawn)),
+        (len(tops.starts), len(lefts.starts)),
         f"{major}:{minor}" if several else minor,
         names[0],
     )
@@ -246,7 +261,7 @@ def _owners(layout: Layout, rows: Side, columns: Side, *, ends: bool) -> dict[st
     """The owner of each drawn cell's first element, or of its last (`ends`)."""
     sides = [side.at([b.start + (b.size - 1 if ends else 0) for b in side.drawn]) for side in (rows, columns)]
     elements = [c[:, None] for c in sides[0]] + [c[None, :] for c in sides[1]]
-    shape = (len(rows.drawn), len(columns.drawn))
+    shape = (len(rows.starts), len(columns.starts))
     return {axis: np.broadcast_to(values, shape) for axis, values in places(layout, elements).items()}
 
 
@@ -254,12 +269,12 @@ def _owner_axes(layout: Layout) -> tuple[str | None, str]:
     """The axes that name an owner: subgroup and lane, or the last one or two that a layout onto other axes moves along."""
     names = [*layout.codomain]
     if "lane" in names:
-        return "sg", "lane"
+        return "sg" if "sg" in names else None, "lane"
     spans = layout.spans()
     used = [axis for axis in names if spans.get(axis, 1) != 1] or names
     return (used[-2], used[-1]) if len(used) > 1 else (None, used[0])
 
 
 def _cell(first: int, low: int, high: int, several: bool, down: bool) -> Cell:
-    lanes = span(low, high) + ("\N{DOWNWARDS ARROW}" if down and low != high else "")
+    lanes = span(low, high) + (_DOWN if down and low != high else "")
     return Cell(f"{first}:{lanes}" if several else lanes, first if several else low)

@@ -94,6 +94,44 @@ def said_numbers(text: str) -> tuple[tuple[int, ...], dict[str, int]]:
     return element, {name: int(value) for name, value in (part.split(" ") for part in found[2].split(", "))}
 
 
+def test_the_hardware_view_marks_what_a_lane_has_and_no_replica_of_it(browser: Browser, tmp_path: Path) -> None:
+    layout = la.Layout.parse("d0 = 4@reg 2@lane:4 | replicas 4@lane")
+    picture = layout.picture(direction="hardware")
+    browser.open(picture.html(), tmp_path / "picture.html")
+    lanes = picture.scene().frames[0].grid.owner["lane"].reshape(-1).tolist()
+    for cell in (0, 4, 13, 31):
+        text = browser.hover(cell)
+        assert f"lane {lanes[cell]}," in text
+        assert browser.same() == [i for i, lane in enumerate(lanes) if lane == lanes[cell]]
+    browser.check_quiet()
+
+
+def test_a_script_that_a_viewer_moved_finds_its_own_picture(browser: Browser, tmp_path: Path) -> None:
+    first, second = LAYOUTS["dpas"]._repr_html_(), LAYOUTS["mfma"]._repr_html_()
+    assert first is not None
+    assert second is not None
+    script = re.search(r"<script.*</script>", second, re.DOTALL)
+    assert script is not None
+    bare = [re.sub(r"<script.*</script>", "", one, flags=re.DOTALL) for one in (first, second)]
+    body = f"<section>{bare[0]}</section><section>{bare[1]}</section>{script[0]}"
+    browser.open(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>", tmp_path / "moved.html")
+    sections = browser.page.locator("section")
+    assert sections.nth(0).locator("img:visible").count() == 1
+    assert sections.nth(1).locator("button").count() == 6
+    browser.check_quiet()
+
+
+def test_a_page_that_was_saved_while_open_works_again(browser: Browser, tmp_path: Path) -> None:
+    browser.open(LAYOUTS["dpas"].picture().html(), tmp_path / "picture.html")
+    browser.page.locator("button[data-colour=lane]").click()
+    browser.hover(3)
+    saved = browser.page.content()
+    browser.open(saved, tmp_path / "saved.html")
+    assert browser.page.locator("button").count() == 6
+    assert browser.hover(5).startswith("element (")
+    browser.check_quiet()
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, browser: Browser, tmp_path: Path) -> None:
     layout = LAYOUTS[name]
@@ -105,7 +143,7 @@ def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, brows
     elements: dict[tuple[int, ...], int] = {}
     sample = sorted({0, 1, count // 3, count // 2, count - 1, *range(0, count, max(count // 9, 1))})
     for cell in range(count):
-        coordinates = [values.reshape(-1)[cell] for values in (grid.facts[n] for n in grid.elements)]
+        coordinates = [values.reshape(-1)[cell] for values in grid.element.values()]
         elements[tuple(int(c) for c in coordinates)] = cell
     for cell in sample:
         text = browser.hover(cell)
@@ -116,9 +154,11 @@ def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, brows
         assert set(browser.same()) == {elements[e] for e in mine if e in elements}
         owners = layout.owners(element)
         if len(owners) > 1:
-            assert "replicas: " in text
-            listed = re.findall(r"(?:subgroup (\d+))?(?:, )?(?:lane (\d+))?(?:;|$)", text.split("replicas: ")[1])
-            told = {(int(sg or owner["subgroup"]), int(lane or owner["lane"])) for sg, lane in listed if sg or lane}
+            assert "also in " in text
+            told: set[tuple[int, int]] = set()
+            for other in text.split("also in ")[1].split(", "):
+                sg, lane = (re.search(rf"{word} (\d+)", other) for word in ("subgroup", "lane"))
+                told.add((int(sg[1]) if sg else owner["subgroup"], int(lane[1]) if lane else owner["lane"]))
             assert told | {(owner["subgroup"], owner["lane"])} == {(sg, lane) for sg, lane, _ in owners}
     browser.check_quiet()
 
@@ -157,8 +197,8 @@ def test_the_hardware_view_says_what_each_register_holds(browser: Browser, tmp_p
     grid = picture.scene("hardware").frames[0].grid
     for cell in range(0, grid.shape[0] * grid.shape[1], 7):
         element, owner = said_numbers(browser.hover(cell))
-        assert owner["lane"] == grid.facts["lane"].reshape(-1)[cell]
-        assert owner["register"] == grid.facts["reg"].reshape(-1)[cell]
+        assert owner["lane"] == grid.owner["lane"].reshape(-1)[cell]
+        assert owner["register"] == grid.owner["reg"].reshape(-1)[cell]
         assert tuple(held[0, owner["lane"], owner["register"]]) == element
     browser.check_quiet()
 
