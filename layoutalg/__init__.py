@@ -11,8 +11,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 [[0, 53], [1, 53]]
 
 `core` has the algebra, `xegpu` Intel's dialect and hardware, `nested` IREE's layouts and matrix intrinsics, `amx` Intel's
-tiles, `bridges` the ways to other systems, `gemm` the planner, `simulate` what runs its code. Names are imported when first
-used.
+tiles, `bridges` the ways to other systems, `conversion` plans from one layout to another, `gemm` the planner, `simulate` what
+runs its code, `viz` pictures. Names are imported when first used.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         to_cute,
         to_linear_layout,
     )
+    from layoutalg.conversion import bank_conflicts, best_swizzle, coalescing, convert
     from layoutalg.core.algebra import compose
     from layoutalg.core.expressions import expression_text
     from layoutalg.core.extents import symbol
@@ -78,6 +79,10 @@ _HOMES = {
     "same": "bridges",
     "to_cute": "bridges",
     "to_linear_layout": "bridges",
+    "bank_conflicts": "conversion",
+    "best_swizzle": "conversion",
+    "coalescing": "conversion",
+    "convert": "conversion",
     "to_nested": "nested",
     "to_xegpu": "xegpu",
     "compose": "core.algebra",
@@ -131,11 +136,15 @@ __all__ = [
     "TileProduct",
     "TileType",
     "VerificationError",
+    "bank_conflicts",
+    "best_swizzle",
     "block_load",
     "block_store",
+    "coalescing",
     "collect",
     "compose",
     "compose_exactly",
+    "convert",
     "distribute",
     "dpas",
     "expression_text",

@@ -182,6 +182,71 @@ def draw(
     print(f"{output}: " + "; ".join("{rows} of {of[0]} x {columns} of {of[1]} cells".format(**one) for one in drawn))
 
 
+@cli.command()
+@click.argument("source")
+@click.argument("destination")
+@click.argument("shape", required=False)
+@click.option("--element", default="f32", show_default=True, help="Element type.")
+@click.option("--target", help="The chip, for costs and the size of shared memory (a GPU in general).")
+@click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
+@click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the code to a file.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def convert(
+    source: str,
+    destination: str,
+    shape: str | None,
+    element: str,
+    target: str | None,
+    slm_limit: int | None,
+    emitted: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Plan the conversion of a tensor of SHAPE from the layout SOURCE to DESTINATION, with the fewest moves.
+
+    Both are attributes, types or layouts, of any system; layouts know their shape.
+    """
+    from layoutalg.conversion import convert as plan_conversion
+    from layoutalg.core.errors import ConversionError
+    from layoutalg.parsing import parse
+    from layoutalg.xegpu.elements import element_bits
+
+    pair = [parse(text) for text in (source, destination)]
+    for one, text in zip(pair, (source, destination), strict=True):
+        if isinstance(one, (str, int)):
+            raise ConversionError(f"{text}: expected a layout")
+    sizes = None if shape is None else _shape(shape)
+    bits = element_bits(element)
+    plan = plan_conversion(pair[0], pair[1], sizes, element_bits=bits, target=target, slm_limit=slm_limit)  # pyright: ignore[reportArgumentType]
+    facts: dict[str, Any] = {
+        "source": str(plan.source),
+        "destination": str(plan.destination),
+        "element_bits": bits,
+        "target": plan.target,
+        "kind": plan.kind,
+        "shuffles": plan.shuffles,
+        "lower_bound": plan.lower_bound,
+        "selects": plan.selects,
+        "moves": plan.moves,
+        "slm_bytes": plan.slm_bytes,
+        "barriers": plan.barriers,
+        "cost": plan.cost,
+        "candidates": [{"name": one.name, "cost": one.cost} for one in plan.candidates],
+    }
+    code = plan.emit(element) if emitted or output is not None else None
+    if output is not None and code is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(code)
+        facts["output"] = str(output)
+    if as_json:
+        print(json.dumps(facts | ({"code": code} if emitted else {})))
+        return
+    print(plan)
+    if emitted:
+        print(code)
+
+
 def _shape(text: str) -> tuple[int, ...]:
     parts = text.lower().replace(",", "x").split("x")
     if not all(p.strip().isdecimal() and p.strip().isascii() and len(p) < 12 for p in parts) or len(parts) > 64:

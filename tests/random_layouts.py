@@ -1,4 +1,4 @@
-"""Random layouts and digits for the tests of the bridges."""
+"""Random layouts and digits, for the tests of bridges and conversions."""
 
 from __future__ import annotations
 
@@ -90,3 +90,66 @@ def element_at(index: int, shape: Sequence[int]) -> list[int]:
         index, x = divmod(index, size)
         element.append(x)
     return element
+
+
+def bits_pair(rng: random.Random, most_registers: int = 4) -> tuple[Layout, Layout]:
+    """Two layouts of one tensor whose digits are bits, anywhere: 1 to 8 subgroups of 8 to 64 lanes, often with replicas."""
+    widths = {"sg": rng.choice([0, 0, 1, 2, 3]), "lane": rng.randint(3, 6)}
+    slots = [(axis, bit) for axis, width in widths.items() for bit in range(width)]
+    both = [[*slots, *(("reg", bit) for bit in range(rng.randint(0, most_registers)))] for _ in range(2)]
+    count = min(map(len, both))
+    if rng.random() < 0.4:
+        count = rng.randint(1, count)
+    elif rng.random() < 0.8:
+        both[1] = both[0]
+        count = len(both[0])
+    rows = rng.randint(0, count)
+    pairs: list[Layout] = []
+    kept: list[tuple[str, int]] = []
+    for side in both:
+        # Often the two differ in a few bits only, and subgroups stay what they are.
+        places = rng.sample(side, count)
+        if kept and both[0] == both[1] and count == len(side) and rng.random() < 0.6:
+            places = list(kept)
+            for _ in range(rng.randint(0, 4)):
+                i, j = rng.randrange(count), rng.randrange(count)
+                places[i], places[j] = places[j], places[i]
+        kept = places
+        dims = [[(2, 1 << bit, axis) for axis, bit in reversed(part)] for part in (places[:rows], places[rows:])]
+        free = [(2, 1 << bit, axis) for axis, bit in side if axis != "reg" and (axis, bit) not in places]
+        moved = {bit: i for i, bit in enumerate(sorted(bit for axis, bit in places if axis == "reg"))}
+        dims = [[(n, 1 << moved[s.bit_length() - 1] if a == "reg" else s, a) for n, s, a in dim] for dim in dims]
+        pairs.append(Layout(dims, free))
+    return pairs[0], pairs[1]
+
+
+def mixed_pair(rng: random.Random) -> tuple[Layout, Layout]:
+    """Two layouts of one tensor whose digits are primes, dealt to subgroups, lanes and registers at random."""
+    sizes = {"sg": rng.choice([1, 1, 2, 3, 4, 6]), "lane": rng.choice([8, 16, 32, 12, 6])}
+    shape = (rng.choice([1, 2, 3, 4, 6, 8, 12]), rng.choice([3, 4, 5, 6, 8, 9, 12]))
+    return _mixed(rng, shape, dict(sizes)), _mixed(rng, shape, dict(sizes))
+
+
+def _mixed(rng: random.Random, shape: tuple[int, ...], left: dict[str, int]) -> Layout:
+    digits: list[list[tuple[int, str]]] = []
+    for size in shape:
+        primes = [p for p in (2, 3, 5, 7) for _ in range(12) if size % p == 0 and (size := size // p)]
+        rng.shuffle(primes)
+        dim: list[tuple[int, str]] = []
+        for prime in primes:
+            axis = rng.choice(["sg", "lane", "lane", "reg"])
+            if axis != "reg" and left[axis] % prime:
+                axis = "reg"
+            if axis != "reg":
+                left[axis] //= prime
+            dim.append((prime, axis))
+        digits.append(dim)
+    strides = {"sg": 1, "lane": 1, "reg": 1}
+    places = [(d, i) for d, dim in enumerate(digits) for i in range(len(dim))]
+    rng.shuffle(places)
+    factors: list[list[tuple[int, int, str]]] = [[(n, 0, axis) for n, axis in dim] for dim in digits]
+    for d, i in places:
+        extent, axis = digits[d][i]
+        factors[d][i] = (extent, strides[axis], axis)
+        strides[axis] *= extent
+    return Layout(factors, [(n, strides[axis], axis) for axis, n in left.items() if n > 1])

@@ -29,6 +29,7 @@ PACKAGES = [
             "amx",
             "bridges",
             "ir",
+            "conversion",
             "simulate",
             "gemm",
             "viz",

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, St
 from xdsl.dialects.func import Func
 from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
-from xdsl.dialects.vector import Vector
 from xdsl.ir import Dialect, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -39,6 +38,7 @@ from layoutalg.ir import block, scatter, shared
 from layoutalg.ir.assembly import verify_index_lists
 from layoutalg.ir.attributes import ATTRIBUTES
 from layoutalg.ir.gpu import GPU
+from layoutalg.ir.vectors import VECTOR
 
 __all__ = ["XEGPU", "line_of", "read_module", "write_module"]
 
@@ -95,7 +95,7 @@ operation that is known here (unknown ones are read in generic form)
     _check_strings(text)
     _check_sizes(text)
     context = Context(allow_unregistered=True)
-    for dialect in (Builtin, Func, Scf, Arith, MemRef, Vector, GPU, XEGPU):
+    for dialect in (Builtin, Func, Scf, Arith, MemRef, VECTOR, GPU, XEGPU):
         context.load_dialect(dialect)
     position = 0
     try:

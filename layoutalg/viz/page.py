@@ -29,7 +29,7 @@ from layoutalg.viz.scene import Scene
 from layoutalg.viz.svg import svg_document
 from layoutalg.viz.telling import holders
 
-__all__ = ["fragment", "page"]
+__all__ = ["fragment", "image", "page"]
 
 
 def page(picture: Picture) -> str:
@@ -64,15 +64,20 @@ def fragment(picture: Picture) -> str:
     scenes = _scenes(picture)
     images = "".join(
         f'<div class="view" data-direction="{direction}"{"" if direction == picture.direction else " hidden"}>'
-        f'<img alt="{html.escape(picture.title)}" style="max-width:100%" '
-        f'src="data:image/svg+xml;base64,{_coded(scene)}"></div>'
+        f"{image(svg_document(scene), picture.title)}</div>"
         for direction, scene in scenes.items()
     )
     return f'<div class="layoutalg" data-of="{_identity(scenes)}">{images}{_script(picture, scenes)}</div>'
 
 
-def _coded(scene: Scene) -> str:
-    return base64.b64encode(svg_document(scene).encode()).decode()
+def image(svg: str, name: str) -> str:
+    """An SVG document as an image of its own, for viewers that let no inline SVG through.
+
+    >>> image("<svg></svg>", "a < b")
+    '<img alt="a &lt; b" style="max-width:100%" src="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=">'
+    """
+    coded = base64.b64encode(svg.encode()).decode()
+    return f'<img alt="{html.escape(name)}" style="max-width:100%" src="data:image/svg+xml;base64,{coded}">'
 
 
 def _scenes(picture: Picture) -> dict[str, Scene]:

@@ -1,0 +1,392 @@
+"""Exchanges within a subgroup, between layouts of powers of two: the fewest shuffles, and few selects.
+
+The renaming of bits (conversion.bits) says all. A register bit of the source that is a lane bit of the destination and a
+lane bit that is a register bit change places: with m such pairs, a lane gets a share of 1/2^m of its words from each of 2^m
+lanes, itself included. In 4 lanes with 4 registers, transposed, lane l keeps one word and gets one from each other lane:
+
+>>> from layoutalg.conversion.bits import view
+>>> from layoutalg.conversion.program import Select, Shuffle
+>>> from layoutalg.core.layout import Layout
+>>> source, destination = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
+>>> found = exchange(view(source), view(destination), 32)
+>>> found.count(Shuffle), found.count(Select)
+(3, 15)
+
+In round t lane l sends lane l ^ t the word that it wants, so no two lanes want different words of one. Which word that is
+depends on the lane: before the rounds the source's register bits are XORed by lane bits, a stage of selects for each
+exchanged bit; after them the destination's, likewise. The word of round 0 stays where it is. Elements that travel
+together are packed into one word: those that differ only in bits that are register bits on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from layoutalg.conversion.bits import Place, View, renamed
+from layoutalg.conversion.program import WORD, Program, Rotate, Select, Shuffle, Step
+
+__all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
+
+
+def stays_in_subgroup(source: View, destination: View) -> bool:
+    """Whether every element is somewhere in its destination's own subgroup already.
+
+    >>> from layoutalg.conversion.bits import view
+    >>> from layoutalg.core.layout import Layout
+    >>> one, two = view(Layout.parse("d0 = 2@sg, d1 = 2@reg")), view(Layout.parse("d0 = 2@reg, d1 = 2@sg"))
+    >>> stays_in_subgroup(one, one), stays_in_subgroup(one, two)
+    (True, False)
+    """
+    return all(place is None or place == ("sg", bit) for bit, place in enumerate(renamed(source, destination)["sg"]))
+
+
+def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
+    """The words that some lane must receive at the least: no exchange has fewer shuffles.
+
+    A lane receives from the lanes of each value of the exchanged bits but its own; where the other lane bits change places
+    too, some lane has nothing that it needs.
+
+    >>> from layoutalg.conversion.bits import view
+    >>> from layoutalg.core.layout import Layout
+    >>> fewest_shuffles(view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg")), 32)
+    15
+    """
+    names = renamed(source, destination)
+    exchanged = sum(place is not None and place[0] == "reg" for place in names["lane"])
+    together = sum(place is not None and place[0] == "reg" for place in names["reg"])
+    each = -(-(element_bits << together) // WORD)
+    foreign = any(
+        place is not None and place[0] != "reg" and place != ("lane", bit) for bit, place in enumerate(names["lane"])
+    )
+    return each << exchanged if foreign else each * ((1 << exchanged) - 1)
+
+
+_Raw: TypeAlias = (
+    tuple[int, int, int, str, int] | tuple[int, int, tuple[int, ...], tuple[int, ...]] | tuple[int, int, int]
+)
+"""A select, a shuffle or a rotation while the program is being made, in the order of their fields."""
+
+
+class _Row(NamedTuple):
+    """Bit `bit` of the source lane is destination lane bit `lane` (None: none), XOR bit `round` of the round (None: none)."""
+
+    bit: int
+    lane: int | None
+    round: int | None
+
+
+def exchange(source: View, destination: View, element_bits: int) -> Program:
+    """The program for a conversion that stays in its subgroup (`stays_in_subgroup`).
+
+    >>> from layoutalg.conversion.bits import view
+    >>> from layoutalg.core.layout import Layout
+    >>> both = view(Layout.parse("d0 = 8@reg, d1 = 16@lane"))
+    >>> exchange(both, both, 16).steps
+    ()
+    """
+    wide = 1 if element_bits > WORD else 0  # a register of 64 bits has two cells: one more bit, the same on both sides
+    names = renamed(source, destination)
+    registers: list[Place | None] = [("reg", 0)] * wide + [_cells(place, wide) for place in names["reg"]]
+    lanes = [_cells(place, wide) for place in names["lane"]]
+    parts = max(WORD // element_bits, 1)
+    both = [(bit, place[1]) for bit, place in enumerate(registers) if place is not None and place[0] == "reg"]
+    together = packed_pairs(both, parts)
+    build = _Build(source, destination, registers, lanes, together, parts, wide)
+    return build.program(element_bits)
+
+
+def packed_pairs(pairs: Sequence[tuple[int, int]], parts: int) -> list[tuple[int, int]]:
+    """Which register bits, of source and destination, tell the parts of a word apart: the lowest.
+
+    >>> packed_pairs([(1, 0), (0, 2), (2, 1)], 2)
+    [(1, 0)]
+    """
+    return sorted(pairs, key=lambda pair: (max(pair), pair))[: parts.bit_length() - 1]
+
+
+def _cells(place: Place | None, wide: int) -> Place | None:
+    return ("reg", place[1] + wide) if place is not None and place[0] == "reg" else place
+
+
+class _Build:
+    """The words of one exchange as they are made: lists over the values of some bits, a word number each."""
+
+    def __init__(
+        self,
+        source: View,
+        destination: View,
+        registers: Sequence[Place | None],
+        lanes: Sequence[Place | None],
+        together: list[tuple[int, int]],
+        parts: int,
+        wide: int,
+    ) -> None:
+        self.subgroups, self.lanes = 1 << destination.widths["sg"], 1 << destination.widths["lane"]
+        self.source_bits, self.bits = source.widths["reg"] + wide, destination.widths["reg"] + wide
+        self.registers, self.lane_places = registers, lanes
+        self.together, self.parts, self.wide = together, parts, wide
+        self.steps: list[_Raw] = []
+        self.rows = self._rows()
+        self.followed = {row.lane: row for row in self.rows if row.lane is not None}
+        # Register bits that a lane bit picks which the sender can't tell: parts of the word while there is room, then words.
+        picked = [bit for bit, place in enumerate(registers) if place is not None and place[0] == "lane"]
+        picked = [bit for bit in picked if self._picks(bit) not in self.followed]
+        self.picked = picked[: parts.bit_length() - 1 - len(together)]
+        packed = {bit for bit, _ in together}.union(self.picked)
+        # Source word bits: register bits with a meaning that are not packed. Free bits are 0.
+        self.words = [bit for bit, place in enumerate(registers) if place is not None and bit not in packed]
+        inside = {bit for _, bit in together}
+        meant = {place[1] for place in (*registers, *lanes) if place is not None and place[0] == "reg"}
+        self.rounds = [bit for bit in sorted(meant) if bit not in inside]
+        self.made = 1 << len(self.words)
+
+    def program(self, element_bits: int) -> Program:
+        rows = self.rows
+        pack = self._pack()
+        current = list(range(self.made))
+        position = {bit: i for i, bit in enumerate(self.words)}
+        index: dict[int, tuple[str, int]] = {}  # word bit: which bit of the round, or of the choice, it is
+        choices: list[int] = []
+        for bit in self.words:
+            place = self.registers[bit]
+            assert place is not None
+            if place[0] == "reg":
+                index[bit] = ("round", place[1])
+            elif place[0] == "sg":
+                current = self._halve(current, position, bit, "sg", self._mask("sg", place[1]))
+            elif place[1] not in self.followed:  # a word for each value, told apart where it arrives
+                index[bit] = ("choice", len(choices))
+                choices.append(place[1])
+            elif (row := self.followed[place[1]]).round is None:
+                current = self._halve(current, position, bit, "lane", self._mask("lane", row.bit))
+            else:
+                current = self._turn(current, position[bit], self._mask("lane", row.bit))
+                index[bit] = ("round", row.round)
+        arrived = self._arrive(current, position, index, choices, rows)
+        for row in reversed(rows):
+            if row.round is not None and row.lane is not None:
+                arrived = self._turn(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
+        unpack = self._unpack(arrived)
+        steps, unpack = _pruned(self.steps, unpack, len(pack) // self.parts, self.parts)
+        sizes = (1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide))
+        return Program(self.subgroups, self.lanes, element_bits, *sizes, tuple(pack), steps, unpack)
+
+    def _rows(self) -> list[_Row]:
+        """What each bit of the source lane is, seen from the destination lane; free choices are made here.
+
+        A bit that comes from the round, or that is free, may follow any lane bit of the destination. Those that pick the
+        source's register come first, so that the lane which sends can tell; a bit that follows itself stays in its lane.
+        """
+        fixed = {place[1] for place in self.lane_places if place is not None and place[0] == "lane"}
+        picking = {place[1] for place in self.registers if place is not None and place[0] == "lane"}
+        open_rows = [bit for bit, place in enumerate(self.lane_places) if place is None or place[0] == "reg"]
+        others = [bit for bit in range(len(self.lane_places)) if bit not in fixed and bit not in picking]
+        follows: dict[int, int] = {bit: bit for bit in open_rows if bit in picking}
+        left = [bit for bit in open_rows if bit not in follows and bit not in others]
+        left += [bit for bit in open_rows if bit in others]
+        for bit in sorted(picking.difference(follows.values())):
+            if left:
+                follows[left.pop(0)] = bit
+        follows |= {bit: bit for bit in left if bit in others}
+        spare = [bit for bit in others if bit not in follows.values()]
+        for bit in left:
+            if bit not in follows and spare:
+                follows[bit] = spare.pop(0)
+        rows: list[_Row] = []
+        for bit, place in enumerate(self.lane_places):
+            if place is None:
+                rows.append(_Row(bit, follows.get(bit, bit), None))
+            elif place[0] == "reg":
+                rows.append(_Row(bit, follows.get(bit), place[1]))
+            elif place[0] == "lane":
+                rows.append(_Row(bit, place[1], None))
+        return rows
+
+    def _picks(self, bit: int) -> int:
+        """The lane bit of the destination that a register bit of the source is."""
+        place = self.registers[bit]
+        assert place is not None
+        return place[1]
+
+    def _mask(self, axis: str, bit: int) -> int:
+        count = self.lanes if axis == "lane" else self.subgroups
+        if 1 << bit >= count:
+            return 0
+        run = ((1 << (1 << bit)) - 1) << (1 << bit)  # the numbers below 2^(bit + 1) that have the bit, over and over
+        return run * (((1 << count) - 1) // ((1 << (2 << bit)) - 1))
+
+    def _select(self, on: int, off: int, axis: str, mask: int) -> int:
+        if on == off:
+            return on
+        self.steps.append((self.made, on, off, axis, mask))
+        self.made += 1
+        return self.made - 1
+
+    def _halve(self, words: list[int], position: dict[int, int], bit: int, axis: str, mask: int) -> list[int]:
+        """Drop a bit of the index: where the mask says so, the words with the bit set."""
+        step = 1 << position[bit]
+        return [
+            self._select(words[x | step], words[x & ~step], axis, mask) if not x & step else -1
+            for x in range(len(words))
+        ]
+
+    def _turn(self, words: list[int], position: int, mask: int) -> list[int]:
+        """XOR a bit of the index, where the mask says so."""
+        step = 1 << position
+        return [
+            self._select(words[x ^ step], words[x], "lane", mask) if words[x] >= 0 else -1 for x in range(len(words))
+        ]
+
+    def _arrive(
+        self,
+        words: list[int],
+        position: dict[int, int],
+        index: dict[int, tuple[str, int]],
+        choices: list[int],
+        rows: list[_Row],
+    ) -> list[int]:
+        """The words that arrive, over the values of the round's bits."""
+        lanes, terms = self._sources(rows)
+        # What each bit of the round, and of the choice, brings into the number of the word, and into that of the lane.
+        of_word = [sum(1 << position[w] for w, what in index.items() if what == ("round", bit)) for bit in self.rounds]
+        of_choice = [
+            sum(1 << position[w] for w, what in index.items() if what == ("choice", c)) for c in range(len(choices))
+        ]
+        of_lane = [sum(1 << row.bit for row in rows if row.round == bit) for bit in self.rounds]
+        patterns: dict[int, tuple[int, ...] | None] = {}
+        unmoved = tuple(range(self.lanes))
+        arrived: list[int] = []
+        for number, base in zip(_sums(of_word), _sums(of_lane), strict=True):
+            if base not in patterns:
+                pattern = tuple([one ^ base for one in lanes])
+                patterns[base] = None if pattern == unmoved and not terms else pattern
+            known = self._half_known(choices, patterns[base], terms)
+            if known is not None:
+                arrived.append(
+                    self._ask(words[number], words[number + of_choice[0]], choices[0], known, lanes, base, terms)
+                )
+                continue
+            found = [self._shuffle(words[number + choice], patterns[base], terms) for choice in _sums(of_choice)]
+            for bit in choices:
+                mask = self._mask("lane", bit)
+                found = [self._select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
+            word = found[0]
+            for i, bit in enumerate(self.picked, len(self.together)):
+                self.steps.append((self.made, word, WORD // self.parts << i))
+                self.made += 1
+                word = self._select(self.made - 1, word, "lane", self._mask("lane", self._picks(bit)))
+            arrived.append(word)
+        return arrived
+
+    def _half_known(self, choices: list[int], pattern: tuple[int, ...] | None, terms: tuple[int, ...]) -> int | None:
+        """The subgroup bit that says which half of the lanes has its words already; None where no lane is so lucky.
+
+        That is where one lane bit of the source is a subgroup bit, every other is itself, and that same lane bit picks the
+        register: lanes whose bit is the subgroup's keep their word, all others ask for the other one.
+        """
+        if len(choices) != 1 or pattern is None or sum(map(bool, terms)) != 1:
+            return None
+        bit = next(i for i, term in enumerate(terms) if term)
+        stays = all(source == lane & ~(1 << choices[0]) for lane, source in enumerate(pattern))
+        return bit if terms[bit] == 1 << choices[0] and stays else None
+
+    def _ask(self, zero: int, one: int, lane: int, sg: int, lanes: list[int], base: int, terms: tuple[int, ...]) -> int:
+        """The word `zero` or `one` by a lane bit: kept where that is the subgroup's bit, asked for elsewhere."""
+        mask = self._mask("sg", sg)
+        sent = self._select(zero, one, "sg", mask)
+        received = self._shuffle(sent, tuple([source ^ base for source in lanes]), terms)
+        upper = self._select(one, received, "sg", mask)
+        lower = self._select(received, zero, "sg", mask)
+        return self._select(upper, lower, "lane", self._mask("lane", lane))
+
+    def _sources(self, rows: list[_Row]) -> tuple[list[int], tuple[int, ...]]:
+        """The lane that each lane reads in round 0; what the subgroup's number brings in."""
+        moves = [(row.lane, row.bit) for row in rows if row.lane is not None]
+        found = _sums([sum(1 << to for lane, to in moves if lane == bit) for bit in range(self.lanes.bit_length() - 1)])
+        terms = [0] * (self.subgroups.bit_length() - 1)
+        for to, place in enumerate(self.lane_places):
+            if place is not None and place[0] == "sg":
+                terms[place[1]] |= 1 << to
+        return found, tuple(terms) if any(terms) else ()
+
+    def _shuffle(self, word: int, lanes: tuple[int, ...] | None, terms: tuple[int, ...]) -> int:
+        if lanes is None:
+            return word
+        self.steps.append((self.made, word, lanes, terms))
+        self.made += 1
+        return self.made - 1
+
+    def _pack(self) -> list[int]:
+        """The source cell in every part of every word."""
+        insides = _sums([*(1 << bit for bit, _ in self.together), *(1 << bit for bit in self.picked)])
+        insides += [-1] * (self.parts - len(insides))
+        return [
+            -1 if inside < 0 else base + inside
+            for base in _sums([1 << bit for bit in self.words])
+            for inside in insides
+        ]
+
+    def _unpack(self, words: list[int]) -> list[int]:
+        """Where every destination cell is; free bits of its number say nothing."""
+        word_place = {bit: i for i, bit in enumerate(self.rounds)}
+        part_place = {bit: i for i, (_, bit) in enumerate(self.together)}
+        of_word = _sums([1 << word_place[bit] if bit in word_place else 0 for bit in range(self.bits)])
+        of_part = _sums([1 << part_place[bit] if bit in part_place else 0 for bit in range(self.bits)])
+        return [words[word] * self.parts + part for word, part in zip(of_word, of_part, strict=True)]
+
+
+def _sums(terms: Sequence[int]) -> list[int]:
+    """The sums of all subsets, the first term changing fastest."""
+    found = [0]
+    for term in terms:
+        found += [one + term for one in found]
+    return found
+
+
+def _pruned(
+    steps: Sequence[_Raw], unpack: Sequence[int], packed: int, parts: int
+) -> tuple[tuple[Step, ...], tuple[int, ...]]:
+    """The steps that something needs, numbered anew.
+
+    A select between selects by the same mask needs only the side of each that it can see: so the word that stays costs no
+    select before the rounds.
+    """
+    count = packed + len(steps)  # the step at i makes word `packed + i`
+    ons, offs, seen = [0] * count, [0] * count, [0] * count
+    for step in steps:
+        if len(step) == 5:
+            to, on, off, axis, mask = step
+            key = mask if axis == "lane" else ~mask
+            ons[to] = ons[on] if seen[on] == key else on
+            offs[to] = offs[off] if seen[off] == key else off
+            seen[to] = key
+    needed = bytearray(count)
+    for place in unpack:
+        if place >= 0:
+            needed[place // parts] = 1
+    for word in range(count - 1, packed - 1, -1):
+        if needed[word]:
+            step = steps[word - packed]
+            if len(step) == 5:
+                needed[ons[word]] = needed[offs[word]] = 1
+            else:
+                needed[step[1]] = 1
+    names = list(range(count))
+    result: list[Step] = []
+    number = packed
+    for word in range(packed, count):
+        if not needed[word]:
+            continue
+        step = steps[word - packed]
+        if len(step) == 5:
+            result.append(Select(number, names[ons[word]], names[offs[word]], step[3], step[4]))
+        elif len(step) == 4:
+            result.append(Shuffle(number, names[step[1]], step[2], step[3]))
+        else:
+            result.append(Rotate(number, names[step[1]], step[2]))
+        names[word] = number
+        number += 1
+    return tuple(result), tuple(
+        [-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]
+    )

@@ -1,0 +1,157 @@
+"""What a conversion plan says of itself, in words.
+
+>>> from layoutalg.conversion.plan import convert
+>>> from layoutalg.core.layout import Layout
+>>> print(explain(convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")))
+4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
+source       d0 = 2@lane 2@lane:2
+destination  d0 = 2@lane:2 2@lane
+moves        d0 bit 0: lane bit 1 becomes lane bit 0
+             d0 bit 1: lane bit 0 becomes lane bit 1
+kind         shuffles: 1 shuffle, 0 selects, 0 register moves
+least        1 shuffle: some lane must receive 1 word
+cost         3 on pvc: an exchange in registers and lanes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from layoutalg.conversion.bits import Place, View, view
+from layoutalg.conversion.program import Load, Store
+
+if TYPE_CHECKING:
+    from layoutalg.conversion.plan import ConversionPlan
+
+__all__ = ["explain"]
+
+_WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
+
+
+def explain(plan: ConversionPlan) -> str:
+    """The plan as lines of text.
+
+    >>> from layoutalg.conversion.plan import convert
+    >>> from layoutalg.core.layout import Layout
+    >>> explain(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
+    'cost         0 on generic: nothing moves'
+    """
+    before = ""
+    lines = [_headline(plan)]
+    for name, text in _rows(plan):
+        lines.append(f"{'' if name == before else name:12} {text}")
+        before = name
+    return "\n".join(lines)
+
+
+def _headline(plan: ConversionPlan) -> str:
+    shape = "x".join(map(str, plan.source.shape)) or "1"
+    first, last = plan.programs[0], plan.programs[-1]
+    groups = _count(first.subgroups, "subgroup")
+    registers = f"{_count(first.source_registers, 'register')} to {last.registers}"
+    return f"{shape} elements of {plan.element_bits} bits over {groups} of {_count(first.lanes, 'lane')}, {registers}"
+
+
+def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
+    yield "source", str(plan.source)
+    yield "destination", str(plan.destination)
+    a, b = view(plan.source), view(plan.destination)
+    if a is not None and b is not None:
+        lines = list(_bit_lines(plan, a, b))
+        for line in lines or ["every digit stays where it is"]:
+            yield "moves", line
+        for layout, name in ((a, "source"), (b, "destination")):
+            free = _free(layout)
+            if free:
+                yield "replicas", f"of the {name}: {', '.join(free)} may be anything; the nearest copy is taken"
+    else:
+        yield "moves", "digits that have no bits in common: scheduled element by element, from tables"
+    yield "kind", _kind(plan)
+    if plan.slm_bytes:
+        stores = sum(p.count(Store) for p in plan.programs)
+        loads = sum(p.count(Load) for p in plan.programs)
+        widest = max(len(s.words) for p in plan.programs for s in p.steps if isinstance(s, Store))
+        yield (
+            "memory",
+            f"{plan.slm_bytes} bytes, {_count(stores, 'store')} and {_count(loads, 'load')} per lane of up to "
+            f"{_count(widest, 'word')}, {_count(plan.barriers, 'barrier')}",
+        )
+        ways = plan.bank_conflicts
+        yield (
+            "memory",
+            "no bank conflicts (32 banks)" if ways == 1 else f"{ways}-way bank conflicts at the worst (32 banks)",
+        )
+        where = [f"{step.address}" for p in plan.programs for step in p.steps if isinstance(step, (Store, Load))]
+        yield (
+            "addresses",
+            f"first store at {where[0]}, first load at "
+            + next(str(step.address) for p in plan.programs for step in p.steps if isinstance(step, Load)),
+        )
+    bound = plan.lower_bound
+    if plan.slm_bytes:
+        yield "least", f"some lane must receive {_count(bound, 'word')} from other lanes or subgroups"
+    elif bound:
+        text = f"{_count(bound, 'shuffle')}: some lane must receive {_count(bound, 'word')}"
+        if plan.shuffles > bound:
+            text += "; a lane that several others need sends one word at a time"
+        yield "least", text
+    for i, candidate in enumerate(plan.candidates):
+        yield ("cost" if i == 0 else "instead"), f"{candidate.cost} on {plan.target}: {candidate.name}"
+
+
+def _kind(plan: ConversionPlan) -> str:
+    counts = ", ".join(
+        (_count(plan.shuffles, "shuffle"), _count(plan.selects, "select"), _count(plan.moves, "register move"))
+    )
+    return f"{plan.kind}: {counts}" if plan.kind != "identity" else "identity: nothing to do"
+
+
+def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
+    """Runs of neighbouring bits that move alike, those that stay left out."""
+    bit = 0
+    for name, size in zip(plan.source.names, plan.source.shape, strict=True):
+        count = int(size).bit_length() - 1
+        run: list[int] = []
+        for i in range(count + 1):
+            here = (a.places[bit + i], b.places[bit + i]) if i < count else None
+            if run:
+                last = (a.places[bit + run[-1]], b.places[bit + run[-1]])
+                if here is not None and all(_next(x, y) for x, y in zip(last, here, strict=True)):
+                    run.append(i)
+                    continue
+                text = _move(name, run, a.places[bit + run[0]], b.places[bit + run[0]])
+                if text:
+                    yield text
+            run = [i]
+        bit += count
+
+
+def _next(one: Place, other: Place) -> bool:
+    return one[0] == other[0] and other[1] == one[1] + 1
+
+
+def _move(name: str, run: list[int], source: Place, destination: Place) -> str | None:
+    if source == destination:
+        return None
+    many = len(run) > 1
+    verb = "become" if many else "becomes"
+    places = [f"{_WORDS[axis]} {_bits(low, len(run))}" for axis, low in (source, destination)]
+    return f"{name} {_bits(run[0], len(run))}: {places[0]} {verb} {places[1]}"
+
+
+def _bits(low: int, count: int) -> str:
+    return f"bit {low}" if count == 1 else f"bits {low}-{low + count - 1}"
+
+
+def _free(layout: View) -> list[str]:
+    return [
+        f"{_WORDS[axis]} bit {bit}"
+        for axis, width in layout.widths.items()
+        for bit in range(width)
+        if (axis, bit) not in layout.places
+    ]
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")

@@ -1,0 +1,421 @@
+"""Conversion plans: from any layout of a tensor to any other, with the fewest moves.
+
+A 16x16 tile of f32 in 16 lanes, a row per register, is to become a column per register. Every lane needs a word from every
+other lane, so 15 shuffles are the least, and 15 are enough:
+
+>>> from layoutalg.core.layout import Layout
+>>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
+>>> plan = convert(rows, columns, element_bits=32, target="pvc")
+>>> plan.kind, plan.shuffles, plan.lower_bound, plan.slm_bytes
+('shuffles', 15, 15, 0)
+>>> import numpy as np
+>>> tile = np.arange(256, dtype=np.int32).reshape(16, 16)
+>>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
+True
+
+The way there: where all digits are powers of two, the two layouts say which bit of the machine becomes which
+(conversion.bits), and the exchange follows (conversion.exchange; conversion.memory where a subgroup cannot do it alone).
+Otherwise both become tables of elements, and who sends what to whom is scheduled (conversion.tables). A plan is one program or
+two (conversion.program); `apply` executes it, `emit` writes it as MLIR. Equal maps need nothing, whatever they were written in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.conversion.bits import view
+from layoutalg.conversion.cost import Cost, cost_of
+from layoutalg.conversion.exchange import exchange, fewest_shuffles, stays_in_subgroup
+from layoutalg.conversion.memory import across_subgroups, through_memory, through_memory_by_digits
+from layoutalg.conversion.program import MOST_STEPS, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
+from layoutalg.core.drawing import Drawable
+from layoutalg.core.errors import ConversionError, LayoutError, SizeError
+from layoutalg.core.layout import MACHINE, Layout
+
+__all__ = ["Candidate", "ConversionPlan", "convert"]
+
+BITS = (8, 16, 32, 64)
+MOST_REGISTERS = 2**14
+"""Registers of a lane."""
+MOST_LANES, MOST_SUBGROUPS = 256, 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to convert: its name, its programs one after another, and what it costs.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).candidates[0].name
+    'nothing moves'
+    """
+
+    name: str
+    programs: tuple[Program, ...]
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """How to get from `source` to `destination`, two layouts of one tensor with elements of `element_bits`.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"))
+    >>> print(plan)
+    4x4 elements of 32 bits over 1 subgroup of 4 lanes, 4 registers to 4
+    source       d0 = 4@reg, d1 = 4@lane
+    destination  d0 = 4@lane, d1 = 4@reg
+    moves        d0 bits 0-1: register bits 0-1 become lane bits 0-1
+                 d1 bits 0-1: lane bits 0-1 become register bits 0-1
+    kind         shuffles: 3 shuffles, 15 selects, 0 register moves
+    least        3 shuffles: some lane must receive 3 words
+    cost         21 on generic: an exchange in registers and lanes
+    """
+
+    source: Layout
+    destination: Layout
+    element_bits: int
+    target: str
+    slm_limit: int | None = None
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The ways that were weighed, the cheapest first.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
+        >>> [one.name for one in convert(source, destination).candidates]
+        ['only what crosses goes through shared memory', 'everything goes through shared memory']
+        """
+        return _candidates(self.source, self.destination, self.element_bits, self.target, self.slm_limit)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs of the chosen way, one after another.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).programs[0].steps
+        ()
+        """
+        return self.candidates[0].programs
+
+    @property
+    def kind(self) -> str:
+        """What the plan needs at most: "identity", "registers", "shuffles" or "shared memory".
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).kind
+        'registers'
+        """
+        if any(program.count(Store) for program in self.programs):
+            return "shared memory"
+        if self.shuffles:
+            return "shuffles"
+        return "registers" if self.moves or self.selects else "identity"
+
+    @property
+    def shuffles(self) -> int:
+        """Shuffles that each subgroup executes.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).shuffles
+        1
+        """
+        return sum(program.count(Shuffle) for program in self.programs)
+
+    @property
+    def selects(self) -> int:
+        """Selects that each subgroup executes.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).selects
+        3
+        """
+        return sum(program.count(Select) for program in self.programs)
+
+    @property
+    def moves(self) -> int:
+        """Words per lane that are put together anew, or end in another register than they began.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
+        2
+        """
+        return sum(map(_moves, self.programs))
+
+    @property
+    def lower_bound(self) -> int:
+        """The largest number of words that one lane must receive from others, in its subgroup or from another one.
+
+        No plan without shared memory has fewer shuffles; with it, this counts what memory must bring too.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
+        0
+        """
+        return _lower_bound(self.source, self.destination, self.element_bits)
+
+    @property
+    def slm_bytes(self) -> int:
+        """Shared memory that the plan needs at a time, in bytes.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
+        128
+        """
+        return max(program.slm_words for program in self.programs) * WORD // 8
+
+    @property
+    def barriers(self) -> int:
+        """Barriers of the workgroup.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
+        1
+        """
+        return sum(program.count(Barrier) for program in self.programs)
+
+    @property
+    def bank_conflicts(self) -> int:
+        """How often the lanes of a subgroup wait for the same of 32 banks at the worst, in its stores and loads; 1: never.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@sg 8@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 2@sg 8@reg")).bank_conflicts
+        1
+        """
+        return _bank_ways(self.programs)
+
+    @property
+    def cost(self) -> int:
+        """What it costs on the target, in issue slots (see conversion.cost).
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
+        3
+        """
+        return self.candidates[0].cost
+
+    def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
+        """Execute the plan on an array `[sg, lane, reg]`, step by step; `done` counts the steps.
+
+        Raises `ConversionError` for an array of another shape, or of elements of another size.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> import numpy as np
+        >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), element_bits=64)
+        >>> plan.apply(np.arange(4.0).reshape(1, 4, 1)).ravel().tolist()
+        [0.0, 2.0, 1.0, 3.0]
+        """
+        for program in self.programs:
+            fragments = program.run(fragments, done)
+        return fragments
+
+    def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
+        """The plan as MLIR at lane level: a function from a lane's fragment to its fragment, or a whole `kernel`.
+
+        `element` is the type of the elements, an integer of their size unless given.
+
+        Raises `ConversionError` for a type of another size.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
+        >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles
+        True
+        """
+        from layoutalg.conversion.emit import emit_function, emit_kernel
+
+        write = emit_kernel if kernel else emit_function
+        return write(self.programs, f"i{self.element_bits}" if element is None else element, name)
+
+    def __str__(self) -> str:
+        from layoutalg.conversion.explain import explain
+
+        return explain(self)
+
+    def svg(self) -> str:
+        """The exchange as an SVG document: arrows between lanes, step by step. In a notebook, a plan shows it.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).svg()[:4]
+        '<svg'
+        """
+        from layoutalg.viz.arrows import arrows_svg
+
+        return arrows_svg(self)
+
+    def _repr_html_(self) -> str | None:
+        from layoutalg.viz.page import image
+
+        try:
+            return image(self.svg(), "conversion")
+        except LayoutError:
+            return None
+
+
+def convert(
+    source: Layout | Drawable,
+    destination: Layout | Drawable,
+    shape: Sequence[int] | None = None,
+    *,
+    element_bits: int = 32,
+    target: str | None = None,
+    slm_limit: int | None = None,
+) -> ConversionPlan:
+    """The plan from one layout of a tensor to another; attributes of any system need the tensor's `shape`.
+
+    `slm_limit` is the shared memory that may be used, in bytes (the target's unless given).
+
+    Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
+    16, 32 or 64 bits; `PlanError` for a target that is not known; `SizeError` for a plan of more than 2^16 steps.
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
+    >>> convert(plain, vnni, (16, 16), element_bits=16).kind
+    'identity'
+    """
+    a, b = _layout(source, shape), _layout(destination, shape)
+    if type(element_bits) is not int or element_bits not in BITS:
+        raise ConversionError(f"element_bits = {element_bits!r:.40}: expected 8, 16, 32 or 64")
+    if slm_limit is not None and (type(slm_limit) is not int or slm_limit < 4):
+        raise ConversionError(f"slm_limit = {slm_limit!r:.40}: expected a number of bytes, at least 4")
+    if a.shape != b.shape:
+        sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
+        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
+    for one in (a, b):
+        if set(one.codomain).difference(MACHINE):
+            raise ConversionError(f"{one}: expected a layout onto sg, lane and reg")
+        for axis, most in (("sg", MOST_SUBGROUPS), ("lane", MOST_LANES)):
+            count: Any = one.axes.get(axis, 1)
+            if count > most:
+                raise SizeError(f"{axis} of {count}: at most {most} are converted (layout {one})")
+        registers: Any = one.axes.get("reg", 1)
+        if registers > MOST_REGISTERS:
+            raise SizeError(f"{registers} registers in a lane: at most {MOST_REGISTERS} are converted (layout {one})")
+    for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
+        counts = [one.axes.get(axis, 1) for one in (a, b)]
+        if counts[0] != counts[1]:
+            raise ConversionError(
+                f"{counts[0]} and {counts[1]} {word}: the machine must be the same (source {a}, destination {b})"
+            )
+    return ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
+
+
+def _layout(value: object, shape: Sequence[int] | None) -> Layout:
+    if isinstance(value, Layout):
+        layout: object = value
+        if shape is not None:
+            value.parts(shape)
+    elif isinstance(value, Drawable):
+        parts = value.parts(shape)
+        if len(parts) != 1:
+            raise ConversionError(f"{value.heading()} has {len(parts)} layouts: expected one, such as its .acc")
+        layout = parts[0].layout
+    else:
+        raise ConversionError(f"{value!r:.60}: expected a layout, or an attribute and the tensor's shape")
+    if not isinstance(layout, Layout):
+        raise ConversionError(f"{value}: expected a layout onto sg, lane and reg")
+    if any(type(n) is not int for n in (*layout.shape, *layout.spans().values())):
+        raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
+    return layout
+
+
+@lru_cache(maxsize=256)
+def _candidates(
+    source: Layout, destination: Layout, element_bits: int, target: str, slm_limit: int | None
+) -> tuple[Candidate, ...]:
+    """Every way that there is, the cheapest first."""
+    cost = cost_of(target)
+    limit = cost.slm_bytes if slm_limit is None else slm_limit
+    a, b = view(source), view(destination)
+    found: list[tuple[str, tuple[Program, ...]]] = []
+    inside = "an exchange in registers and lanes"
+    if a is not None and b is not None:
+        if stays_in_subgroup(a, b):
+            found.append((inside, (exchange(a, b, element_bits),)))
+        else:
+            across = across_subgroups(a, b, element_bits)
+            if across is not None and across[0].slm_words * 4 <= limit:
+                then = exchange(across[1], b, element_bits)
+                rest = (then,) if then.steps or _moves(then) else ()
+                found.append(("only what crosses goes through shared memory", (across[0], *rest)))
+            found.append(("everything goes through shared memory", (through_memory(a, b, element_bits, limit),)))
+    else:
+        before, after = slot_tables(source, destination)
+        if stays_by_table(before, after):
+            found.append((inside, (exchange_by_table(before, after, element_bits),)))
+        else:
+            program = through_memory_by_digits(source, destination, element_bits)
+            if program.slm_words * 4 > limit:
+                raise ConversionError(
+                    f"{program.slm_words * 4} bytes of shared memory, over the limit of {limit}: convert a part at a time"
+                )
+            found.append(("everything goes through shared memory", (program,)))
+    for name, programs in found:
+        steps = sum(len(program.steps) for program in programs)
+        if steps > MOST_STEPS:
+            raise SizeError(
+                f"{steps} steps ({name}): at most {MOST_STEPS}; convert a smaller part of the tensor at a time"
+            )
+    candidates = [Candidate(name, programs, _price(cost, programs)) for name, programs in found]
+    if not any(program.steps or _moves(program) for program in candidates[0].programs):
+        candidates[0] = Candidate("nothing moves", candidates[0].programs, 0)
+    return tuple(sorted(candidates, key=lambda one: one.cost))
+
+
+def _price(cost: Cost, programs: Sequence[Program]) -> int:
+    return sum(cost.of(program, _moves(program)) for program in programs)
+
+
+def _moves(program: Program) -> int:
+    """Words that a program's packing puts together or moves: those that are not what a bitcast of the registers gives."""
+    parts = program.parts
+    moved = program.count(Rotate) + sum(
+        program.pack[i : i + parts] != tuple(range(i, i + parts)) for i in range(0, len(program.pack), parts)
+    )
+    if not program.steps:
+        # A word that was packed elsewhere, and comes back to its place, has not moved.
+        cells = [program.pack[place] if place >= 0 else -1 for place in program.unpack]
+        return sum(
+            cells[i : i + parts] != list(range(i, min(i + parts, len(cells)))) for i in range(0, len(cells), parts)
+        )
+    for i in range(0, len(program.unpack), parts):
+        places = program.unpack[i : i + parts]
+        if parts > 1 and places != tuple(range(places[0], places[0] + len(places))):
+            moved += 1
+    return moved
+
+
+@lru_cache(maxsize=256)
+def _lower_bound(source: Layout, destination: Layout, element_bits: int) -> int:
+    a, b = view(source), view(destination)
+    if a is not None and b is not None and stays_in_subgroup(a, b):
+        return fewest_shuffles(a, b, element_bits)
+    return fewest_by_table(*slot_tables(source, destination), element_bits)
+
+
+@lru_cache(maxsize=256)
+def _bank_ways(programs: tuple[Program, ...]) -> int:
+    """The worst number of times that the lanes of a subgroup wait for one bank, over all stores and loads."""
+    from layoutalg.conversion.banks import Banks, count_conflicts
+
+    worst = 1
+    for program in programs:
+        sg, lane = np.arange(program.subgroups), np.arange(program.lanes)
+        for step in program.steps:
+            if not isinstance(step, (Store, Load)):
+                continue
+            count = len(step.words if isinstance(step, Store) else step.to)
+            table = (step.address.of(sg, lane)[..., None] + np.arange(count)).reshape(-1)
+            held = np.arange(table.size).reshape(program.subgroups, program.lanes, count)
+            if isinstance(step, Store) and step.where is not None:
+                active = np.array([[mask >> i & 1 for i in range(program.lanes)] for mask in step.where], bool)
+                held = np.where(active[..., None], held, -1)
+            worst = max(worst, count_conflicts(held, table, Banks(32, 4, 32), count).ways)
+    return worst

@@ -1,0 +1,267 @@
+"""Conversions, against brute force: the destination's fragments element by element, the words that lanes must receive.
+
+What each slot holds comes from `fragment_map`, which the compilers' tables check.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import layoutalg as la
+from layoutalg.conversion import ConversionPlan, Load, Select, Shuffle, Store, convert
+from layoutalg.conversion.bits import renamed, view
+from layoutalg.conversion.memory import through_memory
+from tests.random_layouts import bits_pair, mixed_pair
+
+Slots = NDArray[np.int64]
+L = la.Layout.parse
+
+
+def numbers(layout: la.Layout) -> Slots:
+    """The number of the element in every slot, `[sg, lane, reg]`."""
+    held = layout.fragment_map().astype(np.int64)
+    found = np.zeros(held.shape[:-1], np.int64)
+    for d, size in enumerate(layout.shape):
+        found = found * size + held[..., d]
+    return found
+
+
+def values(count: int, bits: int, seed: int) -> NDArray[Any]:
+    return np.random.default_rng(seed).integers(0, 256, (count, bits // 8), np.uint8).view(f"u{bits // 8}")[:, 0]
+
+
+def must_receive(source: Slots, destination: Slots, bits: int) -> int:
+    """The words that some lane must receive: element by element, from the nearest copy, packed by sender.
+
+    Where an element has several copies, those lanes are taken that are asked for most already.
+    """
+    worst = 0
+    for before, after in zip(source, destination, strict=True):
+        holders: dict[int, set[int]] = {}
+        for lane, row in enumerate(before.tolist()):
+            for element in row:
+                holders.setdefault(element, set()).add(lane)
+        for lane, row in enumerate(after.tolist()):
+            needed = [element for element in set(row) if lane not in holders.get(element, set())]
+            asked: Counter[int] = Counter()
+            while needed:  # the lane that has most of what is left
+                offers = Counter(holder for element in needed for holder in holders.get(element, {-1}))
+                best = max(offers, key=lambda one: (offers[one], -one))
+                taken = [element for element in needed if best in holders.get(element, {-1})]
+                asked[best] += len(taken)
+                needed = [element for element in needed if element not in taken]
+            worst = max(worst, sum(-(-count * bits // 32) for count in asked.values()))
+    return worst
+
+
+def supply(source: Slots, destination: Slots, bits: int) -> int:
+    """The words that each lane would send, if those that have something to send shared all that is wanted.
+
+    A shuffle carries one word out of a lane, so this bounds every plan whose lanes keep nothing.
+    """
+    worst = 0
+    for before, after in zip(source, destination, strict=True):
+        wanted = set(after.ravel().tolist())
+        senders = [lane for lane, row in enumerate(before.tolist()) if wanted.intersection(row)]
+        words = -(-len(wanted) * bits // 32)
+        worst = max(worst, -(-words // len(senders)))
+    return worst
+
+
+def crosses(source: Slots, destination: Slots) -> bool:
+    return any(
+        set(after.ravel().tolist()) - set(before.ravel().tolist())
+        for before, after in zip(source, destination, strict=True)
+    )
+
+
+def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionPlan, Slots, Slots]:
+    plan = convert(a, b, element_bits=bits)
+    before, after = numbers(a), numbers(b)
+    data = values(int(np.prod(a.shape)), bits, seed)
+    done: Counter[type] = Counter()
+    assert (plan.apply(data[before], done) == data[after]).all()
+    assert done[Shuffle] == plan.shuffles
+    assert done[Select] == plan.selects
+    assert (plan.slm_bytes > 0) == (done[Store] > 0) == (done[Load] > 0) == (plan.kind == "shared memory")
+    assert (plan.kind == "shared memory") == crosses(before, after)
+    return plan, before, after
+
+
+@pytest.mark.parametrize("seed", range(70))
+def test_conversions_between_powers_of_two(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(50):
+        a, b = bits_pair(random)
+        bits = random.choice([8, 16, 32, 64])
+        plan, before, after = check(a, b, bits, seed)
+        if plan.kind == "shared memory":
+            assert plan.bank_conflicts == 1
+            continue
+        least = must_receive(before, after, bits)
+        replicas = bool(a.canonical().replicas or b.canonical().replicas)
+        if replicas:
+            assert plan.lower_bound == least
+            assert plan.shuffles <= max(least + 1, supply(before, after, bits))
+        else:
+            assert plan.shuffles == plan.lower_bound == least
+        assert plan.shuffles <= triton_rule(a, b, bits) or replicas
+
+
+def triton_rule(a: la.Layout, b: la.Layout, bits: int) -> int:
+    """Triton's: half the registers per exchanged bit, and all of them where lanes are permuted (beyond one bit it gives up)."""
+    one, two = view(a), view(b)
+    assert one is not None
+    assert two is not None
+    names = renamed(one, two)
+    exchanged = sum(place is not None and place[0] == "reg" for place in names["lane"])
+    permuted = any(
+        place is not None and place[0] == "lane" and place[1] != bit for bit, place in enumerate(names["lane"])
+    )
+    together = sum(place is not None and place[0] == "reg" for place in names["reg"])
+    words = -(-(bits << together) // 32) << exchanged
+    return words * exchanged // 2 + words * permuted if exchanged != 1 or permuted else words // 2
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_conversions_between_mixed_digits(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(50):
+        a, b = mixed_pair(random)
+        bits = random.choice([8, 16, 32, 64])
+        plan, _, _ = check(a, b, bits, seed)
+        if plan.kind != "shared memory":
+            assert plan.lower_bound <= plan.shuffles
+
+
+def test_a_transposed_tile_takes_a_word_from_every_other_lane() -> None:
+    plan, _, _ = check(L("d0 = 16@reg, d1 = 16@lane"), L("d0 = 16@lane, d1 = 16@reg"), 32, 0)
+    assert (plan.shuffles, plan.lower_bound, plan.slm_bytes) == (15, 15, 0)
+
+
+def test_four_exchanged_bits_of_thirty_two_lanes() -> None:
+    plan, _, _ = check(L("d0 = 16@reg, d1 = 2@lane:16 16@lane"), L("d0 = 16@lane, d1 = 2@lane:16 16@reg"), 32, 0)
+    assert (plan.shuffles, plan.slm_bytes) == (15, 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "bits", "shuffles"),
+    [
+        ("d0 = 8@reg, d1 = 16@lane", "d0 = 8@reg, d1 = 2@lane 8@lane:2", 32, 8),  # lanes permuted: every register
+        ("d0 = 8@reg, d1 = 16@lane", "d0 = 8@reg, d1 = 2@lane 8@lane:2", 16, 4),  # two elements of 16 bits at once
+        ("d0 = 8@reg, d1 = 16@lane", "d0 = 8@reg, d1 = 2@lane 8@lane:2", 8, 2),
+        ("d0 = 8@reg, d1 = 16@lane", "d0 = 8@reg, d1 = 2@lane 8@lane:2", 64, 16),
+        (
+            "d0 = 2@reg:4 4@reg, d1 = 2@lane:8 8@lane",
+            "d0 = 2@lane:8 4@reg, d1 = 2@reg:4 8@lane",
+            32,
+            4,
+        ),  # one bit: half
+        ("d0 = 4@reg, d1 = 16@lane", "d0 = 4@reg, d1 = 16@lane", 32, 0),
+    ],
+)
+def test_the_number_of_shuffles_by_hand(a: str, b: str, bits: int, shuffles: int) -> None:
+    plan, _, _ = check(L(a), L(b), bits, 1)
+    assert plan.shuffles == shuffles
+
+
+def test_equal_maps_need_nothing_whatever_they_are_written_in() -> None:
+    plain, vnni = (la.parse(f"#xegpu.layout<lane_layout = [1, 16], lane_data = [{n}, 1]>") for n in (1, 2))
+    for a, b, shape in (
+        (plain, vnni, (16, 16)),
+        (la.to_nested(la.dpas("f16", "f16", "f32").c).layout((8, 16), 16), plain, (8, 16)),
+    ):
+        plan = convert(a, b, shape, element_bits=16)
+        assert plan.kind == "identity"
+        assert plan.programs[0].steps == ()
+
+
+def test_replicas_are_read_from_the_own_lane_and_the_own_subgroup() -> None:
+    everywhere = L("d0 = 4@reg | replicas 2@sg 16@lane")
+    for wanted in (
+        "d0 = 4@lane | replicas 2@sg 4@lane:4",
+        "d0 = 2@sg 2@lane | replicas 8@lane:2",
+        "d0 = 4@reg | replicas 2@sg 16@lane",
+    ):
+        plan, _, _ = check(everywhere, L(wanted), 32, 0)
+        assert plan.shuffles == 0
+
+
+def test_only_what_crosses_goes_through_memory() -> None:
+    plan, _, _ = check(L("d0 = 2@sg 4@reg, d1 = 16@lane"), L("d0 = 2@reg:2 2@sg 2@reg, d1 = 16@lane"), 32, 0)
+    assert plan.slm_bytes == 2 * 16 * 4 * 4 // 2
+    assert (plan.barriers, plan.shuffles) == (1, 0)
+
+
+@pytest.mark.parametrize("shape", [(8, 16), (8, 32)])
+def test_a_round_trip_through_memory_keeps_every_element(shape: tuple[int, int]) -> None:
+    """LLVM 22's store_matrix and load_matrix of these keep 23 of 128, and take the wrong columns."""
+    layout = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>").layout(shape)
+    bits = view(layout)
+    assert bits is not None
+    held = numbers(layout)
+    data = values(shape[0] * shape[1], 32, 0)
+    assert (through_memory(bits, bits, 32).run(data[held]) == data[held]).all()
+
+
+def test_a_small_limit_takes_several_rounds() -> None:
+    a, b = L("d0 = 2@sg 8@reg, d1 = 16@lane"), L("d0 = 2@lane:8 8@reg, d1 = 2@sg 8@lane")
+    whole = convert(a, b)
+    parts = convert(a, b, slm_limit=512)
+    assert parts.slm_bytes <= 512 < whole.slm_bytes
+    assert parts.barriers == 2 * (whole.slm_bytes // parts.slm_bytes) - 1
+    data = values(256, 32, 0)
+    assert (parts.apply(data[numbers(a)]) == data[numbers(b)]).all()
+    with pytest.raises(la.SizeError, match="no part of the tensor needs less"):
+        _ = convert(a, b, slm_limit=16).programs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (("d0 = 4@lane", "d0 = 8@lane"), {}, "a tensor of 4 and one of 8"),
+        (("d0 = 4@lane", "d0 = 2@lane 2@reg"), {}, "4 and 2 lanes"),
+        (("d0 = 4@addr", "d0 = 4@lane"), {}, "onto sg, lane and reg"),
+        (("d0 = M@lane", "d0 = 4@lane"), {}, "has symbols"),
+        (("d0 = 4@lane", "d0 = 4@lane"), {"element_bits": 12}, "expected 8, 16, 32 or 64"),
+        (("d0 = 4@lane", "d0 = 4@lane"), {"element_bits": "32"}, "expected 8, 16, 32 or 64"),
+        (("d0 = 4@lane", "d0 = 4@lane"), {"target": "i486"}, "expected one of"),
+        (("d0 = 4@lane", "d0 = 4@lane"), {"slm_limit": 0}, "at least 4"),
+    ],
+)
+def test_bad_input_is_said_so(arguments: tuple[str, str], options: dict[str, Any], words: str) -> None:
+    with pytest.raises(la.LayoutError, match=words):
+        convert(L(arguments[0]), L(arguments[1]), **options)
+
+
+@pytest.mark.parametrize(
+    "bad", [None, 5, "d0 = 4@lane", object(), la.mma("MFMA_F32_16x16x16_F16"), la.parse("!amx.tile<16x64xi8>")]
+)
+def test_what_is_no_layout_is_said_so(bad: Any) -> None:
+    with pytest.raises(la.LayoutError):
+        convert(bad, L("d0 = 4@lane"))
+
+
+def test_a_plan_that_would_run_away_is_refused() -> None:
+    huge = L("d0 = 1048576@reg, d1 = 3@lane"), L("d0 = 3@lane 349525@reg, d1 = 3@reg:349525")
+    with pytest.raises(la.LayoutError):
+        _ = convert(*huge).programs
+    for text in ("d0 = 2147483648@reg, d1 = 16@lane", "d0 = 1073741824@reg, d1 = 16@lane"):
+        with pytest.raises(la.LayoutError):
+            _ = convert(L(text), L(text.replace("@reg, d1 = 16@lane", "@reg, d1 = 2@lane 8@lane:2"))).programs
+
+
+def test_plans_are_values() -> None:
+    import pickle
+
+    plan = convert(L("d0 = 16@reg, d1 = 16@lane"), L("d0 = 16@lane, d1 = 16@reg"))
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan
+    assert hash(again) == hash(plan)
+    assert "15 shuffles" in str(plan)
