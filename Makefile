@@ -67,6 +67,7 @@ docs: $(VENV)/installed-docs
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py --readme
+	$(BIN)/python benchmarks/conversions.py
 
 picture: $(VENV)/installed
 	$(BIN)/python docs/picture.py

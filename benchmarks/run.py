@@ -84,6 +84,8 @@ ROWS = (
     "same, equal layouts",
     "same, different layouts",
     "same, an XeGPU and a nested attribute",
+    "plan a conversion, 16 lanes x 64 registers",
+    "plan a conversion by tables, 15 lanes x 240 registers",
     "picture of 4096x4096, folded: SVG",
     "the same, interactive (two directions)",
     "the same, PNG",
@@ -96,6 +98,7 @@ NESTED = (
 
 def layoutalg_column() -> Column:
     import layoutalg as la
+    from layoutalg.conversion.plan import _candidates
 
     factors = [[(8, 4, "sg"), (16, 2, "reg")], [(4, 1, "sg"), (2, 1, "reg"), (16, 1, "lane")]]
     tile, again = la.Layout.parse(TILE), la.Layout.parse(TILE.replace("16@reg:2", "4@reg:8 4@reg:2"))
@@ -114,6 +117,9 @@ def layoutalg_column() -> Column:
     cute, linear = la.to_cute(nested), la.to_linear_layout(nested)
     same_again, other = la.parse(NESTED).layout((64, 64)), la.Layout.parse("d0 = 64@reg, d1 = 2@sg 32@lane")
     picture = large.picture()
+    planned = _candidates.__wrapped__  # what la.convert remembers, worked out each time
+    exchanged = la.Layout.parse("d0 = 64@reg, d1 = 16@lane"), la.Layout.parse("d0 = 16@lane 4@reg:16, d1 = 16@reg")
+    tabled = la.Layout.parse("d0 = 240@reg, d1 = 15@lane"), la.Layout.parse("d0 = 15@lane 16@reg:15, d1 = 15@reg")
     small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()
     small_copy, large_copy = small_bytes.copy(), large_bytes.copy()
     return {
@@ -136,6 +142,8 @@ def layoutalg_column() -> Column:
         "same, equal layouts": lambda: la.same(nested, same_again),
         "same, different layouts": lambda: la.same(nested, other),
         "same, an XeGPU and a nested attribute": lambda: la.same(attribute, counterpart, (64, 64)),
+        "plan a conversion, 16 lanes x 64 registers": lambda: planned(*exchanged, 32, "pvc", None),
+        "plan a conversion by tables, 15 lanes x 240 registers": lambda: planned(*tabled, 32, "pvc", None),
         "picture of 4096x4096, folded: SVG": picture.svg,
         "the same, interactive (two directions)": picture.html,
         "the same, PNG": lambda: picture.figure().savefig(io.BytesIO(), format="png"),

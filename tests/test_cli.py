@@ -6,9 +6,11 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+import layoutalg as la
 from layoutalg.cli import main
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -294,3 +296,49 @@ def test_show_of_a_nested_layout_that_covers_half_says_what_nobody_holds(capsys:
 )
 def test_show_reads_triton_and_cute(text: str, capsys: Capture) -> None:
     assert answer(capsys, "show", text)["layout"]
+
+
+TILE, COLUMNS = "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg"
+
+
+def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
+    text = out(capsys, "convert", TILE, COLUMNS, "--target", "pvc")
+    assert "shuffles: 15 shuffles" in text
+    assert "gpu.shuffle" not in text
+    assert out(capsys, "convert", TILE, COLUMNS, "--emit").count("gpu.shuffle") == 15
+    target = tmp_path / "deep" / "convert.mlir"
+    found = json.loads(out(capsys, "convert", TILE, COLUMNS, "--json", "-o", str(target)))
+    assert (found["kind"], found["shuffles"], found["lower_bound"], found["slm_bytes"]) == ("shuffles", 15, 15, 0)
+    assert target.read_text().count("gpu.shuffle") == 15
+    attributes = [f"#xegpu.layout<lane_layout = [1, 16], lane_data = [{n}, 1]>" for n in (1, 2)]
+    assert "identity" in out(capsys, "convert", *attributes, "16x16", "--element", "f16")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((TILE, "d0 = 4@lane"), "a tensor of 16x16 and one of 4"),
+        ((TILE, "bogus"), "expected"),
+        ((TILE, COLUMNS, "8x8"), "8x8"),
+        ((TILE, COLUMNS, "--element", "f12"), "f12"),
+        ((TILE, COLUMNS, "--target", "i486"), "expected one of"),
+        ((TILE, "!xegpu.nbarrier"), "expected a layout"),
+        ((TILE, COLUMNS, "--slm-limit", "1"), "at least 4"),
+        (("d0 = M@lane", "d0 = M@lane"), "symbols"),
+    ],
+)
+def test_convert_refuses_in_one_line(arguments: tuple[str, ...], words: str, capsys: Capture) -> None:
+    assert main(["convert", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_the_picture_of_an_exchange_is_an_image_of_its_own() -> None:
+    plan = la.convert(la.Layout.parse(TILE), la.Layout.parse(COLUMNS))
+    root = ElementTree.fromstring(plan.svg())
+    arrows = [one for one in root if one.tag.endswith("path")]
+    assert len(arrows) == 15 * 16
+    shown = plan._repr_html_()
+    assert shown is not None
+    assert shown.startswith('<img alt="conversion"')

@@ -22,6 +22,7 @@ NAMES = (
     "3_nested_layouts_and_matrix_intrinsics",
     "4_amx_tiles",
     "5_gemm",
+    "6_conversions",
 )
 PICTURES = {"text/html", "image/png"}
 
