@@ -233,10 +233,17 @@ class _Build:
 
     def _turn(self, words: list[int], position: int, mask: int) -> list[int]:
         """XOR a bit of the index, where the mask says so."""
-        step = 1 << position
-        return [
-            self._select(words[x ^ step], words[x], "lane", mask) if words[x] >= 0 else -1 for x in range(len(words))
-        ]
+        step, made, found = 1 << position, self.made, list[int]()
+        for x, word in enumerate(words):
+            other = words[x ^ step]
+            if word < 0 or word == other:
+                found.append(word)
+                continue
+            self.steps.append((made, other, word, "lane", mask))
+            found.append(made)
+            made += 1
+        self.made = made
+        return found
 
     def _arrive(
         self,
@@ -353,10 +360,10 @@ def _pruned(
     select before the rounds.
     """
     count = packed + len(steps)  # the step at i makes word `packed + i`
-    ons, offs, seen = [0] * count, [0] * count, [0] * count
-    for step in steps:
+    ons, offs, seen = [-1] * count, [-1] * count, [0] * count
+    for to, step in enumerate(steps, packed):
         if len(step) == 5:
-            to, on, off, axis, mask = step
+            _, on, off, axis, mask = step
             key = mask if axis == "lane" else ~mask
             ons[to] = ons[on] if seen[on] == key else on
             offs[to] = offs[off] if seen[off] == key else off
@@ -367,18 +374,16 @@ def _pruned(
             needed[place // parts] = 1
     for word in range(count - 1, packed - 1, -1):
         if needed[word]:
-            step = steps[word - packed]
-            if len(step) == 5:
+            if ons[word] >= 0:
                 needed[ons[word]] = needed[offs[word]] = 1
             else:
-                needed[step[1]] = 1
+                needed[steps[word - packed][1]] = 1
     names = list(range(count))
     result: list[Step] = []
     number = packed
-    for word in range(packed, count):
+    for word, step in enumerate(steps, packed):
         if not needed[word]:
             continue
-        step = steps[word - packed]
         if len(step) == 5:
             result.append(Select(number, names[ons[word]], names[offs[word]], step[3], step[4]))
         elif len(step) == 4:
