@@ -135,9 +135,10 @@ def test_conversions_between_mixed_digits(seed: int) -> None:
     for _ in range(50):
         a, b = mixed_pair(random)
         bits = random.choice([8, 16, 32, 64])
-        plan, _, _ = check(a, b, bits, seed)
+        plan, before, after = check(a, b, bits, seed)
         if plan.kind != "shared memory":
-            assert plan.lower_bound <= plan.shuffles
+            held = plan.programs[0].lanes * max(before.shape[2], after.shape[2])
+            assert plan.lower_bound <= plan.shuffles <= held * max(bits // 32, 1) * before.shape[0]
 
 
 def test_a_transposed_tile_takes_a_word_from_every_other_lane() -> None:
@@ -199,6 +200,41 @@ def test_only_what_crosses_goes_through_memory() -> None:
     assert (plan.barriers, plan.shuffles) == (1, 0)
 
 
+@pytest.mark.parametrize(("registers", "bits", "limit"), [(8, 16, 256), (4, 32, 256), (8, 32, 512), (8, 64, 512)])
+def test_rounds_take_registers_that_vectors_would_take(registers: int, bits: int, limit: int) -> None:
+    a, b = L(f"d0 = 2@sg {registers}@reg, d1 = 16@lane"), L(f"d0 = 2@lane:8 {registers}@reg, d1 = 2@sg 8@lane")
+    plan = convert(a, b, element_bits=bits, slm_limit=limit)
+    assert 0 < plan.slm_bytes <= limit
+    data = values(32 * registers, bits, 3)
+    assert (plan.apply(data[numbers(a)]) == data[numbers(b)]).all()
+
+
+def test_a_limit_that_one_way_keeps_is_enough() -> None:
+    plan = convert(L("d0 = 2@sg 2@reg, d1 = 16@lane"), L("d0 = 2@reg 2@sg, d1 = 16@lane"), slm_limit=128)
+    assert plan.slm_bytes == 128
+
+
+@pytest.mark.parametrize("offset", ["4@lane", "1@sg", "-1@lane", "2@reg"])
+def test_layouts_that_start_elsewhere_are_refused(offset: str) -> None:
+    for pair in ((f"d0 = 4@lane | offset {offset}", "d0 = 4@lane"), ("d0 = 4@lane", f"d0 = 4@lane | offset {offset}")):
+        with pytest.raises(la.ConversionError, match="expected layouts that start at 0"):
+            convert(*map(L, pair))
+
+
+def test_a_large_plan_across_subgroups_explains_itself() -> None:
+    a, b = L("d0 = 64@sg, d1 = 1024@reg, d2 = 32@lane"), L("d0 = 64@reg:16, d1 = 64@sg 16@reg, d2 = 32@lane")
+    plan = convert(a, b, slm_limit=2**24)
+    assert f"must receive {plan.lower_bound} words" in str(plan)
+    assert plan.lower_bound == 1024 * 63 // 64
+
+
+def test_fragments_that_are_none_are_said_so() -> None:
+    plan = convert(L("d0 = 2@lane 2@lane:2"), L("d0 = 2@lane:2 2@lane"), element_bits=64)
+    for bad in (np.zeros((1, 4, 1), object), np.zeros((1, 4, 2)), np.zeros((1, 4, 1), np.int8), None, [[[1]]], "abcd"):
+        with pytest.raises(la.ConversionError, match="expected"):
+            plan.apply(bad)
+
+
 @pytest.mark.parametrize("shape", [(8, 16), (8, 32)])
 def test_a_round_trip_through_memory_keeps_every_element(shape: tuple[int, int]) -> None:
     """LLVM 22's store_matrix and load_matrix of these keep 23 of 128, and take the wrong columns."""
@@ -218,8 +254,8 @@ def test_a_small_limit_takes_several_rounds() -> None:
     assert parts.barriers == 2 * (whole.slm_bytes // parts.slm_bytes) - 1
     data = values(256, 32, 0)
     assert (parts.apply(data[numbers(a)]) == data[numbers(b)]).all()
-    with pytest.raises(la.SizeError, match="no part of the tensor needs less"):
-        _ = convert(a, b, slm_limit=16).programs
+    with pytest.raises(la.SizeError, match="exchange needs more than 16"):
+        convert(a, b, slm_limit=16)
 
 
 @pytest.mark.parametrize(
@@ -252,6 +288,8 @@ def test_a_plan_that_would_run_away_is_refused() -> None:
     huge = L("d0 = 1048576@reg, d1 = 3@lane"), L("d0 = 3@lane 349525@reg, d1 = 3@reg:349525")
     with pytest.raises(la.LayoutError):
         _ = convert(*huge).programs
+    with pytest.raises(la.SizeError, match="words to schedule"):
+        convert(L("d0 = 255@reg, d1 = 255@lane"), L("d0 = 255@lane, d1 = 255@reg"))
     for text in ("d0 = 2147483648@reg, d1 = 16@lane", "d0 = 1073741824@reg, d1 = 16@lane"):
         with pytest.raises(la.LayoutError):
             _ = convert(L(text), L(text.replace("@reg, d1 = 16@lane", "@reg, d1 = 2@lane 8@lane:2"))).programs

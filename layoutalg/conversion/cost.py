@@ -4,7 +4,8 @@ Costs rank candidates; they are no times. A select is one instruction. A shuffle
 `gpu.shuffle` two instructions for the address and one indirect move (read from its listing, pvc); on AMD and NVIDIA GPUs it
 is one permute (`ds_bpermute_b32`, `shfl.sync`) that goes through the same unit as shared memory. A message to shared memory
 has a fixed price and one per 4 bytes and lane that are served a bank's width at a time; a barrier stalls its subgroup for
-about as long as a round trip. The last three are estimates, and say so.
+about as long as a round trip. The last three are estimates, and say so;
+conflicts of banks are not priced (powers of two have none, see `ConversionPlan.bank_conflicts`).
 
 >>> cost_of("pvc").shuffle, cost_of(None).name
 (3, 'generic')

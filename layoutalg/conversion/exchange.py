@@ -42,10 +42,10 @@ def stays_in_subgroup(source: View, destination: View) -> bool:
 
 
 def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
-    """The words that some lane must receive at the least: no exchange has fewer shuffles.
+    """The words that some lane must receive at the least: no exchange that sends every element directly has fewer shuffles.
 
     A lane receives from the lanes of each value of the exchanged bits but its own; where the other lane bits change places
-    too, some lane has nothing that it needs.
+    too, some lane has nothing that it needs. Lanes of other subgroups count like others.
 
     >>> from layoutalg.conversion.bits import view
     >>> from layoutalg.core.layout import Layout
@@ -53,12 +53,13 @@ def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
     15
     """
     names = renamed(source, destination)
-    exchanged = sum(place is not None and place[0] == "reg" for place in names["lane"])
+    senders = [
+        (axis, bit, place) for axis in ("sg", "lane") for bit, place in enumerate(names[axis]) if place is not None
+    ]
+    exchanged = sum(place[0] == "reg" for _, _, place in senders)
     together = sum(place is not None and place[0] == "reg" for place in names["reg"])
     each = -(-(element_bits << together) // WORD)
-    foreign = any(
-        place is not None and place[0] != "reg" and place != ("lane", bit) for bit, place in enumerate(names["lane"])
-    )
+    foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
     return each << exchanged if foreign else each * ((1 << exchanged) - 1)
 
 

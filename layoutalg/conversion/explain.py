@@ -66,7 +66,10 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
             if free:
                 yield "replicas", f"of the {name}: {', '.join(free)} may be anything; the nearest copy is taken"
     else:
-        yield "moves", "digits that have no bits in common: scheduled element by element, from tables"
+        if plan.kind == "identity":
+            yield "moves", "every digit stays where it is"
+        else:
+            yield "moves", "digits that are no bits: scheduled element by element, from tables"
     yield "kind", _kind(plan)
     if plan.slm_bytes:
         stores = sum(p.count(Store) for p in plan.programs)
@@ -86,7 +89,8 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         yield (
             "addresses",
             f"first store at {where[0]}, first load at "
-            + next(str(step.address) for p in plan.programs for step in p.steps if isinstance(step, Load)),
+            + next(str(step.address) for p in plan.programs for step in p.steps if isinstance(step, Load))
+            + (" (words; x[i] is bit i of x)" if "[" in where[0] else " (words)"),
         )
     bound = plan.lower_bound
     if plan.slm_bytes:
@@ -94,7 +98,7 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     elif bound:
         text = f"{_count(bound, 'shuffle')}: some lane must receive {_count(bound, 'word')}"
         if plan.shuffles > bound:
-            text += "; a lane that several others need sends one word at a time"
+            text += "; a lane sends one word at a time, and others wait for theirs"
         yield "least", text
     for i, candidate in enumerate(plan.candidates):
         yield ("cost" if i == 0 else "instead"), f"{candidate.cost} on {plan.target}: {candidate.name}"

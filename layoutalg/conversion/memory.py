@@ -84,9 +84,11 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
         while (4 << (total - len(turns))) > limit:
             if not free:
                 need = 4 << (total - len(turns))
-                raise SizeError(
-                    f"{need} bytes of shared memory at a time: no part of the tensor needs less than the limit, {limit}"
-                )
+                if not vector:
+                    raise SizeError(
+                        f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}"
+                    )
+                free.append(vector.pop())  # narrower accesses, more rounds
             turns.append(free.pop())
         rows = _rows([p for p in words if p not in vector and p not in turns], BANK_BITS - len(vector))
     before, after = _Side(source.widths, wide), _Side(destination.widths, wide)

@@ -142,7 +142,7 @@ class ConversionPlan:
 
     @property
     def moves(self) -> int:
-        """Words per lane that are put together anew, or end in another register than they began.
+        """Words per lane that are put together anew from parts; where nothing else happens, those in another register too.
 
         >>> from layoutalg.core.layout import Layout
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
@@ -154,7 +154,9 @@ class ConversionPlan:
     def lower_bound(self) -> int:
         """The largest number of words that one lane must receive from others, in its subgroup or from another one.
 
-        No plan without shared memory has fewer shuffles; with it, this counts what memory must bring too.
+        Counted by sender: what one lane gets from another fills whole words, and the nearest replica counts. No plan in which
+        every element goes directly, in one shuffle, has fewer. (Elements below 32 bits could share words with others on the
+        way, over several hops; such plans are not made.)
 
         >>> from layoutalg.core.layout import Layout
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
@@ -291,6 +293,8 @@ def convert(
     for one in (a, b):
         if set(one.codomain).difference(MACHINE):
             raise ConversionError(f"{one}: expected a layout onto sg, lane and reg")
+        for axis, start in one.offsets.items():
+            raise ConversionError(f"{one}: starts at {start} of {axis}; expected layouts that start at 0")
         for axis, most in (("sg", MOST_SUBGROUPS), ("lane", MOST_LANES)):
             count: Any = one.axes.get(axis, 1)
             if count > most:
@@ -304,7 +308,10 @@ def convert(
             raise ConversionError(
                 f"{counts[0]} and {counts[1]} {word}: the machine must be the same (source {a}, destination {b})"
             )
-    return ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
+    plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
+    if plan.candidates:  # worked out once, and kept: what can't be planned is an error here
+        return plan
+    raise ConversionError(f"no way from {a} to {b} is known")
 
 
 def _layout(value: object, shape: Sequence[int] | None) -> Layout:
@@ -345,7 +352,11 @@ def _candidates(
                 then = exchange(across[1], b, element_bits)
                 rest = (then,) if then.steps or _moves(then) else ()
                 found.append(("only what crosses goes through shared memory", (across[0], *rest)))
-            found.append(("everything goes through shared memory", (through_memory(a, b, element_bits, limit),)))
+            try:
+                found.append(("everything goes through shared memory", (through_memory(a, b, element_bits, limit),)))
+            except SizeError:
+                if not found:
+                    raise
     else:
         before, after = slot_tables(source, destination)
         if stays_by_table(before, after):
@@ -395,7 +406,7 @@ def _moves(program: Program) -> int:
 @lru_cache(maxsize=256)
 def _lower_bound(source: Layout, destination: Layout, element_bits: int) -> int:
     a, b = view(source), view(destination)
-    if a is not None and b is not None and stays_in_subgroup(a, b):
+    if a is not None and b is not None:
         return fewest_shuffles(a, b, element_bits)
     return fewest_by_table(*slot_tables(source, destination), element_bits)
 

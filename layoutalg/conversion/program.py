@@ -24,7 +24,6 @@ which elements lie in which word, the same in all lanes, `unpack` where each des
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -244,7 +243,7 @@ class Program:
                 [1.]]], dtype=float32)
         """
         shape = (self.subgroups, self.lanes, self.source_registers)
-        if getattr(fragments, "shape", None) != shape or fragments.itemsize * 8 != self.element_bits:
+        if not _fits(fragments, shape, self.element_bits):
             found = getattr(fragments, "shape", None)
             raise ConversionError(
                 f"fragments of shape {found}, {getattr(getattr(fragments, 'dtype', None), 'name', type(fragments).__name__)}: "
@@ -291,37 +290,13 @@ class Program:
         result = np.where(unpack >= 0, parted[..., unpack], 0).astype(parted.dtype)
         return np.ascontiguousarray(result).view(fragments.dtype).reshape(*shape[:2], self.registers)
 
-    def texts(self) -> Iterator[str]:
-        """The steps, a line each.
 
-        >>> list(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)).texts())
-        ['w1 = w0 of lane ^ 1']
-        """
-        for step in self.steps:
-            match step:
-                case Select(to, on, off, axis, mask):
-                    yield f"w{to} = {_named(axis, mask, self.lanes if axis == 'lane' else self.subgroups)} ? w{on} : w{off}"
-                case Shuffle(to, word, lanes, _):
-                    distance = {one ^ i for i, one in enumerate(lanes)}
-                    text = f"lane ^ {distance.pop()}" if len(distance) == 1 else f"lanes {list(lanes)}"
-                    yield f"w{to} = w{word} of {text}"
-                case Rotate(to, word, bits):
-                    yield f"w{to} = w{word} rotated right by {bits}"
-                case Store(stored, _, _):
-                    yield f"store {', '.join(f'w{w}' for w in stored)}"
-                case Load(loaded, _):
-                    yield f"load {', '.join(f'w{w}' for w in loaded)}"
-                case Barrier():
-                    yield "barrier"
-
-
-def _named(axis: str, mask: int, count: int) -> str:
-    """A mask in words: a bit of the number where it is one, else the set."""
-    word = "lane" if axis == "lane" else "subgroup"
-    for bit in range(count.bit_length()):
-        if mask == sum(1 << i for i in range(count) if i >> bit & 1):
-            return f"{word} & {1 << bit}"
-    return f"{word} in {[i for i in range(count) if mask >> i & 1]}"
+def _fits(fragments: Any, shape: tuple[int, ...], bits: int) -> bool:
+    """Whether this is an array of this shape, of plain elements of so many bits."""
+    if not isinstance(fragments, np.ndarray):
+        return False
+    given: Any = fragments
+    return given.shape == shape and given.itemsize * 8 == bits and not given.dtype.hasobject
 
 
 def _bits(mask: int, count: int) -> NDArray[np.bool_]:

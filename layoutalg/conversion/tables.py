@@ -35,6 +35,9 @@ __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_tabl
 MOST_SLOTS = 2**20
 """Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
 
+MOST_WORDS = 2**13
+"""Words that one subgroup's lanes exchange, scheduled by tables."""
+
 Slots = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""
 
@@ -221,6 +224,11 @@ class _Steps:
                     taken[lane, slot] = [register * cells + i for i in range(cells)]
                 else:
                     waiting.setdefault((source, lane), []).append((register, slot))
+        moved_words = sum(len(slots) for slots in waiting.values())
+        if moved_words > MOST_WORDS:
+            raise SizeError(
+                f"{moved_words} words to schedule between {lanes} lanes: at most {MOST_WORDS}; convert a part at a time"
+            )
         for matching in matchings(lanes, {pair: len(slots) for pair, slots in waiting.items()}):
             moved = [(source, lane, *waiting[source, lane].pop()) for source, lane in matching]
             pattern = list(range(lanes))

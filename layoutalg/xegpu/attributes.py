@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import prod
 
-from layoutalg.core.drawing import Drawable, Part, one_part
+from layoutalg.core.drawing import Drawable, Part, as_sizes, one_part
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_ints
 from layoutalg.core.layout import Layout
@@ -117,7 +117,7 @@ class DistributeLayout(Drawable, ABC):
         (16, 32)
         """
         found = self.distribution()
-        sizes = found.unit if shape is None else tuple(shape)
+        sizes: tuple[Extent, ...] = found.unit if shape is None else as_sizes(shape)
         return one_part(f"{self}, {'x'.join(map(str, sizes))}", self.layout(sizes), found.inst_data)
 
     def fragment_type(

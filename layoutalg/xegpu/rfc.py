@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import prod
 
 from layoutalg.core.digits import Factor, merge_digits, size_of
-from layoutalg.core.drawing import Drawable, Part
+from layoutalg.core.drawing import Drawable, Part, as_sizes
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
@@ -95,7 +95,7 @@ class SgMapAttr(Drawable):
         >>> SgMapAttr((2, 8), (1, 2)).parts()[0].layout
         Layout.parse('d0 = 2@lane:8, d1 = 8@lane 2@reg')
         """
-        return self.to_layout(2 if shape is None else len(shape)).parts(shape)
+        return self.to_layout(2 if shape is None else len(as_sizes(shape))).parts(shape)
 
     def fragment_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """The RFC's `WI_data_frag`: how many distributions, and the elements of each.
