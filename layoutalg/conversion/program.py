@@ -293,10 +293,8 @@ class Program:
 
 def _fits(fragments: Any, shape: tuple[int, ...], bits: int) -> bool:
     """Whether this is an array of this shape, of plain elements of so many bits."""
-    if not isinstance(fragments, np.ndarray):
-        return False
-    given: Any = fragments
-    return given.shape == shape and given.itemsize * 8 == bits and not given.dtype.hasobject
+    kind: Any = getattr(fragments, "dtype", None) if type(fragments).__module__ == "numpy" else None
+    return kind is not None and fragments.shape == shape and kind.itemsize * 8 == bits and not kind.hasobject
 
 
 def _bits(mask: int, count: int) -> NDArray[np.bool_]:
