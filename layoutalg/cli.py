@@ -188,6 +188,9 @@ def draw(
 @click.argument("shape", required=False)
 @click.option("--element", default="f32", show_default=True, help="Element type.")
 @click.option("--target", help="The chip, for costs and the size of shared memory (a GPU in general).")
+@click.option(
+    "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
+)
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the code to a file.")
@@ -198,6 +201,7 @@ def convert(
     shape: str | None,
     element: str,
     target: str | None,
+    subgroup_size: int,
     slm_limit: int | None,
     emitted: bool,
     output: Path | None,
@@ -208,17 +212,18 @@ def convert(
     Both are attributes, types or layouts, of any system; layouts know their shape.
     """
     from layoutalg.conversion import convert as plan_conversion
-    from layoutalg.core.errors import ConversionError
+    from layoutalg.nested import NestedLayoutAttr
     from layoutalg.parsing import parse
     from layoutalg.xegpu.elements import element_bits
 
-    pair = [parse(text) for text in (source, destination)]
-    for one, text in zip(pair, (source, destination), strict=True):
-        if isinstance(one, (str, int)):
-            raise ConversionError(f"{text}: expected a layout")
     sizes = None if shape is None else _shape(shape)
+    pair: list[Any] = []
+    for text in (source, destination):
+        value = parse(text)
+        nested = isinstance(value, NestedLayoutAttr)
+        pair.append(value.layout(sizes or value.shape, subgroup_size) if nested else value)
     bits = element_bits(element)
-    plan = plan_conversion(pair[0], pair[1], sizes, element_bits=bits, target=target, slm_limit=slm_limit)  # pyright: ignore[reportArgumentType]
+    plan = plan_conversion(pair[0], pair[1], sizes, element_bits=bits, target=target, slm_limit=slm_limit)
     facts: dict[str, Any] = {
         "source": str(plan.source),
         "destination": str(plan.destination),
@@ -230,6 +235,7 @@ def convert(
         "selects": plan.selects,
         "moves": plan.moves,
         "slm_bytes": plan.slm_bytes,
+        "bank_conflicts": plan.bank_conflicts,
         "barriers": plan.barriers,
         "cost": plan.cost,
         "candidates": [{"name": one.name, "cost": one.cost} for one in plan.candidates],

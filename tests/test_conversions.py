@@ -221,6 +221,19 @@ def test_layouts_that_start_elsewhere_are_refused(offset: str) -> None:
             convert(*map(L, pair))
 
 
+@pytest.mark.parametrize(
+    ("source", "destination", "most"),
+    [
+        ("d0 = 15@lane | replicas 15@sg", "d0 = 15@sg | replicas 15@lane", 15),  # one word to all lanes at once
+        ("d0 = 12@lane | replicas 3@sg", "d0 = 3@sg 4@lane | replicas 3@lane:4", 6),
+        ("d0 = 15@lane", "d0 = 15@reg | replicas 15@lane", 14),
+    ],
+)
+def test_a_word_that_several_lanes_want_is_sent_once(source: str, destination: str, most: int) -> None:
+    plan, _, _ = check(L(source), L(destination), 32, 0)
+    assert plan.shuffles <= most
+
+
 def test_a_large_plan_across_subgroups_explains_itself() -> None:
     a, b = L("d0 = 64@sg, d1 = 1024@reg, d2 = 32@lane"), L("d0 = 64@reg:16, d1 = 64@sg 16@reg, d2 = 32@lane")
     plan = convert(a, b, slm_limit=2**24)

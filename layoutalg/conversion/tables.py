@@ -37,6 +37,7 @@ MOST_SLOTS = 2**20
 
 MOST_WORDS = 2**13
 """Words that one subgroup's lanes exchange, scheduled by tables."""
+_MOST_WEIGHED = 2**18
 
 Slots = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""
@@ -216,33 +217,77 @@ class _Steps:
     def exchange(self, from_lane: NDArray[np.int64], from_register: NDArray[np.int64], cells: int) -> list[int]:
         """The destination's words: `from_lane` and `from_register` say where each is, `[lane, word]`."""
         lanes, count = from_lane.shape
-        waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        wanted: dict[tuple[int, int], dict[int, list[int]]] = {}  # (lane, register): who wants it, and where
         taken = np.full((lanes, count, cells), -1, np.int64)
         for lane, (sources, registers) in enumerate(zip(from_lane.tolist(), from_register.tolist(), strict=True)):
             for slot, (source, register) in enumerate(zip(sources, registers, strict=True)):
                 if source == lane:
                     taken[lane, slot] = [register * cells + i for i in range(cells)]
                 else:
-                    waiting.setdefault((source, lane), []).append((register, slot))
-        moved_words = sum(len(slots) for slots in waiting.values())
-        if moved_words > MOST_WORDS:
-            raise SizeError(
-                f"{moved_words} words to schedule between {lanes} lanes: at most {MOST_WORDS}; convert a part at a time"
-            )
-        for matching in matchings(lanes, {pair: len(slots) for pair, slots in waiting.items()}):
-            moved = [(source, lane, *waiting[source, lane].pop()) for source, lane in matching]
+                    wanted.setdefault((source, register), {}).setdefault(lane, []).append(slot)
+        for round_ in rounds(lanes, {item: list(receivers) for item, receivers in wanted.items()}):
+            moved = [(source, lane, register) for source, register, lane in round_]
             pattern = list(range(lanes))
-            for source, lane, _, _ in moved:
+            for source, lane, _ in moved:
                 pattern[lane] = source
             for i in range(cells):
                 sent = [-1] * lanes
-                for source, _, register, _ in moved:
+                for source, _, register in moved:
                     sent[source] = register * cells + i
                 word = self.choose(sent)
                 arrived = self._add(Shuffle(self.made, word, tuple(pattern)))
-                for _, lane, _, slot in moved:
-                    taken[lane, slot, i] = arrived
+                for source, lane, register in moved:
+                    for slot in wanted[source, register][lane]:
+                        taken[lane, slot, i] = arrived
         return [self.choose(taken[:, slot, i].tolist()) for slot in range(count) for i in range(cells)]
+
+
+def rounds(lanes: int, wanted: dict[tuple[int, int], list[int]]) -> list[list[tuple[int, int, int]]]:
+    """Who receives which word in which round: (sender, register, receiver).
+
+    A sender has one word in a round, which may go to several lanes. Where no word is wanted twice, these are matchings;
+    otherwise the words that most lanes want go first, if that takes fewer rounds.
+
+    Raises `SizeError` for more than 2^13 words.
+
+    >>> rounds(3, {(0, 0): [1, 2], (1, 0): [0]})
+    [[(0, 0, 1), (0, 0, 2), (1, 0, 0)]]
+    """
+    count = sum(map(len, wanted.values()))
+    if count > MOST_WORDS:
+        raise SizeError(
+            f"{count} words to schedule between {lanes} lanes: at most {MOST_WORDS}; convert a part at a time"
+        )
+    waiting: dict[tuple[int, int], list[int]] = {}
+    for (source, register), receivers in wanted.items():
+        for lane in receivers:
+            waiting.setdefault((source, lane), []).append(register)
+    one_by_one = matchings(lanes, {pair: len(registers) for pair, registers in waiting.items()})
+    found = [[(source, waiting[source, lane].pop(), lane) for source, lane in matching] for matching in one_by_one]
+    if count == len(wanted) or len(wanted) * len(found) > _MOST_WEIGHED:
+        return found
+    shared = _shared_rounds(lanes, wanted)
+    return shared if len(shared) < len(found) else found
+
+
+def _shared_rounds(lanes: int, wanted: dict[tuple[int, int], list[int]]) -> list[list[tuple[int, int, int]]]:
+    """Rounds in which a word goes to all lanes that want it and get no other, the most wanted first."""
+    left: dict[tuple[int, int], set[int]] = {item: set(receivers) for item, receivers in wanted.items()}
+    found: list[list[tuple[int, int, int]]] = []
+    while left:
+        free, busy = set(range(lanes)), set[int]()
+        round_: list[tuple[int, int, int]] = []
+        for source, register in sorted(left, key=lambda item: (-len(left[item]), item)):
+            receivers = left[source, register] & free
+            if source in busy or not receivers:
+                continue
+            busy.add(source)
+            free -= receivers
+            left[source, register] -= receivers
+            round_ += [(source, register, lane) for lane in sorted(receivers)]
+        left = {item: receivers for item, receivers in left.items() if receivers}
+        found.append(round_)
+    return found
 
 
 def matchings(lanes: int, edges: dict[tuple[int, int], int]) -> list[list[tuple[int, int]]]:
