@@ -15,11 +15,12 @@ Bits of the source that no element needs (replicas: any value will do) are None.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.core.layout import MACHINE, Layout
 
-__all__ = ["Place", "View", "renamed", "view"]
+__all__ = ["Place", "View", "renamed", "sums", "view"]
 
 Place = tuple[str, int]
 """An axis of the machine, and a bit of its number (0 is the lowest)."""
@@ -87,3 +88,15 @@ def renamed(source: View, destination: View) -> dict[str, tuple[Place | None, ..
     for (axis, bit), place in zip(source.places, destination.places, strict=True):
         found[axis][bit] = place
     return {axis: tuple(bits) for axis, bits in found.items()}
+
+
+def sums(terms: Sequence[int]) -> list[int]:
+    """The sums of all subsets, the first term changing fastest: the numbers that some bits make.
+
+    >>> sums([1, 8])
+    [0, 1, 8, 9]
+    """
+    found = [0]
+    for term in terms:
+        found += [one + term for one in found]
+    return found

@@ -4,8 +4,7 @@ Costs rank candidates; they are no times. A select is one instruction. A shuffle
 `gpu.shuffle` two instructions for the address and one indirect move (read from its listing, pvc); on AMD and NVIDIA GPUs it
 is one permute (`ds_bpermute_b32`, `shfl.sync`) that goes through the same unit as shared memory. A message to shared memory
 has a fixed price and one per 4 bytes and lane that are served a bank's width at a time; a barrier stalls its subgroup for
-about as long as a round trip. The last three are estimates, and say so;
-conflicts of banks are not priced (powers of two have none, see `ConversionPlan.bank_conflicts`).
+about as long as a round trip; lanes that wait for one bank take that many turns. The last four are estimates, and say so.
 
 >>> cost_of("pvc").shuffle, cost_of(None).name
 (3, 'generic')
@@ -39,8 +38,8 @@ class Cost:
     barrier: int
     slm_bytes: int
 
-    def of(self, program: Program, moves: int = 0) -> int:
-        """What a program costs.
+    def of(self, program: Program, moves: int = 0, ways: int = 1) -> int:
+        """What a program costs, with so many register moves and so many turns at the banks.
 
         >>> from layoutalg.conversion.program import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
@@ -57,7 +56,7 @@ class Cost:
                 case Rotate():
                     found += self.move
                 case Store(words, _, _) | Load(words, _):
-                    found += self.message + len(words) * served * self.word
+                    found += self.message + len(words) * served * self.word * ways
                 case Barrier():
                     found += self.barrier
         return found

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from layoutalg.conversion.bits import Place, View, renamed
+from layoutalg.conversion.bits import Place, View, renamed, sums
 from layoutalg.conversion.program import WORD, Program, Rotate, Select, Shuffle, Step
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
@@ -265,7 +265,7 @@ class _Build:
         patterns: dict[int, tuple[int, ...] | None] = {}
         unmoved = tuple(range(self.lanes))
         arrived: list[int] = []
-        for number, base in zip(_sums(of_word), _sums(of_lane), strict=True):
+        for number, base in zip(sums(of_word), sums(of_lane), strict=True):
             if base not in patterns:
                 pattern = tuple([one ^ base for one in lanes])
                 patterns[base] = None if pattern == unmoved and not terms else pattern
@@ -275,7 +275,7 @@ class _Build:
                     self._ask(words[number], words[number + of_choice[0]], choices[0], known, lanes, base, terms)
                 )
                 continue
-            found = [self._shuffle(words[number + choice], patterns[base], terms) for choice in _sums(of_choice)]
+            found = [self._shuffle(words[number + choice], patterns[base], terms) for choice in sums(of_choice)]
             for bit in choices:
                 mask = self._mask("lane", bit)
                 found = [self._select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
@@ -311,7 +311,7 @@ class _Build:
     def _sources(self, rows: list[_Row]) -> tuple[list[int], tuple[int, ...]]:
         """The lane that each lane reads in round 0; what the subgroup's number brings in."""
         moves = [(row.lane, row.bit) for row in rows if row.lane is not None]
-        found = _sums([sum(1 << to for lane, to in moves if lane == bit) for bit in range(self.lanes.bit_length() - 1)])
+        found = sums([sum(1 << to for lane, to in moves if lane == bit) for bit in range(self.lanes.bit_length() - 1)])
         terms = [0] * (self.subgroups.bit_length() - 1)
         for to, place in enumerate(self.lane_places):
             if place is not None and place[0] == "sg":
@@ -327,29 +327,19 @@ class _Build:
 
     def _pack(self) -> list[int]:
         """The source cell in every part of every word."""
-        insides = _sums([*(1 << bit for bit, _ in self.together), *(1 << bit for bit in self.picked)])
+        insides = sums([*(1 << bit for bit, _ in self.together), *(1 << bit for bit in self.picked)])
         insides += [-1] * (self.parts - len(insides))
         return [
-            -1 if inside < 0 else base + inside
-            for base in _sums([1 << bit for bit in self.words])
-            for inside in insides
+            -1 if inside < 0 else base + inside for base in sums([1 << bit for bit in self.words]) for inside in insides
         ]
 
     def _unpack(self, words: list[int]) -> list[int]:
         """Where every destination cell is; free bits of its number say nothing."""
         word_place = {bit: i for i, bit in enumerate(self.rounds)}
         part_place = {bit: i for i, (_, bit) in enumerate(self.together)}
-        of_word = _sums([1 << word_place[bit] if bit in word_place else 0 for bit in range(self.bits)])
-        of_part = _sums([1 << part_place[bit] if bit in part_place else 0 for bit in range(self.bits)])
+        of_word = sums([1 << word_place[bit] if bit in word_place else 0 for bit in range(self.bits)])
+        of_part = sums([1 << part_place[bit] if bit in part_place else 0 for bit in range(self.bits)])
         return [words[word] * self.parts + part for word, part in zip(of_word, of_part, strict=True)]
-
-
-def _sums(terms: Sequence[int]) -> list[int]:
-    """The sums of all subsets, the first term changing fastest."""
-    found = [0]
-    for term in terms:
-        found += [one + term for one in found]
-    return found
 
 
 def _pruned(

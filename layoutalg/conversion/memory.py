@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutalg.conversion.bits import Place, View, renamed
+from layoutalg.conversion.bits import Place, View, renamed, sums
 from layoutalg.conversion.exchange import packed_pairs
 from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Select, Step, Store
 from layoutalg.core.errors import ConversionError, SizeError
@@ -31,13 +31,6 @@ __all__ = ["across_subgroups", "through_memory", "through_memory_by_digits"]
 BANK_BITS = 5
 VECTOR_BITS = 2
 """Lanes move up to 2^2 words at once."""
-
-
-def _sums(terms: Sequence[int]) -> list[int]:
-    found = [0]
-    for term in terms:
-        found += [one + term for one in found]
-    return found
 
 
 class _Side:
@@ -102,24 +95,24 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
     own = [a[1] for a, _ in words if a[0] == "reg"]
     wanted = [b[1] for _, b in words if b[0] == "reg"]
     number = {sum(1 << bit for i, bit in enumerate(sorted(own)) if x >> i & 1): x for x in range(1 << len(own))}
-    insides = _sums([1 << a for a, _ in packed])
+    insides = sums([1 << a for a, _ in packed])
     insides += [-1] * (parts - len(insides))
-    pack = [-1 if i < 0 else base + i for base in _sums([1 << bit for bit in sorted(own)]) for i in insides]
+    pack = [-1 if i < 0 else base + i for base in sums([1 << bit for bit in sorted(own)]) for i in insides]
     made = len(number)
     arrived: dict[int, int] = {}
     steps: list[Step] = []
     turned_in, turned_out = [a[1] for a, _ in turns], [b[1] for _, b in turns]
     vector_in, vector_out = [a[1] for a, _ in vector], [b[1] for _, b in vector]
-    rounds = list(zip(_sums([1 << b for b in turned_in]), _sums([1 << b for b in turned_out]), strict=True))
+    rounds = list(zip(sums([1 << b for b in turned_in]), sums([1 << b for b in turned_out]), strict=True))
     for count, (turn_in, turn_out) in enumerate(rounds):
-        for base in _sums([1 << b for b in sorted(own) if b not in turned_in and b not in vector_in]):
-            stored = tuple(number[turn_in + base + v] for v in _sums([1 << b for b in vector_in]))
+        for base in sums([1 << b for b in sorted(own) if b not in turned_in and b not in vector_in]):
+            stored = tuple(number[turn_in + base + v] for v in sums([1 << b for b in vector_in]))
             at = _joined(before.registers, base)
             steps.append(Store(stored, before.address(at), _first(source)))
         steps.append(Barrier())
-        for base in _sums([1 << b for b in sorted(wanted) if b not in turned_out and b not in vector_out]):
+        for base in sums([1 << b for b in sorted(wanted) if b not in turned_out and b not in vector_out]):
             loaded: list[int] = []
-            for v in _sums([1 << b for b in vector_out]):
+            for v in sums([1 << b for b in vector_out]):
                 arrived[turn_out + base + v] = made
                 loaded.append(made)
                 made += 1
@@ -129,7 +122,7 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
     part_of = {b: i for i, (_, b) in enumerate(packed)}
     width = destination.widths["reg"] + wide
     meant = sum(1 << b for b in wanted)
-    of_part = _sums([1 << part_of[bit] if bit in part_of else 0 for bit in range(width)])
+    of_part = sums([1 << part_of[bit] if bit in part_of else 0 for bit in range(width)])
     unpack = [arrived[cell & meant] * parts + part for cell, part in zip(range(1 << width), of_part, strict=True)]
     return Program(
         1 << destination.widths["sg"],
@@ -227,9 +220,9 @@ def across_subgroups(source: View, destination: View, element_bits: int) -> tupl
     others = stay[len(packed) + len(vector) :]
     index = vector + others + moved  # the bits of a word's number, low to high
     lanes, subgroups = 1 << source.widths["lane"], 1 << source.widths["sg"]
-    insides = _sums([1 << bit for bit in packed])
+    insides = sums([1 << bit for bit in packed])
     insides += [-1] * (parts - len(insides))
-    pack = [-1 if i < 0 else base + i for base in _sums([1 << bit for bit in index]) for i in insides]
+    pack = [-1 if i < 0 else base + i for base in sums([1 << bit for bit in index]) for i in insides]
     steps: list[Step] = []
     words = list(range(1 << len(index)))
     made = len(words)
@@ -254,11 +247,7 @@ def across_subgroups(source: View, destination: View, element_bits: int) -> tupl
     block = above + len(others) + source.widths["sg"]
     for load in (False, True):
         for t in range(1, 1 << len(swaps)):
-            partner = (
-                sum(1 << sg_terms[bit].bit_length() - 1 for i, (bit, _) in enumerate(swaps) if t >> i & 1)
-                if load
-                else 0
-            )
+            partner = sum(sg_terms[bit] for i, (bit, _) in enumerate(swaps) if t >> i & 1) if load else 0
             for high in range(1 << len(others)):
                 at = ((t - 1) << block) + (high << above)
                 numbers = range(
@@ -277,8 +266,8 @@ def across_subgroups(source: View, destination: View, element_bits: int) -> tupl
     words, made = turn(words, made)
     place = {bit: i for i, bit in enumerate(index)}
     part_of = {bit: i for i, bit in enumerate(packed)}
-    of_word = _sums([1 << place[bit] if bit in place else 0 for bit in range(width)])
-    of_part = _sums([1 << part_of[bit] if bit in part_of else 0 for bit in range(width)])
+    of_word = sums([1 << place[bit] if bit in place else 0 for bit in range(width)])
+    of_part = sums([1 << part_of[bit] if bit in part_of else 0 for bit in range(width)])
     unpack = [words[word] * parts + part for word, part in zip(of_word, of_part, strict=True)]
     registers = 1 << source.widths["reg"]
     slm = ((1 << len(swaps)) - 1) << block

@@ -381,7 +381,7 @@ def _candidates(
 
 
 def _price(cost: Cost, programs: Sequence[Program]) -> int:
-    return sum(cost.of(program, _moves(program)) for program in programs)
+    return sum(cost.of(program, _moves(program), _bank_ways((program,))) for program in programs)
 
 
 def _moves(program: Program) -> int:
@@ -418,6 +418,8 @@ def _bank_ways(programs: tuple[Program, ...]) -> int:
 
     worst = 1
     for program in programs:
+        if not program.slm_words:
+            continue
         sg, lane = np.arange(program.subgroups), np.arange(program.lanes)
         for step in program.steps:
             if not isinstance(step, (Store, Load)):
