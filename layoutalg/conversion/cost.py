@@ -12,6 +12,7 @@ about as long as a round trip; lanes that wait for one bank take that many turns
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from layoutalg.conversion.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
@@ -45,20 +46,15 @@ class Cost:
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """
-        found = moves * self.move
+        counts = Counter(map(type, program.steps))
+        found = (moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
+        found += counts[Barrier] * self.barrier
         served = max(program.lanes // 16, 1)
-        for step in program.steps:
-            match step:
-                case Shuffle():
-                    found += self.shuffle
-                case Select():
-                    found += self.select
-                case Rotate():
-                    found += self.move
-                case Store(words, _, _) | Load(words, _):
+        if program.slm_words:
+            for step in program.steps:
+                if isinstance(step, (Store, Load)):
+                    words = step.words if isinstance(step, Store) else step.to
                     found += self.message + len(words) * served * self.word * ways
-                case Barrier():
-                    found += self.barrier
         return found
 
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from layoutalg.conversion.bits import Place, View, renamed, sums
-from layoutalg.conversion.program import WORD, Program, Rotate, Select, Shuffle, Step
+from layoutalg.conversion.program import NEW, WORD, Program, Rotate, Select, Shuffle, Step
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
 
@@ -372,15 +372,16 @@ def _pruned(
     names = list(range(count))
     result: list[Step] = []
     number = packed
+    add = result.append
     for word, step in enumerate(steps, packed):
         if not needed[word]:
             continue
         if len(step) == 5:
-            result.append(Select(number, names[ons[word]], names[offs[word]], step[3], step[4]))
+            add(NEW(Select, (number, names[ons[word]], names[offs[word]], step[3], step[4])))
         elif len(step) == 4:
-            result.append(Shuffle(number, names[step[1]], step[2], step[3]))
+            add(NEW(Shuffle, (number, names[step[1]], step[2], step[3])))
         else:
-            result.append(Rotate(number, names[step[1]], step[2]))
+            add(NEW(Rotate, (number, names[step[1]], step[2])))
         names[word] = number
         number += 1
     return tuple(result), tuple(

@@ -148,7 +148,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return sum(map(_moves, self.programs))
+        return sum(_moves(program) + program.count(Rotate) for program in self.programs)
 
     @property
     def lower_bound(self) -> int:
@@ -387,9 +387,7 @@ def _price(cost: Cost, programs: Sequence[Program]) -> int:
 def _moves(program: Program) -> int:
     """Words that a program's packing puts together or moves: those that are not what a bitcast of the registers gives."""
     parts = program.parts
-    moved = program.count(Rotate) + sum(
-        program.pack[i : i + parts] != tuple(range(i, i + parts)) for i in range(0, len(program.pack), parts)
-    )
+    moved = sum(program.pack[i : i + parts] != tuple(range(i, i + parts)) for i in range(0, len(program.pack), parts))
     if not program.steps:
         # A word that was packed elsewhere, and comes back to its place, has not moved.
         cells = [program.pack[place] if place >= 0 else -1 for place in program.unpack]

@@ -35,6 +35,8 @@ from layoutalg.core.errors import ConversionError
 __all__ = ["Address", "Barrier", "Load", "Program", "Rotate", "Select", "Shuffle", "Step", "Store"]
 
 WORD = 32
+NEW: Any = vars(tuple)["__new__"]
+"""`NEW(Select, fields)` is `Select(*fields)`, three times as fast: for planners, which make thousands of steps."""
 MOST_STEPS = 2**16
 """Steps of a conversion: more are refused."""
 
@@ -231,7 +233,7 @@ class Program:
         >>> Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)).count(Shuffle)
         1
         """
-        return sum(isinstance(step, kind) for step in self.steps)
+        return list(map(type, self.steps)).count(kind)
 
     def run(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
         """Execute the steps on an array `[sg, lane, reg]`; `done` counts what was executed.

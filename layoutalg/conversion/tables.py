@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.conversion.program import MOST_STEPS, WORD, Program, Select, Shuffle, Step
+from layoutalg.conversion.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.fragments import fragment_map
 from layoutalg.core.layout import Layout
@@ -208,10 +208,19 @@ class _Steps:
         for lane, word in enumerate(words):
             if word >= 0:
                 masks[word] = masks.get(word, 0) | 1 << lane
+        if len(masks) == 1:
+            return next(iter(masks))
         ordered = sorted(masks, key=lambda word: -masks[word].bit_count())
-        found = ordered[0]
+        found, made = ordered[0], self.made
         for word in ordered[1:]:
-            found = self.select(word, found, "lane", masks[word])
+            self.steps.append(NEW(Select, (made, word, found, "lane", masks[word])))
+            found = made
+            made += 1
+        self.made = made
+        if len(self.steps) > MOST_STEPS:
+            raise SizeError(
+                f"a conversion of more than {MOST_STEPS} steps: convert a smaller part of the tensor at a time"
+            )
         return found
 
     def exchange(self, from_lane: NDArray[np.int64], from_register: NDArray[np.int64], cells: int) -> list[int]:
