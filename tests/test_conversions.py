@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import layoutalg as la
 from layoutalg.conversion import ConversionPlan, Load, Select, Shuffle, Store, convert
-from layoutalg.conversion.bits import renamed, view
+from layoutalg.conversion.bits import view
 from layoutalg.conversion.memory import through_memory
 from tests.random_layouts import bits_pair, mixed_pair
 
@@ -116,15 +116,13 @@ def test_conversions_between_powers_of_two(seed: int) -> None:
 
 def triton_rule(a: la.Layout, b: la.Layout, bits: int) -> int:
     """Triton's: half the registers per exchanged bit, and all of them where lanes are permuted (beyond one bit it gives up)."""
-    one, two = view(a), view(b)
-    assert one is not None
-    assert two is not None
-    names = renamed(one, two)
-    exchanged = sum(place is not None and place[0] == "reg" for place in names["lane"])
-    permuted = any(
-        place is not None and place[0] == "lane" and place[1] != bit for bit, place in enumerate(names["lane"])
-    )
-    together = sum(place is not None and place[0] == "reg" for place in names["reg"])
+    # Where each bit of an element's coordinates is: the owner of the element that has this bit alone.
+    alone = [tuple(1 << i if e == d else 0 for e in range(a.rank)) for d in range(a.rank) for i in range(40)]
+    alone = [element for element in alone if all(x < n for x, n in zip(element, a.shape, strict=True))]
+    pairs = [(a.owners(element)[0], b.owners(element)[0]) for element in alone]  # (sg, lane, reg)
+    exchanged = sum(before[1] > 0 and after[2] > 0 for before, after in pairs)
+    permuted = any(before[1] > 0 and after[1] > 0 and before[1] != after[1] for before, after in pairs)
+    together = sum(before[2] > 0 and after[2] > 0 for before, after in pairs)
     words = -(-(bits << together) // 32) << exchanged
     return words * exchanged // 2 + words * permuted if exchanged != 1 or permuted else words // 2
 
@@ -257,6 +255,12 @@ def test_a_round_trip_through_memory_keeps_every_element(shape: tuple[int, int])
     held = numbers(layout)
     data = values(shape[0] * shape[1], 32, 0)
     assert (through_memory(bits, bits, 32).run(data[held]) == data[held]).all()
+
+
+def test_registers_that_repeat_an_element_come_and_go_across_subgroups() -> None:
+    for replicas in (" | replicas 2@reg:2 16@lane", " | replicas 16@lane"):
+        check(L(f"d0 = 2@sg 2@reg{replicas}"), L("d0 = 2@reg 2@sg | replicas 16@lane"), 32, 0)
+        check(L("d0 = 2@sg 2@reg | replicas 16@lane"), L(f"d0 = 2@reg 2@sg{replicas}"), 32, 0)
 
 
 def test_a_small_limit_takes_several_rounds() -> None:

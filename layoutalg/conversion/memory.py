@@ -69,7 +69,6 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
     vector = sorted((p for p in words if p[0][0] == p[1][0] == "reg"), key=lambda p: (max(p[0][1], p[1][1]), p))[
         :VECTOR_BITS
     ]
-    rows = _rows([p for p in words if p not in vector], BANK_BITS - len(vector))
     turns: list[tuple[Place, Place]] = []
     total = len(words)
     if limit is not None:
@@ -83,7 +82,7 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
                     )
                 free.append(vector.pop())  # narrower accesses, more rounds
             turns.append(free.pop())
-        rows = _rows([p for p in words if p not in vector and p not in turns], BANK_BITS - len(vector))
+    rows = _rows([p for p in words if p not in vector and p not in turns], BANK_BITS - len(vector))
     before, after = _Side(source.widths, wide), _Side(destination.widths, wide)
     for i, (a, b) in enumerate(vector):
         before.put(a, 1 << i)

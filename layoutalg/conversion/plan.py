@@ -298,7 +298,8 @@ def convert(
         for axis, most in (("sg", MOST_SUBGROUPS), ("lane", MOST_LANES)):
             count: Any = one.axes.get(axis, 1)
             if count > most:
-                raise SizeError(f"{axis} of {count}: at most {most} are converted (layout {one})")
+                what = "subgroups" if axis == "sg" else "lanes in a subgroup"
+                raise SizeError(f"{count} {what}: at most {most} are converted (layout {one})")
         registers: Any = one.axes.get("reg", 1)
         if registers > MOST_REGISTERS:
             raise SizeError(f"{registers} registers in a lane: at most {MOST_REGISTERS} are converted (layout {one})")
@@ -350,7 +351,8 @@ def _candidates(
             across = across_subgroups(a, b, element_bits)
             if across is not None and across[0].slm_words * 4 <= limit:
                 then = exchange(across[1], b, element_bits)
-                rest = (then,) if then.steps or _moves(then) else ()
+                idle = not then.steps and not _moves(then) and then.registers == then.source_registers
+                rest = () if idle else (then,)
                 found.append(("only what crosses goes through shared memory", (across[0], *rest)))
             try:
                 found.append(("everything goes through shared memory", (through_memory(a, b, element_bits, limit),)))
