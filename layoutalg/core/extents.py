@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import index
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -71,14 +72,34 @@ def symbol(name: str) -> Extent:
     return _sympy().Symbol(name, integer=True, positive=True)
 
 
+@lru_cache(maxsize=4096)
 def _normal(expression: Any) -> Extent:
     """The normal form of a rational expression: equal expressions become equal objects, numbers become `int`."""
-    result = _sympy().cancel(expression)
+    result = _cancelled(expression)
     if result.is_Integer:
         return int(result)
     if result.is_Number or not result.is_rational_function():
         raise LayoutError(f"{result} is no extent: expected a whole number or a rational expression in symbols")
     return result
+
+
+def _cancelled(expression: Any) -> Any:
+    """One fraction without common factors, expanded (what `sympy.cancel` gives, several times faster)."""
+    if _is_monomial(expression):
+        return expression
+    from sympy.polys import fields
+
+    element: Any = cast(Any, fields).sfield(expression)[1]
+    return element.as_expr()
+
+
+def _is_monomial(expression: Any) -> bool:
+    """Whether it is a product of a number and powers of symbols: sympy keeps those in normal form by itself."""
+    factors = expression.args if getattr(expression, "is_Mul", False) else (expression,)
+    return all(
+        f.is_Symbol or f.is_Rational or (f.is_Pow and f.base.is_Symbol and f.exp.is_Integer)
+        for f in map(_sympy().S, factors)
+    )
 
 
 def as_extent(value: object, what: str = "extent", low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
@@ -99,7 +120,7 @@ def as_extent(value: object, what: str = "extent", low: int = 1, high: int | Non
             if not expression.is_Number:
                 found = _normal(expression.xreplace({s: symbol(s.name) for s in expression.free_symbols}))
                 if type(found) is not int:
-                    if found.is_nonpositive:
+                    if _is_never_positive(found):
                         raise LayoutError(
                             f"{what} {found}: expected a positive whole number, this is none for any symbols"
                         )
@@ -142,10 +163,20 @@ def exact_quotient(a: Extent, b: Extent) -> Extent | None:
     if type(a) is int and type(b) is int:
         return a // b if a % b == 0 else None
     sympy = _sympy()
-    quotient = sympy.cancel(sympy.S(a) / b)
+    quotient = _cancelled(sympy.S(a) / b)
     if quotient.is_number and not quotient.is_Integer:
         return None
     return _normal(quotient)
+
+
+def _is_never_positive(fraction: Any) -> bool:
+    """Whether the signs of its terms say that no positive symbols make it positive.
+
+    >>> _is_never_positive(-symbol("M") - 1), _is_never_positive(1 - symbol("M"))
+    (True, False)
+    """
+    above, below = ({c > 0 for c in side.as_coefficients_dict().values()} for side in fraction.as_numer_denom())
+    return len(above) == len(below) == 1 and above != below
 
 
 _WHOLE = {int}
@@ -203,17 +234,18 @@ def substitute(value: Extent, numbers: Mapping[str, int]) -> Extent:
 
 
 def extent_text(value: Extent) -> str:
-    """The text of an extent inside a layout's text: sums in parentheses.
+    """The text of an extent inside a layout's text: sums, and what begins with a minus, in parentheses.
 
-    >>> extent_text(16), extent_text(symbol("M") / 16), extent_text((symbol("M") + 1) / 2)
-    ('16', 'M/16', '(M + 1)/2')
+    >>> m = symbol("M")
+    >>> extent_text(16), extent_text(m / 16), extent_text((m + 1) / 2), extent_text(-m / (1 - m))
+    ('16', 'M/16', '(M + 1)/2', '(-M)/(1 - M)')
     """
     if type(value) is int:
         return str(value)
     numerator, denominator = value.as_numer_denom()
     if denominator == 1:
         return f"({value})" if value.is_Add else str(value)
-    above = f"({numerator})" if numerator.is_Add else str(numerator)
+    above = f"({numerator})" if numerator.is_Add or numerator.could_extract_minus_sign() else str(numerator)
     below = str(denominator) if denominator.is_Atom else f"({denominator})"
     return f"{above}/{below}"
 
@@ -234,14 +266,27 @@ def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> 
     try:
         if type(value) is int:
             return as_extent(value, low=low, high=high)
-        normal = as_extent(_normal(value), low=low, high=high)
-        _ExtentReader(Reader(extent_text(normal))).product()  # the normal form must not outgrow what can be read
+        normal = as_extent(value, low=low, high=high)
+        if type(normal) is not int:
+            _refuse_what_outgrows(normal)
         return normal
     except LayoutError as error:
         reader.fail("an extent", str(error), at=start)
 
 
 _MOST_ATOMS = 16
+
+
+def _refuse_what_outgrows(normal: Any) -> None:
+    """A normal form must be short enough to be read again."""
+    from sympy import preorder_traversal
+
+    atoms = sum(node.is_Atom for node in preorder_traversal(normal))
+    text = extent_text(normal) if atoms <= 2 * _MOST_ATOMS else None
+    try:
+        _ExtentReader(Reader(text or "")).product()
+    except LayoutError:
+        raise LayoutError(f"multiplied out, {text or 'it'} holds more than {_MOST_ATOMS} numbers and symbols") from None
 
 
 class _ExtentReader:
