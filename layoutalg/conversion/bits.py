@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from layoutalg.core.layout import MACHINE, Layout
 
-__all__ = ["Place", "View", "renamed", "sums", "view"]
+__all__ = ["Place", "View", "bit_mask", "renamed", "sums", "view"]
 
 Place = tuple[str, int]
 """An axis of the machine, and a bit of its number (0 is the lowest)."""
@@ -100,3 +100,14 @@ def sums(terms: Sequence[int]) -> list[int]:
     for term in terms:
         found += [one + term for one in found]
     return found
+
+
+def bit_mask(count: int, bit: int) -> int:
+    """Which of the numbers below `count` have a bit: a number with those bits set.
+
+    >>> bin(bit_mask(8, 1)), bin(bit_mask(6, 0))
+    ('0b11001100', '0b101010')
+    """
+    run = ((1 << (1 << bit)) - 1) << (1 << bit)  # the numbers below 2^(bit + 1) that have the bit, over and over
+    times = -(-count // (2 << bit))
+    return run * (((1 << times * (2 << bit)) - 1) // ((1 << (2 << bit)) - 1)) & ((1 << count) - 1)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from layoutalg.conversion.bits import Place, View, renamed, sums
+from layoutalg.conversion.bits import Place, View, bit_mask, renamed, sums
 from layoutalg.conversion.program import NEW, WORD, Program, Rotate, Select, Shuffle, Step
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
@@ -211,11 +211,7 @@ class _Build:
         return place[1]
 
     def _mask(self, axis: str, bit: int) -> int:
-        count = self.lanes if axis == "lane" else self.subgroups
-        if 1 << bit >= count:
-            return 0
-        run = ((1 << (1 << bit)) - 1) << (1 << bit)  # the numbers below 2^(bit + 1) that have the bit, over and over
-        return run * (((1 << count) - 1) // ((1 << (2 << bit)) - 1))
+        return bit_mask(self.lanes if axis == "lane" else self.subgroups, bit)
 
     def _select(self, on: int, off: int, axis: str, mask: int) -> int:
         if on == off:

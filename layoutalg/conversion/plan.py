@@ -290,29 +290,35 @@ def convert(
     if a.shape != b.shape:
         sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
         raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
-    for one in (a, b):
-        if set(one.codomain).difference(MACHINE):
-            raise ConversionError(f"{one}: expected a layout onto sg, lane and reg")
-        for axis, start in one.offsets.items():
-            raise ConversionError(f"{one}: starts at {start} of {axis}; expected layouts that start at 0")
-        for axis, most in (("sg", MOST_SUBGROUPS), ("lane", MOST_LANES)):
-            count: Any = one.axes.get(axis, 1)
-            if count > most:
-                what = "subgroups" if axis == "sg" else "lanes in a subgroup"
-                raise SizeError(f"{count} {what}: at most {most} are converted (layout {one})")
-        registers: Any = one.axes.get("reg", 1)
-        if registers > MOST_REGISTERS:
-            raise SizeError(f"{registers} registers in a lane: at most {MOST_REGISTERS} are converted (layout {one})")
+    counts = [_counts(one) for one in (a, b)]
     for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
-        counts = [one.axes.get(axis, 1) for one in (a, b)]
-        if counts[0] != counts[1]:
+        before, after = (count[axis] for count in counts)
+        if before != after:
             raise ConversionError(
-                f"{counts[0]} and {counts[1]} {word}: the machine must be the same (source {a}, destination {b})"
+                f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
             )
     plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
     if plan.candidates:  # worked out once, and kept: what can't be planned is an error here
         return plan
     raise ConversionError(f"no way from {a} to {b} is known")
+
+
+def _counts(layout: Layout) -> dict[str, int]:
+    """The subgroups, lanes and registers of a layout, which must be one that can be converted."""
+    if set(layout.codomain).difference(MACHINE):
+        raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
+    for axis, start in layout.offsets.items():
+        raise ConversionError(f"{layout}: starts at {start} of {axis}; expected layouts that start at 0")
+    axes: Any = layout.axes
+    counts = {axis: axes.get(axis, 1) for axis in MACHINE}
+    for axis, what, most in (
+        ("sg", "subgroups", MOST_SUBGROUPS),
+        ("lane", "lanes in a subgroup", MOST_LANES),
+        ("reg", "registers in a lane", MOST_REGISTERS),
+    ):
+        if counts[axis] > most:
+            raise SizeError(f"{counts[axis]} {what}: at most {most} are converted (layout {layout})")
+    return counts
 
 
 def _layout(value: object, shape: Sequence[int] | None) -> Layout:

@@ -1,9 +1,7 @@
 """Exchanges within a subgroup by tables: for digits that have no bits in common, such as 3 lanes against 2 registers.
 
-Who sends how many words to whom is a bipartite multigraph between lanes and lanes. In one shuffle every lane sends at most one
-word and receives at most one: a matching. A bipartite multigraph falls into as many matchings as its largest degree
-(König 1916), so the largest number of words that one lane sends or receives is the number of shuffles. Three lanes that turn
-their registers:
+Every slot of the destination is looked up in the source (the own lane first, then the nearest replica); who sends what to
+whom in which shuffle is scheduled (conversion.schedule). Three lanes that turn their registers:
 
 >>> from layoutalg.conversion.program import Shuffle
 >>> from layoutalg.core.layout import Layout
@@ -13,20 +11,23 @@ their registers:
 >>> found.count(Shuffle), fewest_by_table(*tables, 32)
 (2, 2)
 
-Matchings are found by augmenting paths, each taken as often as its rarest edge allows, so that a regular exchange of many
-registers costs no more than one of few.
+Which word a lane sends, and where it puts what arrives, is picked by selects: one for each bit of the lane's number, shared
+by all words that are turned alike (240 registers of 15 lanes: 1,920 selects where one for each further word would be 6,496).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from itertools import count, islice, repeat
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.bits import bit_mask
 from layoutalg.conversion.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
-from layoutalg.core.errors import ConversionError, SizeError
+from layoutalg.conversion.schedule import Items, rounds
+from layoutalg.core.errors import SizeError
 from layoutalg.core.fragments import fragment_map
 from layoutalg.core.layout import Layout
 
@@ -34,10 +35,6 @@ __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_tabl
 
 MOST_SLOTS = 2**20
 """Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
-
-MOST_WORDS = 2**13
-"""Words that one subgroup's lanes exchange, scheduled by tables."""
-_MOST_WEIGHED = 2**18
 
 Slots = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""
@@ -191,177 +188,157 @@ class _Steps:
         self.steps: list[Step] = []
 
     def _add(self, step: Step) -> int:
-        if len(self.steps) >= MOST_STEPS:
-            raise SizeError(
-                f"a conversion of more than {MOST_STEPS} steps: convert a smaller part of the tensor at a time"
-            )
-        self.steps.append(step)
-        self.made += 1
+        self._extend((step,))
         return self.made - 1
 
-    def select(self, on: int, off: int, axis: str, mask: int) -> int:
-        return on if on == off else self._add(Select(self.made, on, off, axis, mask))
-
-    def choose(self, words: Sequence[int]) -> int:
-        """The word that has, in each lane, the word of that lane's number in the list."""
-        masks: dict[int, int] = {}
-        for lane, word in enumerate(words):
-            if word >= 0:
-                masks[word] = masks.get(word, 0) | 1 << lane
-        if len(masks) == 1:
-            return next(iter(masks))
-        ordered = sorted(masks, key=lambda word: -masks[word].bit_count())
-        found, made = ordered[0], self.made
-        for word in ordered[1:]:
-            self.steps.append(NEW(Select, (made, word, found, "lane", masks[word])))
-            found = made
-            made += 1
-        self.made = made
+    def _extend(self, steps: Iterable[Step]) -> None:
+        before = len(self.steps)
+        self.steps += islice(steps, MOST_STEPS + 1 - before)
+        self.made += len(self.steps) - before
         if len(self.steps) > MOST_STEPS:
             raise SizeError(
                 f"a conversion of more than {MOST_STEPS} steps: convert a smaller part of the tensor at a time"
             )
-        return found
 
-    def exchange(self, from_lane: NDArray[np.int64], from_register: NDArray[np.int64], cells: int) -> list[int]:
-        """The destination's words: `from_lane` and `from_register` say where each is, `[lane, word]`."""
-        lanes, count = from_lane.shape
-        wanted: dict[tuple[int, int], dict[int, list[int]]] = {}  # (lane, register): who wants it, and where
-        taken = np.full((lanes, count, cells), -1, np.int64)
-        for lane, (sources, registers) in enumerate(zip(from_lane.tolist(), from_register.tolist(), strict=True)):
-            for slot, (source, register) in enumerate(zip(sources, registers, strict=True)):
-                if source == lane:
-                    taken[lane, slot] = [register * cells + i for i in range(cells)]
-                else:
-                    wanted.setdefault((source, register), {}).setdefault(lane, []).append(slot)
-        for round_ in rounds(lanes, {item: list(receivers) for item, receivers in wanted.items()}):
-            moved = [(source, lane, register) for source, register, lane in round_]
+    def select(self, on: int, off: int, axis: str, mask: int) -> int:
+        return on if on == off else self._add(Select(self.made, on, off, axis, mask))
+
+    def choose(self, table: Slots) -> list[int]:
+        """For each row `[lane]` of a table of words, the word that has in each lane what the row says there (-1: any)."""
+        ordered = np.sort(table, axis=1)
+        distinct = (np.diff(ordered, axis=1, prepend=-1) != 0).sum(axis=1)
+        few = distinct <= 2
+        nodes, chosen = self._tree(table[~few])
+        if sum(len(level) for level in nodes) > int((distinct[~few] - 1).sum()):
+            few[:], nodes, chosen = True, [], table[:0, 0]
+        found = np.full(len(table), -1, np.int64)
+        found[~few] = chosen
+        for bit, level in enumerate(nodes):
+            mask = bit_mask(self.lanes, bit)
+            off, on = level.T.tolist()
+            self._extend(
+                NEW(Select, step) for step in zip(count(self.made), on, off, repeat("lane"), repeat(mask), strict=False)
+            )
+        found[few] = [self._chain(row) for row in table[few].tolist()]
+        return found.tolist()
+
+    def _tree(self, table: Slots) -> tuple[list[Slots], Slots]:
+        """A select for each bit of the lane, shared by the rows: the pairs (off, on) of each bit, and each row's last word.
+
+        Rows that are turned by their lanes share nearly all of it: n rows take n selects for each bit.
+        """
+        made = self.made
+        width = (table.shape[1] - 1).bit_length()
+        table = np.pad(table, ((0, 0), (0, (1 << width) - table.shape[1])), constant_values=-1)
+        nodes: list[Slots] = []
+        for _ in range(width):
+            off, on = table[:, 0::2], table[:, 1::2]
+            differ = (off >= 0) & (on >= 0) & (off != on)
+            keys, places = np.unique(off[differ] << 32 | on[differ], return_inverse=True)
+            pairs = np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1)
+            table = np.maximum(off, on)
+            for half, other, number in ((off, on, 0), (on, off, 1)):
+                # Where one half may be anything, a pair that is needed elsewhere will do.
+                whole = (half >= 0) & (other < 0)
+                table[whole] = _of_pairs(pairs[:, number], half[whole], made)
+            table[differ] = made + places.reshape(-1)
+            nodes.append(pairs)
+            made += len(keys)
+        return nodes, table[:, 0]
+
+    def _chain(self, row: list[int]) -> int:
+        """The word of a row by a select for each further word of it."""
+        masks: dict[int, int] = {}
+        for lane, word in enumerate(row):
+            if word >= 0:
+                masks[word] = masks.get(word, 0) | 1 << lane
+        first, *others = sorted(masks, key=lambda word: -masks[word].bit_count())
+        for word in others:
+            first = self.select(word, first, "lane", masks[word])
+        return first
+
+    def exchange(self, from_lane: Slots, from_register: Slots, cells: int) -> list[int]:
+        """The destination's words: `from_lane` and `from_register` say where each is, `[lane, word]`.
+
+        What lanes keep is taken as it is, or picked by lane first as what they send is: whichever has fewer steps.
+        """
+        sent = _Sent.of(from_lane, from_register)
+        first, made = len(self.steps), self.made
+        ways: list[tuple[list[Step], list[int]]] = []
+        for kept in (sent.keeps & False, sent.keeps):
+            words = self._exchanged(sent, kept, from_register, cells)
+            ways.append((self.steps[first:], words))
+            del self.steps[first:]
+            self.made = made
+        steps, words = min(ways, key=lambda way: len(way[0]))
+        self._extend(steps)
+        return words
+
+    def _exchanged(self, sent: _Sent, kept: NDArray[np.bool_], from_register: Slots, cells: int) -> list[int]:
+        """One way of an exchange: `kept` says which of the words that lanes keep are picked by lane, `[lane, word]`."""
+        picked, ranks = _kept(from_register, kept)
+        rows = np.concatenate([sent.rows, picked])
+        found = np.zeros((len(sent.schedule) + len(picked), cells), np.int64)
+        arrived = np.zeros((sent.items, cells), np.int64)
+        for i in range(cells):
+            found[:, i] = self.choose(np.where(rows < 0, -1, rows * cells + i))
+            for word, pattern, items in zip(found[:, i].tolist(), sent.patterns, sent.schedule, strict=False):
+                arrived[items, i] = self._add(Shuffle(self.made, word, pattern))
+        taken = from_register[..., None] * cells + np.arange(cells)
+        taken[~sent.keeps] = arrived[sent.places]
+        taken[kept] = found[len(sent.schedule) + ranks]
+        return self.choose(taken.transpose(1, 2, 0).reshape(-1, from_register.shape[0]))
+
+
+def _of_pairs(firsts: Slots, words: Slots, made: int) -> Slots:
+    """For each word the number of a pair that has it (pairs count from `made`), or the word itself."""
+    order = _order(firsts)
+    places = np.minimum(_place(firsts[order], words, "left"), max(len(firsts) - 1, 0))
+    return np.where(firsts[order][places] == words, made + order[places], words) if len(firsts) else words
+
+
+class _Sent(NamedTuple):
+    """What an exchange sends, and in which rounds."""
+
+    keeps: NDArray[np.bool_]
+    """Which slots are filled from their own lane, `[lane, word]`."""
+    places: Slots
+    """The item of every other slot, row by row."""
+    items: int
+    schedule: list[list[int]]
+    """The items of each round."""
+    patterns: list[tuple[int, ...]]
+    """The lane that each lane hears in each round."""
+    rows: Slots
+    """The register that each lane sends in each round (-1: none), `[round, lane]`."""
+
+    @staticmethod
+    def of(from_lane: Slots, from_register: Slots) -> _Sent:
+        lanes, registers = len(from_lane), int(from_register.max(initial=0)) + 1
+        here = np.arange(lanes).reshape(-1, 1)
+        keeps = from_lane == here
+        # What moves, once for each lane that wants it, however many of its registers are to hold it.
+        keys, places = np.unique(((from_lane * lanes + here) * registers + from_register)[~keeps], return_inverse=True)
+        pairs, register = np.divmod(keys, registers)
+        items = Items(*(part.tolist() for part in (*np.divmod(pairs, lanes), register)))
+        schedule = rounds(lanes, items)
+        patterns: list[tuple[int, ...]] = []
+        rows = np.full((len(schedule), lanes), -1, np.int64)
+        for row, round_ in zip(rows, schedule, strict=True):
             pattern = list(range(lanes))
-            for source, lane, _ in moved:
-                pattern[lane] = source
-            for i in range(cells):
-                sent = [-1] * lanes
-                for source, _, register in moved:
-                    sent[source] = register * cells + i
-                word = self.choose(sent)
-                arrived = self._add(Shuffle(self.made, word, tuple(pattern)))
-                for source, lane, register in moved:
-                    for slot in wanted[source, register][lane]:
-                        taken[lane, slot, i] = arrived
-        return [self.choose(taken[:, slot, i].tolist()) for slot in range(count) for i in range(cells)]
+            for item in round_:
+                pattern[items.receivers[item]] = items.senders[item]
+                row[items.senders[item]] = items.registers[item]
+            patterns.append(tuple(pattern))
+        return _Sent(keeps, places.reshape(-1), len(keys), schedule, patterns, rows)
 
 
-def rounds(lanes: int, wanted: dict[tuple[int, int], list[int]]) -> list[list[tuple[int, int, int]]]:
-    """Who receives which word in which round: (sender, register, receiver).
-
-    A sender has one word in a round, which may go to several lanes. Where no word is wanted twice, these are matchings;
-    otherwise the words that most lanes want go first, if that takes fewer rounds.
-
-    Raises `SizeError` for more than 2^13 words.
-
-    >>> rounds(3, {(0, 0): [1, 2], (1, 0): [0]})
-    [[(0, 0, 1), (0, 0, 2), (1, 0, 0)]]
-    """
-    count = sum(map(len, wanted.values()))
-    if count > MOST_WORDS:
-        raise SizeError(
-            f"{count} words to schedule between {lanes} lanes: at most {MOST_WORDS}; convert a part at a time"
-        )
-    waiting: dict[tuple[int, int], list[int]] = {}
-    for (source, register), receivers in wanted.items():
-        for lane in receivers:
-            waiting.setdefault((source, lane), []).append(register)
-    one_by_one = matchings(lanes, {pair: len(registers) for pair, registers in waiting.items()})
-    found = [[(source, waiting[source, lane].pop(), lane) for source, lane in matching] for matching in one_by_one]
-    if count == len(wanted) or len(wanted) * len(found) > _MOST_WEIGHED:
-        return found
-    shared = _shared_rounds(lanes, wanted)
-    return shared if len(shared) < len(found) else found
-
-
-def _shared_rounds(lanes: int, wanted: dict[tuple[int, int], list[int]]) -> list[list[tuple[int, int, int]]]:
-    """Rounds in which a word goes to all lanes that want it and get no other, the most wanted first."""
-    left: dict[tuple[int, int], set[int]] = {item: set(receivers) for item, receivers in wanted.items()}
-    found: list[list[tuple[int, int, int]]] = []
-    while left:
-        free, busy = set(range(lanes)), set[int]()
-        round_: list[tuple[int, int, int]] = []
-        for source, register in sorted(left, key=lambda item: (-len(left[item]), item)):
-            receivers = left[source, register] & free
-            if source in busy or not receivers:
-                continue
-            busy.add(source)
-            free -= receivers
-            left[source, register] -= receivers
-            round_ += [(source, register, lane) for lane in sorted(receivers)]
-        left = {item: receivers for item, receivers in left.items() if receivers}
-        found.append(round_)
-    return found
-
-
-def matchings(lanes: int, edges: dict[tuple[int, int], int]) -> list[list[tuple[int, int]]]:
-    """A bipartite multigraph as matchings, as many as its largest degree; `edges` counts those of each pair.
-
-    >>> matchings(2, {(0, 1): 2, (1, 0): 1})
-    [[(0, 1), (1, 0)], [(0, 1)]]
-    """
-    left: list[dict[int, int]] = [{} for _ in range(lanes)]
-    out, into = [0] * lanes, [0] * lanes
-    for (source, lane), number in edges.items():
-        left[source][lane] = number
-        out[source] += number
-        into[lane] += number
-    degree = max([*out, *into], default=0)
-    # Edges to nowhere fill up every lane's degree, so that a perfect matching exists until all are gone.
-    fill: list[dict[int, int]] = [{} for _ in range(lanes)]
-    sender = receiver = 0
-    while True:
-        while sender < lanes and out[sender] == degree:
-            sender += 1
-        while receiver < lanes and into[receiver] == degree:
-            receiver += 1
-        if sender == lanes or receiver == lanes:
-            break
-        number = min(degree - out[sender], degree - into[receiver])
-        fill[sender][receiver] = number
-        out[sender] += number
-        into[receiver] += number
-    found: list[list[tuple[int, int]]] = []
-    partner = [-1] * lanes  # of each receiver
-    while degree:
-        matched = set(partner)
-        for source in range(lanes):
-            if source not in matched and not _augment(source, left, fill, partner, set()):
-                raise ConversionError("the exchange has no schedule: please report the two layouts")
-        pairs = [(source, lane) for lane, source in enumerate(partner)]
-        times = min(left[s].get(d, 0) + fill[s].get(d, 0) for s, d in pairs)
-        for _ in range(times):
-            round_: list[tuple[int, int]] = []
-            for source, lane in pairs:
-                if left[source].get(lane, 0):
-                    left[source][lane] -= 1
-                    round_.append((source, lane))
-                else:
-                    fill[source][lane] -= 1
-            found.append(sorted(round_))
-        degree -= times
-        for source, lane in pairs:
-            if not left[source].get(lane, 0) and not fill[source].get(lane, 0):
-                left[source].pop(lane, None)
-                fill[source].pop(lane, None)
-                partner[lane] = -1
-    return [round_ for round_ in found if round_]
-
-
-def _augment(
-    source: int, left: list[dict[int, int]], fill: list[dict[int, int]], partner: list[int], seen: set[int]
-) -> bool:
-    """Find a receiver for `source`, moving others if need be."""
-    for lane in (*left[source], *fill[source]):
-        if lane in seen or not left[source].get(lane, 0) + fill[source].get(lane, 0):
-            continue
-        seen.add(lane)
-        if partner[lane] < 0 or _augment(partner[lane], left, fill, partner, seen):
-            partner[lane] = source
-            return True
-    return False
+def _kept(from_register: Slots, own: NDArray[np.bool_]) -> tuple[Slots, Slots]:
+    """The registers of each lane that it keeps, as rows `[row, lane]` (-1: none), and the row of each that is `own`."""
+    lanes, registers = len(own), int(from_register.max(initial=0)) + 1
+    keys, places = np.unique((np.arange(lanes).reshape(-1, 1) * registers + from_register)[own], return_inverse=True)
+    lane, register = np.divmod(keys, registers)
+    rank = np.arange(len(keys)) - np.searchsorted(lane, lane)
+    rows = np.full((int(rank.max(initial=-1)) + 1, lanes), -1, np.int64)
+    rows[rank, lane] = register
+    return rows, rank[places.reshape(-1)]
