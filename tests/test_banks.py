@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pickle
 import random
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache, reduce
 from itertools import product
 from operator import xor
@@ -16,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from layoutalg.conversion.accesses import held_elements
 from layoutalg.conversion.banks import Conflicts, bank_conflicts, coalescing
 from layoutalg.conversion.bit_addresses import BitAddress, ElementBit
-from layoutalg.conversion.swizzles import BestSwizzle, address_terms, best_swizzle
+from layoutalg.conversion.swizzles import BestSwizzle, best_swizzle
 from layoutalg.core import ConversionError, Factor, Layout, LayoutError, SizeError, Swizzle, Swizzled
 from tests.random_layouts import machine_layout
 
@@ -487,64 +484,6 @@ def test_names_of_dimensions_are_kept() -> None:
     assert {bit.dim for row in best_swizzle(write, read, banks=4).matrix for bit in row} == {"m", "n"}
 
 
-# Addresses for code
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_address_terms_give_the_word_of_every_register(seed: int) -> None:
-    rng = random.Random(seed)
-    if seed % 4:
-        shape = (1 << rng.randint(0, 4), 1 << rng.randint(0, 4))
-        layouts = binary_layout(rng, shape, 5), binary_layout(rng, shape, 5)
-    else:
-        layouts = (
-            Layout.parse("d0 = 3@sg 4@reg, d1 = 24@lane"),
-            Layout.parse("d0 = 12@lane 1@reg, d1 = 12@reg 2@lane:12"),
-        )
-    bits = rng.choice((32, 64))
-    best = best_swizzle(*layouts, element_bits=bits)
-    for layout in layouts:
-        address, bases = address_terms(best, layout)
-        held = held_elements(layout)
-        coords = np.unravel_index(held, layout.shape)
-        words = best.address(coords) * bits // 32
-        sg, lane = np.arange(held.shape[0]), np.arange(held.shape[1])
-        found = [replace(address, base=base).of(sg, lane) for base in bases]
-        assert np.array_equal(np.stack(found, -1), words)
-
-
-def test_address_terms_of_small_elements_are_whole_words() -> None:
-    write, read = (
-        Layout.parse("d0 = 8@lane, d1 = 2@lane:8 8@reg"),
-        Layout.parse("d0 = 2@lane:2 4@reg:8, d1 = 2@lane 8@reg"),
-    )
-    best = best_swizzle(write, read, element_bits=16)
-    address, bases = address_terms(best, write)
-    found = address.of(np.arange(1), np.arange(16))
-    assert found[0].tolist() == [int(best.address([i % 8, i // 8 * 8])) // 2 for i in range(16)]
-    assert bases == (0, 0, 1, 1, 2, 2, 3, 3)
-    scattered = Layout.parse("d0 = 16@lane"), Layout.parse("d0 = 16@lane")
-    with pytest.raises(ConversionError, match="lanes 2 bytes apart share a word"):
-        address_terms(best_swizzle(*scattered, element_bits=16), scattered[0])
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_address_terms_are_right_or_refused_whatever_the_digits(seed: int) -> None:
-    rng = random.Random(seed)
-    layout = machine_layout(rng, rng.choice(((2, 3), (2,), (2, 4, 8))), most=200, ranks=(1, 2))
-    bits = rng.choice((8, 16, 32, 64))
-    best = best_swizzle(layout, layout, element_bits=bits, banks=rng.choice((32, 6)))
-    try:
-        address, bases = address_terms(best, layout)
-    except ConversionError as error:
-        assert re.search("share a word|no closed form", str(error))
-        return
-    held = held_elements(layout)
-    words = best.address(np.unravel_index(held, layout.shape)) * bits // 32
-    found = [replace(address, base=base).of(np.arange(held.shape[0]), np.arange(held.shape[1])) for base in bases]
-    assert np.array_equal(np.stack(found, -1), words)
-
-
 # What is refused
 
 
@@ -580,8 +519,6 @@ def test_address_terms_are_right_or_refused_whatever_the_digits(seed: int) -> No
         (lambda: best_swizzle(ROWS, Layout.parse("d0 = 16@lane")), "expected one tensor"),
         (lambda: best_swizzle(ROWS, "x"), "'x': expected a Layout"),  # type: ignore[arg-type]
         (lambda: best_swizzle(ROWS, ROWS, element_bits=4), "element_bits=4"),
-        (lambda: address_terms(ROWS, ROWS), "expected what best_swizzle gives"),  # type: ignore[arg-type]
-        (lambda: address_terms(best_swizzle(ROWS, ROWS), Layout.parse("d0 = 4@lane")), "a distribution of shape"),
         (lambda: BitAddress.of(Layout.parse("d0 = 3@addr")), "no bit matrix"),
         (lambda: BitAddress.of(Layout.parse("d0 = 4@addr:3")), "no bit matrix"),
         (
@@ -608,7 +545,6 @@ def test_a_tensor_of_one_element_is_one_access() -> None:
         assert as_cost(found) == Cost(1, 1, 1, 1, 1)
         best = best_swizzle(layout, layout)
         assert (best.matrix, best.size, best.address([0] * layout.rank).tolist()) == ((), 1, 0)
-        assert address_terms(best, layout)[1] == (0,)
         assert coalescing(layout, element_bits=8).used == 1
 
 

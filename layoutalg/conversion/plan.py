@@ -32,8 +32,10 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.bits import view
 from layoutalg.conversion.cost import Cost, cost_of
+from layoutalg.conversion.crossing import across_subgroups
 from layoutalg.conversion.exchange import exchange, fewest_shuffles, stays_in_subgroup
-from layoutalg.conversion.memory import across_subgroups, through_memory, through_memory_by_digits
+from layoutalg.conversion.memory import through_memory
+from layoutalg.conversion.memory_by_digits import through_memory_by_digits
 from layoutalg.conversion.program import MOST_STEPS, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.conversion.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
 from layoutalg.core.drawing import Drawable
@@ -148,7 +150,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return sum(_moves(program) + program.count(Rotate) for program in self.programs)
+        return sum(program.moves + program.count(Rotate) for program in self.programs)
 
     @property
     def lower_bound(self) -> int:
@@ -354,12 +356,7 @@ def _candidates(
         if stays_in_subgroup(a, b):
             found.append((inside, (exchange(a, b, element_bits),)))
         else:
-            across = across_subgroups(a, b, element_bits)
-            if across is not None and across[0].slm_words * 4 <= limit:
-                then = exchange(across[1], b, element_bits)
-                idle = not then.steps and not _moves(then) and then.registers == then.source_registers
-                rest = () if idle else (then,)
-                found.append(("only what crosses goes through shared memory", (across[0], *rest)))
+            found += [(_crossing_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
             try:
                 found.append(("everything goes through shared memory", (through_memory(a, b, element_bits, limit),)))
             except SizeError:
@@ -383,30 +380,22 @@ def _candidates(
                 f"{steps} steps ({name}): at most {MOST_STEPS}; convert a smaller part of the tensor at a time"
             )
     candidates = [Candidate(name, programs, _price(cost, programs)) for name, programs in found]
-    if not any(program.steps or _moves(program) for program in candidates[0].programs):
+    if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate("nothing moves", candidates[0].programs, 0)
     return tuple(sorted(candidates, key=lambda one: one.cost))
 
 
+def _crossing_name(programs: Sequence[Program]) -> str:
+    crossing = next(i for i, program in enumerate(programs) if program.slm_words)
+    exchanges = [word for word, there in (("after", crossing > 0), ("before", crossing < len(programs) - 1)) if there]
+    name = "only what crosses goes through shared memory"
+    return name + (
+        ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
+    )
+
+
 def _price(cost: Cost, programs: Sequence[Program]) -> int:
-    return sum(cost.of(program, _moves(program), _bank_ways((program,))) for program in programs)
-
-
-def _moves(program: Program) -> int:
-    """Words that a program's packing puts together or moves: those that are not what a bitcast of the registers gives."""
-    parts = program.parts
-    moved = sum(program.pack[i : i + parts] != tuple(range(i, i + parts)) for i in range(0, len(program.pack), parts))
-    if not program.steps:
-        # A word that was packed elsewhere, and comes back to its place, has not moved.
-        cells = [program.pack[place] if place >= 0 else -1 for place in program.unpack]
-        return sum(
-            cells[i : i + parts] != list(range(i, min(i + parts, len(cells)))) for i in range(0, len(cells), parts)
-        )
-    for i in range(0, len(program.unpack), parts):
-        places = program.unpack[i : i + parts]
-        if parts > 1 and places != tuple(range(places[0], places[0] + len(places))):
-            moved += 1
-    return moved
+    return sum(cost.of(program, program.moves, _bank_ways((program,))) for program in programs)
 
 
 @lru_cache(maxsize=256)

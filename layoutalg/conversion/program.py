@@ -235,6 +235,36 @@ class Program:
         """
         return list(map(type, self.steps)).count(kind)
 
+    @property
+    def moves(self) -> int:
+        """Words that packing and unpacking put together or move: those that are not what a bitcast of the registers gives.
+
+        >>> Program(1, 4, 16, 2, 2, pack=(0, 1), steps=(), unpack=(1, 0)).moves
+        1
+        """
+        parts = self.parts
+        if not self.steps:
+            # A word that was packed elsewhere, and comes back to its place, has not moved.
+            cells = [self.pack[place] if place >= 0 else -1 for place in self.unpack]
+            return sum(
+                cells[i : i + parts] != list(range(i, min(i + parts, len(cells)))) for i in range(0, len(cells), parts)
+            )
+        moved = sum(self.pack[i : i + parts] != tuple(range(i, i + parts)) for i in range(0, len(self.pack), parts))
+        for i in range(0, len(self.unpack), parts):
+            places = self.unpack[i : i + parts]
+            if parts > 1 and places != tuple(range(places[0], places[0] + len(places))):
+                moved += 1
+        return moved
+
+    @property
+    def idle(self) -> bool:
+        """Whether it leaves every register as it is.
+
+        >>> Program(1, 4, 32, 2, 2, pack=(0, 1), steps=(), unpack=(0, 1)).idle
+        True
+        """
+        return not self.steps and not self.moves and self.registers == self.source_registers
+
     def run(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
         """Execute the steps on an array `[sg, lane, reg]`; `done` counts what was executed.
 

@@ -21,15 +21,8 @@ read: 1 instruction of 1 x 32 bits per lane, 1 cycle: conflict-free
 >>> best.address([[[0], [1], [2], [3]], [0, 1, 2, 3]]).tolist()
 [[0, 1, 2, 3], [5, 4, 7, 6], [10, 11, 8, 9], [15, 14, 13, 12]]
 
-**How it is found.** What both hold in registers goes into the lowest address bits: one access then moves several elements.
-The bank bits must tell apart the lanes of a phase, the writer's and the reader's: bits that both have in lanes are bank bits
-as they are; where the rest is too much for the banks, a bit that only the writer has in lanes is joined by XOR with one that
-only the reader has in lanes. That is enough: two subspaces of the same dimension have a common complement, so both sides get
-as few conflicts as each could alone. What is left to search is few and countable: by how many bits one side's accesses may
-be wider than the other's, and which bits share a word where accesses are smaller than one. Triton has the same aim
-(triton-lang/triton pull request 6982, "generic swizzling": the widest vectors, then the fewest conflicts).
-
-Where sizes are no powers of two, the tensor is stored row by row, with the padding that costs least.
+How it is found: conversion.bank_bits. Where sizes are no powers of two, the tensor is stored row by row, with the padding
+that costs least.
 """
 
 from __future__ import annotations
@@ -37,23 +30,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from layoutalg.conversion.accesses import Numbers, address_table, held_elements
+from layoutalg.conversion.bank_bits import Side, bank_rows
 from layoutalg.conversion.banks import Banks, Conflicts, count_conflicts
 from layoutalg.conversion.bit_addresses import BitAddress, ElementBit, coordinates
-from layoutalg.conversion.bits import View, view
-from layoutalg.conversion.program import WORD, Address
-from layoutalg.core.algebra import compose
+from layoutalg.conversion.bits import view
 from layoutalg.core.digits import Factor
-from layoutalg.core.errors import ConversionError, LayoutError
+from layoutalg.core.errors import ConversionError
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.views import row_major
 
-__all__ = ["BestSwizzle", "address_terms", "best_swizzle"]
+__all__ = ["BestSwizzle", "best_swizzle"]
 
 _MOST_PADDING = 8
 """Words that a row is padded by at most, beyond the end of its last word."""
@@ -185,9 +177,13 @@ def best_swizzle(
     if writer is None or reader is None or banks & (banks - 1):
         padded = (measured(memory, padding) for memory, padding in _padded_rows(write, hardware))
         return min(padded, key=_price)
-    order = _significance(write)
-    candidates = _candidates(order, _Side.of(writer), _Side.of(reader), hardware)
-    rows = _rows(min(candidates, key=lambda found: found.price), order)
+    rows = bank_rows(
+        _significance(write),
+        *(Side.of(one.places, one.widths["lane"]) for one in (writer, reader)),
+        banks=banks.bit_length() - 1,
+        widest=hardware.most.bit_length() - 1,
+        within=hardware.width.bit_length() - hardware.element_bytes.bit_length(),
+    )
     plain = Layout(row_major(write.shape, "addr").dims, names=write.names)
     return min(measured(BitAddress.of(plain)), measured(BitAddress.of_rows(write, rows)), key=_price)
 
@@ -199,120 +195,11 @@ def _price(found: BestSwizzle) -> tuple[int, ...]:
     return -found.vector, cycles, cycles - ideal, sum(c.instructions for c in costs), found.size
 
 
-class _Side(NamedTuple):
-    """The element bits in a side's registers and lanes, low bits first (None: a bit of the lane that replicates)."""
-
-    registers: tuple[int, ...]
-    lanes: tuple[int | None, ...]
-
-    @staticmethod
-    def of(found: View) -> _Side:
-        lanes: list[int | None] = [None] * found.widths["lane"]
-        registers: dict[int, int] = {}
-        for j, (axis, bit) in enumerate(found.places):
-            if axis == "lane":
-                lanes[bit] = j
-            elif axis == "reg":
-                registers[bit] = j
-        return _Side(tuple(registers[bit] for bit in sorted(registers)), tuple(lanes))
-
-    def phase(self, count: int) -> list[int]:
-        """The element bits that tell apart the lanes of a phase of 2^count lanes."""
-        return [j for j in self.lanes[: max(count, 0)] if j is not None]
-
-    def price(self, vector: int, count: int, clashes: int) -> tuple[int, int, int]:
-        """Cycles, how many of them are lost to conflicts, and instructions.
-
-        With accesses of 2^vector elements, 2^count lanes in a phase, 2^clashes cycles per phase.
-        """
-        instructions = 1 << len(self.registers) - vector
-        ideal = instructions << max(0, len(self.lanes) - count)
-        return ideal << clashes, (ideal << clashes) - ideal, instructions
-
-
-class _Candidate(NamedTuple):
-    """What a bit matrix is built from, and what writing plus reading with it costs (see `_Side.price`)."""
-
-    price: tuple[int, ...]
-    low: list[int]
-    """The element bits that are the lowest address bits: of an access, and inside a word."""
-    lanes: tuple[list[int], list[int]]
-    """The other element bits that tell apart the lanes of a phase, of either side."""
-    room: int
-    """The bank bits that are left for them."""
-
-
-def _candidates(order: Sequence[int], write: _Side, read: _Side, hardware: Banks) -> Iterator[_Candidate]:
-    """The bit matrices that may be best.
-
-    One side may have wider accesses than the other: the address bits above the common vector are then register bits of that
-    side, preferably such as tell apart the other side's lanes. Where an access is smaller than a word, the bits that are left
-    inside a word are best those that both sides have in the lanes of a phase; else some of the one's, and some of the other's.
-    """
-    within = hardware.width.bit_length() - hardware.element_bytes.bit_length()
-    served = hardware.banks.bit_length() - 1 + within
-    widest = hardware.most.bit_length() - 1
-    common = [j for j in write.registers if j in read.registers][:widest]
-    shared = len(common)
-    for own, other in ((read, write), (write, read)):
-        told_apart = other.phase(served - shared)
-        more = sorted((j for j in own.registers if j not in common), key=lambda j: j not in told_apart)
-        for vector in range(shared, min(widest, shared + len(more)) + 1):
-            low = common + more[: vector - shared]
-            mine = [j for j in own.phase(served - vector) if j not in low]
-            theirs = [j for j in told_apart if j not in low]
-            for inside in _inside_a_word(mine, theirs, order, low, within - vector):
-                taken = low + inside
-                lanes = [j for j in mine if j not in taken], [j for j in theirs if j not in taken]
-                room = max(0, served - len(taken))
-                costs = (
-                    own.price(vector, served - vector, max(0, len(lanes[0]) - room)),
-                    other.price(shared, served - shared, max(0, len(lanes[1]) - room)),
-                )
-                yield _Candidate(tuple(map(sum, zip(*costs, strict=True))), taken, lanes, room)
-
-
-def _inside_a_word(
-    mine: list[int], theirs: list[int], order: Sequence[int], low: list[int], room: int
-) -> Iterator[list[int]]:
-    """The ways to choose the element bits that lie inside a word above an access, `room` of them."""
-    if room <= 0:
-        yield []
-        return
-    both = [j for j in mine if j in theirs][:room]
-    only_mine, only_theirs = ([j for j in one if j not in other] for one, other in ((mine, theirs), (theirs, mine)))
-    rest = [j for j in _ascending(order) if j not in low and j not in mine and j not in theirs]
-    for count in range(room - len(both) + 1):
-        chosen = [*both, *only_mine[:count], *only_theirs[: room - len(both) - count], *rest]
-        yield chosen[:room]
-
-
-def _rows(found: _Candidate, order: Sequence[int]) -> list[int]:
-    """The rows of the bit matrix; bits of only one side are joined by XOR, as many as there is no room for otherwise."""
-    _, low, (first, second), room = found
-    both = [j for j in first if j in second]
-    alone = [sorted((j for j in one if j not in both), key=order.__getitem__) for one in (first, second)]
-    pairs = min(*map(len, alone), max(0, len(both) + len(alone[0]) + len(alone[1]) - room))
-    # The most significant bits are joined: the lowest bits of an address then stay as plain as they can be.
-    kept = [one[: len(one) - pairs] for one in alone]
-    joined = zip(*(one[len(one) - pairs :] for one in alone), strict=True)
-    banks = [(j,) for j in both] + [*joined] + [(j,) for one in kept for j in one]
-    banks = sorted(banks[:room], key=lambda row: min(order[j] for j in row))
-    used = [*low, *(min(row, key=order.__getitem__) for row in banks)]
-    rest = [j for j in _ascending(order) if j not in used]
-    return [1 << j for j in low] + [sum(1 << j for j in row) for row in banks] + [1 << j for j in rest]
-
-
 def _significance(tensor: Layout) -> list[int]:
     """For each element bit, in the order of dimensions, which bit of the row-major number of an element it is."""
     widths = [int(size).bit_length() - 1 for size in tensor.shape]
     above = [sum(widths[d + 1 :]) for d in range(len(widths))]
     return [start + i for start, width in zip(above, widths, strict=True) for i in range(width)]
-
-
-def _ascending(order: Sequence[int]) -> list[int]:
-    """The element bits, the fastest of row-major first."""
-    return sorted(range(len(order)), key=order.__getitem__)
 
 
 def _padded_rows(tensor: Layout, hardware: Banks) -> Iterator[tuple[Layout, int]]:
@@ -325,73 +212,3 @@ def _padded_rows(tensor: Layout, hardware: Banks) -> Iterator[tuple[Layout, int]
         strides = [(row + padding) * prod(shape[d + 1 : -1]) for d in range(len(shape) - 1)]
         dims = [[Factor(n, stride, "addr")] for n, stride in zip(shape, [*strides, 1], strict=False)]
         yield Layout(dims, names=tensor.names, codomain=["addr"]), padding
-
-
-def address_terms(best: BestSwizzle, layout: Layout) -> tuple[Address, tuple[int, ...]]:
-    """The addresses of `best` in words of 32 bits, by lane and subgroup, for code: an `Address` and a base per register.
-
-    The word of register r is at `dataclasses.replace(address, base=bases[r])`: joined by XOR where `best` is a bit
-    matrix, added where it is padded rows. An element of 64 bits starts there; of elements below 32 bits it is the word that
-    they lie in, so that the first register of an access of whole words gives where that access starts.
-
-    Raises `ConversionError` for a layout of another shape or without closed form (digits that are no powers of two for a bit
-    matrix), and where lanes or subgroups share a word, which needs stores of less than 32 bits.
-
-    >>> from dataclasses import replace
-    >>> write, read = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
-    >>> address, bases = address_terms(best_swizzle(write, read), write)
-    >>> address, bases
-    (Address(base=0, xor=True, lane=(1, 2), sg=(), digits=()), (0, 4, 8, 12))
-    >>> replace(address, base=bases[1]).of(np.array([0]), np.arange(4)).tolist()
-    [[4, 5, 6, 7]]
-    """
-    if not isinstance(best, BestSwizzle):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"{type(best).__name__}: expected what best_swizzle gives")
-    held = held_elements(layout)
-    if layout.shape != best.shape:
-        raise ConversionError(
-            f"a distribution of shape {list(layout.shape)}, addresses of {list(best.shape)} ({layout})"
-        )
-    bits = best.write.element_bits
-    if isinstance(best.memory, Layout):
-        return _added_terms(best.memory, layout, held, bits)
-    found = view(layout)
-    if found is None:
-        raise ConversionError(f"addresses by bits need digits that are powers of two, without gaps (in {layout})")
-    terms = {axis: [0] * width for axis, width in found.widths.items()}
-    for (axis, bit), column in zip(found.places, best.memory.columns, strict=True):
-        terms[axis][bit] = column
-    lane, sg = (tuple(_words(term, bits, layout) for term in terms[axis]) for axis in ("lane", "sg"))
-    bases = [0]
-    for term in terms["reg"]:
-        bases += [base ^ term for base in bases]
-    return Address(0, xor=True, lane=lane, sg=sg), tuple(base * bits // WORD for base in bases)
-
-
-def _added_terms(memory: Layout, layout: Layout, held: Numbers, bits: int) -> tuple[Address, tuple[int, ...]]:
-    """The addresses in padded rows: digits of lane and subgroup add up."""
-    if layout.offsets:
-        raise ConversionError(f"no closed form of the addresses: expected a layout without an offset ({layout})")
-    try:
-        reached = compose(memory, Layout(layout.dims, layout.replicas, names=memory.names).inverse())
-    except LayoutError as error:
-        raise ConversionError(f"no closed form of the addresses: {error}") from None
-    digits: list[tuple[str, int, int, int]] = []
-    for name, factors in zip(reached.names, reached.dims, strict=True):
-        divisor = 1
-        for extent, stride, axis in reversed(factors):
-            if name != "reg" and axis is not None:
-                digits.append((name, divisor, extent, _words(stride, bits, layout)))
-            divisor *= extent
-    registers = places(reached, [0, 0, np.arange(held.shape[2])])["addr"]
-    return Address(0, digits=tuple(digits)), tuple((registers * bits // WORD).tolist())
-
-
-def _words(elements: int, bits: int, layout: Layout) -> int:
-    """A distance in words."""
-    if elements * bits % WORD:
-        raise ConversionError(
-            f"lanes {elements * bits // 8} bytes apart share a word of {WORD // 8} bytes: expected accesses of whole words "
-            f"(in {layout})"
-        )
-    return elements * bits // WORD
