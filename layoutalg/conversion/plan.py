@@ -379,7 +379,11 @@ def _candidates(
             raise SizeError(
                 f"{steps} steps ({name}): at most {MOST_STEPS}; convert a smaller part of the tensor at a time"
             )
-    candidates = [Candidate(name, programs, _price(cost, programs)) for name, programs in found]
+    best: dict[str, Candidate] = {}
+    for name, programs in found:
+        one = Candidate(name, programs, _price(cost, programs))
+        best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
+    candidates = list(best.values())
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate("nothing moves", candidates[0].programs, 0)
     return tuple(sorted(candidates, key=lambda one: one.cost))

@@ -237,7 +237,9 @@ class Program:
 
     @property
     def moves(self) -> int:
-        """Words that packing and unpacking put together or move: those that are not what a bitcast of the registers gives.
+        """Words that packing and unpacking put together: those that are not what a bitcast of the registers gives.
+
+        In a program without steps also words that come to another register: elsewhere that is only a name.
 
         >>> Program(1, 4, 16, 2, 2, pack=(0, 1), steps=(), unpack=(1, 0)).moves
         1
@@ -249,12 +251,10 @@ class Program:
             return sum(
                 cells[i : i + parts] != list(range(i, min(i + parts, len(cells)))) for i in range(0, len(cells), parts)
             )
-        moved = sum(self.pack[i : i + parts] != tuple(range(i, i + parts)) for i in range(0, len(self.pack), parts))
-        for i in range(0, len(self.unpack), parts):
-            places = self.unpack[i : i + parts]
-            if parts > 1 and places != tuple(range(places[0], places[0] + len(places))):
-                moved += 1
-        return moved
+        if parts == 1:
+            return 0
+        groups = [cells[i : i + parts] for cells in (self.pack, self.unpack) for i in range(0, len(cells), parts)]
+        return sum(one[0] % parts != 0 or one != tuple(range(one[0], one[0] + len(one))) for one in groups)
 
     @property
     def idle(self) -> bool:

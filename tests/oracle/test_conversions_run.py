@@ -483,27 +483,41 @@ def planned() -> Iterator[Case]:
             continue
         wanted[plan.kind] -= 1
         yield converting(f"planned{sum(wanted.values())}", plan.programs, source, target, f"i{bits}")
-    for number, (a, b, bits) in enumerate(NAMED):
-        plan = la.convert(la.Layout.parse(a), la.Layout.parse(b), element_bits=bits)
+    for number, (a, b, bits, limit) in enumerate(NAMED):
+        plan = la.convert(la.Layout.parse(a), la.Layout.parse(b), element_bits=bits, slm_limit=limit)
         yield converting(f"named{number}", plan.programs, plan.source, plan.destination, f"i{bits}")
 
 
 NAMED = [
-    ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", 32),  # a transposed tile
-    ("d0 = 16@reg, d1 = 2@lane:16 16@lane", "d0 = 16@lane, d1 = 2@lane:16 16@reg", 32),  # four bits of 32 lanes
+    ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", 32, None),  # a transposed tile
+    ("d0 = 16@reg, d1 = 2@lane:16 16@lane", "d0 = 16@lane, d1 = 2@lane:16 16@reg", 32, None),  # four bits of 32 lanes
     # a word for each value of a lane bit that the sender cannot tell, and parts of a word
     (
         "d0 = 2@lane 2@lane:2 2@lane:4 2@reg:2, d1 = 2@reg | replicas 4@sg",
         "d0 = 2@sg:2 2@lane 2@sg 2@lane:2, d1 = 2@lane:4",
         16,
+        None,
     ),
     (
         "d0 = 2@lane:4 2@reg:4, d1 = 2@reg:2 2@lane:2 2@reg | replicas 2@sg 2@lane",
         "d0 = 2@sg 2@lane, d1 = 2@lane:2 2@lane:4 2@reg",
         64,
+        None,
     ),
-    ("d0 = 8@lane, d1 = 2@reg | replicas 2@sg", "d0 = 2@sg 4@lane, d1 = 2@lane:4", 32),
-    ("d0 = 3@reg, d1 = 8@lane", "d0 = 3@reg, d1 = 2@lane 4@lane:2", 16),
+    ("d0 = 8@lane, d1 = 2@reg | replicas 2@sg", "d0 = 2@sg 4@lane, d1 = 2@lane:4", 32, None),
+    ("d0 = 3@reg, d1 = 8@lane", "d0 = 3@reg, d1 = 2@lane 4@lane:2", 16, None),
+    # a lane bit that changes places with a subgroup bit: between two exchanges, in three rounds where memory is short
+    ("d0 = 2@sg, d1 = 2@lane:8 8@lane, d2 = 8@reg", "d0 = 2@lane:8, d1 = 2@sg 8@lane, d2 = 8@reg", 32, 512),
+    ("d0 = 2@sg, d1 = 2@lane:8 8@lane, d2 = 8@reg", "d0 = 2@lane:8, d1 = 2@sg 8@lane, d2 = 8@reg", 32, 128),
+    ("d0 = 4@sg 4@reg, d1 = 16@lane", "d0 = 4@reg 4@sg, d1 = 16@lane", 32, 512),
+    # everything in rounds, halves of words, writers with wider accesses than readers
+    ("d0 = 2@sg 2@lane, d1 = 8@lane:2, d2 = 8@reg", "d0 = 2@lane:8 2@sg, d1 = 8@lane, d2 = 8@reg", 16, 256),
+    ("d0 = 2@sg 8@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 2@sg 8@reg", 64, None),
+    # digits that are no bits, in words of two and four elements
+    ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 4@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 4@reg", 16, None),
+    ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 4@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 4@reg", 8, None),
+    # 15 registers dealt out anew: selects shared between words
+    ("d0 = 16@lane 15@reg", "d0 = 15@reg 16@lane", 32, None),
 ]
 
 CASES = [
