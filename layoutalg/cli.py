@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,16 +64,24 @@ def cli() -> None:
     """Who holds what: exact layouts of tensors on matrix hardware."""
 
 
+def of_nested_layouts(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say on which machine a nested layout is."""
+    subgroup = click.option(
+        "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
+    )
+    workgroup = click.option(
+        "--workgroup-size", type=int, help="Threads of a workgroup (nested layouts; the fewest that are used)."
+    )
+    return subgroup(workgroup(command))
+
+
 @cli.command()
 @click.argument("text")
 @click.argument("shape", required=False)
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
-@click.option(
-    "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
-)
-@click.option("--workgroup-size", type=int, help="Threads of a workgroup (nested layouts; the fewest that are used).")
+@of_nested_layouts
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(
@@ -91,10 +99,9 @@ def show(
 
     Types and layouts know their shape. TEXT may be `-` for standard input.
     """
-    from layoutalg.parsing import parse
     from layoutalg.viz import describe
 
-    value = parse(sys.stdin.read() if text == "-" else text)
+    value = _read(text)
     holder = {axis: one for axis, one in (("sg", sg), ("lane", lane)) if one is not None}
     found = describe(
         value,
@@ -132,10 +139,7 @@ def show(
 )
 @click.option("--full", is_flag=True, help="Draw every element, folding nothing.")
 @click.option("--title", help="The title (the text, unless given).")
-@click.option(
-    "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
-)
-@click.option("--workgroup-size", type=int, help="Threads of a workgroup (nested layouts; the fewest that are used).")
+@of_nested_layouts
 @click.option("--json", "as_json", is_flag=True, help="Print what was drawn as one JSON object.")
 def draw(
     text: str,
@@ -156,10 +160,9 @@ def draw(
     from layoutalg.core.drawing import Drawable
     from layoutalg.core.errors import DistributionError
     from layoutalg.nested import NestedLayoutAttr
-    from layoutalg.parsing import parse
     from layoutalg.viz import picture_of
 
-    value = parse(sys.stdin.read() if text == "-" else text)
+    value = _read(text)
     if not isinstance(value, Drawable):
         raise DistributionError(f"{value} distributes nothing: there is no picture of it")
     sizes = None if shape is None else _shape(shape)
@@ -188,9 +191,7 @@ def draw(
 @click.argument("shape", required=False)
 @click.option("--element", default="f32", show_default=True, help="Element type.")
 @click.option("--target", help="The chip, for costs and the size of shared memory (a GPU in general).")
-@click.option(
-    "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
-)
+@of_nested_layouts
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the code to a file.")
@@ -202,6 +203,7 @@ def convert(
     element: str,
     target: str | None,
     subgroup_size: int,
+    workgroup_size: int | None,
     slm_limit: int | None,
     emitted: bool,
     output: Path | None,
@@ -209,19 +211,18 @@ def convert(
 ) -> None:
     """Plan the conversion of a tensor of SHAPE from the layout SOURCE to DESTINATION, with the fewest moves.
 
-    Both are attributes, types or layouts, of any system; layouts know their shape.
+    Both are attributes, types or layouts, of any system; layouts know their shape. One may be `-` for standard input.
     """
     from layoutalg.conversion import convert as plan_conversion
     from layoutalg.nested import NestedLayoutAttr
-    from layoutalg.parsing import parse
     from layoutalg.xegpu.elements import element_bits
 
     sizes = None if shape is None else _shape(shape)
     pair: list[Any] = []
     for text in (source, destination):
-        value = parse(text)
+        value = _read(text)
         nested = isinstance(value, NestedLayoutAttr)
-        pair.append(value.layout(sizes or value.shape, subgroup_size) if nested else value)
+        pair.append(value.layout(sizes or value.shape, subgroup_size, workgroup_size) if nested else value)
     bits = element_bits(element)
     plan = plan_conversion(pair[0], pair[1], sizes, element_bits=bits, target=target, slm_limit=slm_limit)
     facts: dict[str, Any] = {
@@ -251,6 +252,12 @@ def convert(
     print(plan)
     if emitted:
         print(code)
+
+
+def _read(text: str) -> Any:
+    from layoutalg.parsing import parse
+
+    return parse(sys.stdin.read() if text == "-" else text)
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -334,6 +334,36 @@ def test_convert_refuses_in_one_line(arguments: tuple[str, ...], words: str, cap
     assert said.count("\n") == 1
 
 
+SMALL_NESTED = (
+    "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [1, 1], outer_tile = [1, 1], "
+    "thread_tile = [4, 8], element_tile = [1, 2], subgroup_strides = [1, 0], thread_strides = [8, 1]>"
+)
+
+
+def test_convert_reads_standard_input_and_counts_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "d0 = 2@sg 4@lane:8, d1 = 2@reg 8@lane"
+    monkeypatch.setattr("sys.stdin", io.StringIO(SMALL_NESTED))
+    found = json.loads(out(capsys, "convert", "-", rows, "--subgroup-size", "32", "--json"))
+    assert (found["kind"], found["slm_bytes"]) == ("shuffles", 0)
+    # Two more subgroups that hold nothing of their own repeat the others.
+    more = json.loads(
+        out(
+            capsys,
+            "convert",
+            SMALL_NESTED,
+            rows + " | replicas 2@sg:2",
+            "--subgroup-size",
+            "32",
+            "--workgroup-size",
+            "128",
+            "--json",
+        )
+    )
+    assert (more["shuffles"], more["slm_bytes"]) == (found["shuffles"], 0)
+    assert main(["convert", SMALL_NESTED, rows, "--subgroup-size", "32", "--workgroup-size", "128"]) == 2
+    assert "4 and 2 subgroups" in capsys.readouterr().err
+
+
 def test_the_picture_of_an_exchange_is_an_image_of_its_own() -> None:
     plan = la.convert(la.Layout.parse(TILE), la.Layout.parse(COLUMNS))
     root = ElementTree.fromstring(plan.svg())
