@@ -263,6 +263,30 @@ def test_registers_that_repeat_an_element_come_and_go_across_subgroups() -> None
         check(L("d0 = 2@sg 2@reg | replicas 16@lane"), L(f"d0 = 2@reg 2@sg{replicas}"), 32, 0)
 
 
+def test_digits_take_turns_under_a_limit() -> None:
+    rng = Random(3)
+    turned = refused = 0
+    while turned < 60:
+        a, b = mixed_pair(rng)
+        bits = rng.choice((8, 16, 32, 64))
+        whole = convert(a, b, element_bits=bits)
+        if whole.kind != "shared memory" or (view(a) is not None and view(b) is not None):
+            continue
+        limit = max(4, whole.slm_bytes // rng.choice((2, 3, 4)))
+        try:
+            plan = convert(a, b, element_bits=bits, slm_limit=limit)
+        except la.SizeError as error:
+            refused += 1
+            assert "convert a part of the tensor at a time" in str(error)
+            continue
+        turned += 1
+        assert plan.slm_bytes <= limit < whole.slm_bytes
+        assert plan.barriers > whole.barriers
+        data = values(int(np.prod(a.shape)), bits, turned)
+        assert (plan.apply(data[numbers(a)])[numbers(b) >= 0] == data[numbers(b)][numbers(b) >= 0]).all()
+    assert refused
+
+
 def test_a_small_limit_takes_several_rounds() -> None:
     a, b = L("d0 = 2@sg 8@reg, d1 = 16@lane"), L("d0 = 2@lane:8 8@reg, d1 = 2@sg 8@lane")
     whole = convert(a, b)

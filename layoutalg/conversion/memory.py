@@ -114,7 +114,8 @@ def _turns(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tupl
     while limit is not None and (need := WORD // 8 << len(words) - len(turns)) > limit:
         if not free:
             raise SizeError(
-                f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}"
+                f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}; "
+                "convert a part of the tensor at a time"
             )
         turns.append(free.pop())
     return turns

@@ -11,32 +11,39 @@ Barrier()
 Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
 Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
 
-Elements below 32 bits share a word where both sides hold them in neighbouring registers.
+Elements below 32 bits share a word where both sides hold them in neighbouring registers. Under a limit of memory, the values
+of a digit that both sides have in registers take turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import gcd, prod
 from typing import NamedTuple
+
+import numpy as np
 
 from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Step, Store
 from layoutalg.conversion.swizzles import best_swizzle
 from layoutalg.core.algebra import compose
 from layoutalg.core.digits import Factor
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 
 __all__ = ["through_memory_by_digits"]
 
 
-def through_memory_by_digits(source: Layout, destination: Layout, element_bits: int) -> Program:
-    """The program that moves every element through memory.
+def through_memory_by_digits(
+    source: Layout, destination: Layout, element_bits: int, limit: int | None = None
+) -> Program:
+    """The program that moves every element through memory, `limit` bytes at a time (None: all at once).
 
-    Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements.
+    Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements; `SizeError`
+    where no digit is left that could take turns.
 
     >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
-    >>> through_memory_by_digits(*pair, 16).slm_words, through_memory_by_digits(*pair, 32).slm_words
-    (6, 12)
+    >>> [through_memory_by_digits(*pair, *how).slm_words for how in ((16,), (32,), (32, 24))]
+    [6, 12, 6]
     """
     for layout in (source, destination):
         slots = layout.inverse()
@@ -48,16 +55,26 @@ def through_memory_by_digits(source: Layout, destination: Layout, element_bits: 
     source, destination, together = _in_words(source.canonical(), destination.canonical(), parts)
     memory = best_swizzle(source, destination, element_bits=WORD * cells).memory
     assert isinstance(memory, Layout)  # sizes that are no powers of two are put row by row
-    before, after = (_Side.of(memory, layout, cells) for layout in (source, destination))
+    turns = Layout([[Factor(n)] for n in source.shape], names=source.names)
+    size = memory.spans().get("addr", 1) * cells
+    if limit is not None and size * WORD // 8 > limit:
+        memory, turns = _in_turns(source, destination, cells, limit)
+        size = memory.spans().get("addr", 1) * cells
+    before, after = (_Side.of(memory, turns, layout, cells) for layout in (source, destination))
     made = len(before.bases)
+    words, loaded = made, dict[int, int]()  # the words of a lane, and those that arrived by their cell
     steps: list[Step] = []
-    for first, run in before.runs():
-        steps.append(Store(tuple(range(first, first + run)), before.address(first), before.where))
-    steps.append(Barrier())
-    for first, run in after.runs():
-        steps.append(Load(tuple(range(made + first, made + first + run)), after.address(first)))
-    pack = [word * together + part if part < together else -1 for word in range(made) for part in range(parts)]
-    unpack = [(made + word) * parts + part for word in range(len(after.bases)) for part in range(together)]
+    for turn in sorted(set(before.turns)):
+        if turn:
+            steps.append(Barrier())
+        steps += [Store(run, before.address(run[0]), before.where) for run in before.runs(turn)]
+        steps.append(Barrier())
+        for run in after.runs(turn):
+            loaded.update(zip(run, range(made, made + len(run)), strict=True))
+            steps.append(Load(tuple(loaded[cell] for cell in run), after.address(run[0])))
+            made += len(run)
+    pack = [word * together + part if part < together else -1 for word in range(words) for part in range(parts)]
+    unpack = [loaded[cell] * parts + part for cell in range(len(after.bases)) for part in range(together)]
     return Program(
         _count(source, "sg"),
         _count(source, "lane"),
@@ -67,7 +84,7 @@ def through_memory_by_digits(source: Layout, destination: Layout, element_bits: 
         tuple(pack),
         tuple(steps),
         tuple(unpack),
-        memory.spans().get("addr", 1) * cells,
+        size,
     )
 
 
@@ -106,63 +123,114 @@ def _words(layout: Layout, d: int, size: int) -> Layout | None:
     return Layout(dims, layout.replicas, names=layout.names)
 
 
+def _in_turns(source: Layout, destination: Layout, cells: int, limit: int) -> tuple[Layout, Layout]:
+    """The tensor row by row, `limit` bytes at a time: the addresses of a turn, and in which turn each element is."""
+    most = limit * 8 // WORD // cells
+    total = prod(source.shape)
+    found: list[
+        tuple[int, int, int, int]
+    ] = []  # turns, and the dimension, the weight there and the extent of their digit
+    for d, (before, after) in enumerate(zip(source.dims, destination.dims, strict=True)):
+        theirs = dict(_register_digits(after))
+        for weight, extent in _register_digits(before):
+            both = gcd(extent, theirs.get(weight, 1))
+            found += [(n, -weight, d, n) for n in range(2, both + 1) if both % n == 0 and total // n <= most]
+    if not found:
+        raise SizeError(
+            f"{total * cells * WORD // 8} bytes of shared memory, over the limit of {limit}, and no digit that both sides have "
+            "in registers can take turns so that it fits; convert a part of the tensor at a time"
+        )
+    _, weight, d, turns = min(found)
+    weight = -weight
+    memory: list[list[Factor]] = [[] for _ in source.shape]
+    turn = [[Factor(n)] for n in source.shape]
+    stride = 1
+    for e in reversed(range(source.rank)):
+        size = source.shape[e]
+        digits = [weight, turns, size // weight // turns] if e == d else [size]
+        for i, extent in enumerate(digits):
+            if e == d and i == 1:
+                memory[e].insert(0, Factor(extent))
+                continue
+            memory[e].insert(0, Factor(extent, stride, "addr"))
+            stride *= extent
+    turn[d] = [Factor(source.shape[d] // weight // turns), Factor(turns, 1, "turn"), Factor(weight)]
+    return Layout(memory, names=source.names, codomain=["addr"]), Layout(turn, names=source.names, codomain=["turn"])
+
+
+def _register_digits(factors: Sequence[Factor]) -> Iterator[tuple[int, int]]:
+    """The weight and the extent of each digit of a dimension that registers tell apart."""
+    weight = 1
+    for extent, _, axis in reversed(factors):
+        if axis == "reg":
+            yield weight, extent
+        weight *= extent
+
+
 class _Side(NamedTuple):
     """Where the cells of one distribution are, in words."""
 
     bases: list[int]
     """The address of each cell of lane 0 in subgroup 0."""
+    turns: list[int]
+    """In which turn each cell moves."""
     digits: tuple[tuple[str, int, int, int], ...]
     """What digits of lane and subgroup add (see `Address`)."""
     where: tuple[int, ...] | None
     """Of lanes and subgroups that hold the same, those that store: the ones whose other digits are 0. None for all."""
 
     @staticmethod
-    def of(memory: Layout, layout: Layout, cells: int) -> _Side:
-        reached = compose(memory, Layout(layout.dims, layout.replicas, names=memory.names).inverse())
-        axes = dict(zip(reached.names, reached.dims, strict=True))
-        moves: dict[str, list[tuple[int, int, int]]] = {axis: [] for axis in MACHINE}
-        free: dict[str, list[tuple[int, int]]] = {axis: [] for axis in MACHINE}
-        counts: dict[str, int] = dict.fromkeys(MACHINE, 1)
-        for name, factors in axes.items():
-            divisor = 1
-            for extent, stride, axis in reversed(factors):
-                if axis is None:
-                    free[name].append((divisor, int(extent)))
-                else:
-                    moves[name].append((divisor, int(extent), int(stride) * cells))
-                divisor *= int(extent)
-            counts[name] = divisor
-        bases = [
-            sum(register // divisor % extent * stride for divisor, extent, stride in moves["reg"]) + cell
-            for register in range(counts["reg"])
-            for cell in range(cells)
-        ]
+    def of(memory: Layout, turns: Layout, layout: Layout, cells: int) -> _Side:
+        slots = Layout(layout.dims, layout.replicas, names=memory.names).inverse()
+        digits = _digits(compose(memory, slots))
+        registers = np.arange(_count(layout, "reg"))
+        bases, turn = (
+            sum((registers // d % n * stride for d, n, stride in found["reg"]), np.zeros_like(registers))
+            for found in (digits, _digits(compose(turns, slots)))
+        )
+        idle = {axis: [digit for digit in digits[axis] if not digit[2]] for axis in ("sg", "lane")}
         where = None
-        if free["sg"] or free["lane"]:
-            mask = sum(1 << lane for lane in range(counts["lane"]) if _is_first(lane, free["lane"]))
-            where = tuple(mask if _is_first(sg, free["sg"]) else 0 for sg in range(counts["sg"]))
-        return _Side(bases, tuple((axis, *move) for axis in ("sg", "lane") for move in moves[axis]), where)
+        if idle["sg"] or idle["lane"]:
+            mask = sum(1 << lane for lane in range(_count(layout, "lane")) if _is_first(lane, idle["lane"]))
+            where = tuple(mask if _is_first(sg, idle["sg"]) else 0 for sg in range(_count(layout, "sg")))
+        return _Side(
+            (bases[:, None] * cells + np.arange(cells)).reshape(-1).tolist(),
+            np.repeat(turn, cells).tolist(),
+            tuple((axis, d, n, stride * cells) for axis in idle for d, n, stride in digits[axis] if stride),
+            where,
+        )
 
     def address(self, cell: int) -> Address:
         return Address(self.bases[cell], digits=self.digits)
 
-    def runs(self) -> list[tuple[int, int]]:
-        """The accesses: their first cell, and how many cells from there on lie at consecutive, aligned addresses."""
+    def runs(self, turn: int) -> list[tuple[int, ...]]:
+        """The accesses of a turn: cells that lie at consecutive, aligned addresses, up to four."""
         strides = [stride for _, _, _, stride in self.digits]
-        found: list[tuple[int, int]] = []
-        first = 0
-        while first < len(self.bases):
-            start = self.bases[first]
+        left = [cell for cell, its in enumerate(self.turns) if its == turn]
+        found: list[tuple[int, ...]] = []
+        while left:
+            start = self.bases[left[0]]
             run = 4
             while run > 1 and (
-                self.bases[first : first + run] != list(range(start, start + run))
+                [self.bases[cell] for cell in left[:run]] != list(range(start, start + run))
                 or any(n % run for n in (start, *strides))
             ):
                 run //= 2
-            found.append((first, run))
-            first += run
+            found.append(tuple(left[:run]))
+            del left[:run]
         return found
 
 
-def _is_first(number: int, free: Sequence[tuple[int, int]]) -> bool:
-    return all(number // divisor % extent == 0 for divisor, extent in free)
+def _digits(reached: Layout) -> dict[str, list[tuple[int, int, int]]]:
+    """For each axis of the machine its digits: divisor, extent, and what a step of it adds (0: nothing)."""
+    found: dict[str, list[tuple[int, int, int]]] = {axis: [] for axis in MACHINE}
+    for name, factors in zip(reached.names, reached.dims, strict=True):
+        divisor = 1
+        for extent, stride, axis in reversed(factors):
+            found[name].append((divisor, int(extent), 0 if axis is None else int(stride)))
+            divisor *= int(extent)
+    return found
+
+
+def _is_first(number: int, idle: Sequence[tuple[int, int, int]]) -> bool:
+    return all(number // divisor % extent == 0 for divisor, extent, _ in idle)

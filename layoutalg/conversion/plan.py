@@ -367,11 +367,7 @@ def _candidates(
         if stays_by_table(before, after):
             found.append((inside, (exchange_by_table(before, after, element_bits),)))
         else:
-            program = through_memory_by_digits(source, destination, element_bits)
-            if program.slm_words * 4 > limit:
-                raise ConversionError(
-                    f"{program.slm_words * 4} bytes of shared memory, over the limit of {limit}: convert a part at a time"
-                )
+            program = through_memory_by_digits(source, destination, element_bits, limit)
             found.append(("everything goes through shared memory", (program,)))
     for name, programs in found:
         steps = sum(len(program.steps) for program in programs)

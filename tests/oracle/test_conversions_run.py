@@ -516,6 +516,7 @@ NAMED = [
     # digits that are no bits, in words of two and four elements
     ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 4@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 4@reg", 16, None),
     ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 4@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 4@reg", 8, None),
+    ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 6@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 6@reg", 32, 512),
     # 15 registers dealt out anew: selects shared between words
     ("d0 = 16@lane 15@reg", "d0 = 15@reg 16@lane", 32, None),
 ]
