@@ -39,15 +39,15 @@ class Cost:
     barrier: int
     slm_bytes: int
 
-    def of(self, program: Program, moves: int = 0, ways: int = 1) -> int:
-        """What a program costs, with so many register moves and so many turns at the banks.
+    def of(self, program: Program, ways: int = 1) -> int:
+        """What a program costs, with so many turns at the banks.
 
         >>> from layoutalg.conversion.program import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """
         counts = Counter(map(type, program.steps))
-        found = (moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
+        found = (program.moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
         found += counts[Barrier] * self.barrier
         served = max(program.lanes // 16, 1)
         if program.slm_words:

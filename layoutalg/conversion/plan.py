@@ -395,7 +395,7 @@ def _crossing_name(programs: Sequence[Program]) -> str:
 
 
 def _price(cost: Cost, programs: Sequence[Program]) -> int:
-    return sum(cost.of(program, program.moves, _bank_ways((program,))) for program in programs)
+    return sum(cost.of(program, _bank_ways((program,)) if program.slm_words else 1) for program in programs)
 
 
 @lru_cache(maxsize=256)
