@@ -14,7 +14,7 @@ help:
 	@echo "make test        run the tests"
 	@echo "make toolchains  install the compilers that the tests ask (Debian packages and large wheels)"
 	@echo "make lint        ruff and pyright"
-	@echo "make notebooks   execute the notebooks; make notebooks-stored also stores what they print"
+	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
 	@echo "make bench       compare with other layout libraries, and write the table into README.md"
 
@@ -57,7 +57,8 @@ format: $(VENV)/installed-lint
 	$(BIN)/ruff format .
 
 notebooks: $(VENV)/installed-notebooks
-	$(BIN)/python -m pytest -q --nbmake -p no:cacheprovider notebooks
+	$(BIN)/python -m pytest -q -p no:cacheprovider notebooks/store.py
+	$(BIN)/python notebooks/store.py --check
 
 notebooks-stored: $(VENV)/installed-notebooks
 	$(BIN)/python notebooks/store.py

@@ -1,5 +1,8 @@
 """Execute the notebooks of this directory and store them with what they print: `python notebooks/store.py`.
 
+With `--check` nothing is stored: a notebook that fails, or prints something else than what is stored, is an error that
+shows where they differ (images in PNG are left out: they depend on the fonts of the machine).
+
 A stored notebook shows its pictures to a reader who runs nothing, and a review shows what changed in them. Both need a
 file that depends on the cells and on the library alone, so a notebook is stored without what varies from run to run: cells
 are numbered c01, c02, ..., executions count from 1, what a cell prints is one stream however many writes it was, and the
@@ -10,6 +13,8 @@ Named on the command line, only those notebooks are stored: `python notebooks/st
 
 from __future__ import annotations
 
+import difflib
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +23,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-__all__ = ["execute", "main", "stored_text"]
+__all__ = ["differences", "execute", "main", "stored_text"]
 
 HERE = Path(__file__).parent
 METADATA = {
@@ -72,15 +77,36 @@ def stored_text(notebook: Any) -> str:
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
 
+def differences(stored: str, text: str, name: str) -> list[str]:
+    """The lines in which two texts of a notebook differ, each cut to what a terminal shows, images in PNG left out.
+
+    >>> differences('"image/png": "abc",', '"image/png": "def",', "1.ipynb")
+    []
+    """
+    before, after = (re.sub(r'"image/png": "[^"]*"', "", one).splitlines() for one in (stored, text))
+    return [
+        line[:200] for line in difflib.unified_diff(before, after, f"{name}, stored", f"{name}, now", "", "", 1, "")
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Store the notebooks that are named, or all of this directory."""
-    named = sys.argv[1:] if arguments is None else arguments
-    for path in [Path(name) for name in named] or sorted(HERE.glob("*.ipynb")):
+    """Store the notebooks that are named, or all of this directory; with `--check` compare them."""
+    named = list(sys.argv[1:] if arguments is None else arguments)
+    check = "--check" in named
+    paths = [Path(name) for name in named if name != "--check"] or sorted(HERE.glob("*.ipynb"))
+    wrong = 0
+    for path in paths:
         notebook = execute(nbformat.read(path, as_version=4))
         text = stored_text(notebook)
-        path.write_text(text, encoding="utf-8", newline="\n")
-        print(f"{path.name}: {len(notebook.cells)} cells, {len(text.encode())} bytes")
-    return 0
+        if check:
+            found = differences(path.read_text(encoding="utf-8"), text, path.name)
+            wrong += bool(found)
+            print(f"{path.name}: {'prints something else than what is stored' if found else 'as stored'}")
+            print(*found, sep="\n", end="\n" if found else "")
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"{path.name}: {len(notebook.cells)} cells, {len(text.encode())} bytes")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

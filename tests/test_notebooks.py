@@ -1,6 +1,6 @@
 """What is stored of the notebooks: complete, the same wherever it was stored, and showing without a network.
 
-Executing them is `make notebooks`; here their files are read as JSON, and no kernel is needed. (`notebooks/store.py` is what
+Executing them, and comparing what they print, is `make notebooks`; here their files are read as JSON, and no kernel is needed. (`notebooks/store.py` is what
 writes them.)
 """
 

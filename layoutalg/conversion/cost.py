@@ -47,7 +47,9 @@ class Cost:
         3
         """
         counts = Counter(map(type, program.steps))
-        found = (program.moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
+        found = (
+            (program.moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
+        )
         found += counts[Barrier] * self.barrier
         served = max(program.lanes // 16, 1)
         if program.slm_words:

@@ -69,16 +69,16 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         if plan.kind == "identity":
             yield "moves", "every digit stays where it is"
         else:
-            yield "moves", "digits that are no bits: scheduled element by element, from tables"
+            way = "through shared memory, row by row" if plan.slm_bytes else "scheduled element by element, from tables"
+            yield "moves", f"digits that are no bits: {way}"
     yield "kind", _kind(plan)
     if plan.slm_bytes:
-        stores = sum(p.count(Store) for p in plan.programs)
-        loads = sum(p.count(Load) for p in plan.programs)
-        widest = max(len(s.words) for p in plan.programs for s in p.steps if isinstance(s, Store))
+        steps = [step for program in plan.programs for step in program.steps]
+        stores = _accesses("store", [len(step.words) for step in steps if isinstance(step, Store)])
+        loads = _accesses("load", [len(step.to) for step in steps if isinstance(step, Load)])
         yield (
             "memory",
-            f"{plan.slm_bytes} bytes, {_count(stores, 'store')} and {_count(loads, 'load')} per lane of up to "
-            f"{_count(widest, 'word')}, {_count(plan.barriers, 'barrier')}",
+            f"{plan.slm_bytes} bytes, {stores} and {loads} per lane, {_count(plan.barriers, 'barrier')}",
         )
         ways = plan.bank_conflicts
         yield (
@@ -102,6 +102,12 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         yield "least", text
     for i, candidate in enumerate(plan.candidates):
         yield ("cost" if i == 0 else "instead"), f"{candidate.cost} on {plan.target}: {candidate.name}"
+
+
+def _accesses(what: str, widths: list[int]) -> str:
+    """So many stores or loads, of so many words."""
+    words = _count(max(widths), "word")
+    return f"{_count(len(widths), what)} of {words if len(set(widths)) == 1 else f'up to {words}'}"
 
 
 def _kind(plan: ConversionPlan) -> str:
