@@ -1,7 +1,7 @@
 """What is stored of the notebooks: complete, the same wherever it was stored, and showing without a network.
 
-Executing them, and comparing what they print, is `make notebooks`; here their files are read as JSON, and no kernel is needed. (`notebooks/store.py` is what
-writes them.)
+Executing them, and comparing what they print, is `make notebooks`; here their files are read as JSON, and no kernel is
+needed. (`notebooks/store.py` is what writes them.)
 """
 
 from __future__ import annotations

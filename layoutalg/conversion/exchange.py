@@ -375,7 +375,7 @@ def _pruned(
         if len(step) == 5:
             add(NEW(Select, (number, names[ons[word]], names[offs[word]], step[3], step[4])))
         elif len(step) == 4:
-            add(NEW(Shuffle, (number, names[step[1]], step[2], step[3])))
+            add(NEW(Shuffle, (number, names[step[1]], step[2], step[3], ())))
         else:
             add(NEW(Rotate, (number, names[step[1]], step[2])))
         names[word] = number

@@ -213,7 +213,21 @@ class Indices:
         distances = {lane ^ i for i, lane in enumerate(lanes)}
         if len(distances) == 1:
             return gpu.ShuffleMode.Xor, self.constant(distances.pop())
-        return gpu.ShuffleMode.Idx, self._once(("other", lanes), lambda: named("other", self._other(lanes)))
+        return gpu.ShuffleMode.Idx, self._number_of(lanes)
+
+    def other_by_subgroup(self, lanes: tuple[int, ...], others: tuple[tuple[int, tuple[int, ...]], ...]) -> SSAValue:
+        """The number of the lane whose value a lane receives, where some subgroups (as masks) have lanes of their own."""
+
+        def make() -> SSAValue:
+            found = self._number_of(lanes)
+            for mask, pattern in others:
+                found = arith.SelectOp(self.holds("sg", mask), self._number_of(pattern), found).result
+            return named("other", found)
+
+        return self._once(("others", lanes, others), make)
+
+    def _number_of(self, lanes: tuple[int, ...]) -> SSAValue:
+        return self._once(("other", lanes), lambda: named("other", self._other(lanes)))
 
     def _other(self, lanes: tuple[int, ...]) -> SSAValue:
         count = len(lanes)

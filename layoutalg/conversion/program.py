@@ -69,16 +69,31 @@ class Select(NamedTuple):
 class Shuffle(NamedTuple):
     """Word `to` of lane l is word `word` of lane `lanes[l]` in the same subgroup.
 
-    Where subgroups differ, bit i of the subgroup's number brings in `sg[i]` by XOR.
+    Where subgroups differ, bit i of the subgroup's number brings in `sg[i]` by XOR, or `others` says for sets of subgroups
+    (as masks) whose lanes they read instead.
 
-    >>> Shuffle(3, 2, (1, 0)).lanes
-    (1, 0)
+    >>> shuffle = Shuffle(3, 2, (1, 0), others=((0b10, (0, 1)),))
+    >>> shuffle.sources(2).tolist()
+    [[1, 0], [0, 1]]
     """
 
     to: int
     word: int
     lanes: tuple[int, ...]
     sg: tuple[int, ...] = ()
+    others: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+    def sources(self, subgroups: int) -> NDArray[np.int64]:
+        """The lane that each lane of each subgroup reads: `[subgroup, lane]`.
+
+        >>> Shuffle(1, 0, (0, 1), sg=(1,)).sources(2).tolist()
+        [[0, 1], [1, 0]]
+        """
+        numbers = np.arange(subgroups)
+        found = Address(xor=True, sg=self.sg).of(numbers, np.zeros(1, np.int64)) ^ np.array(self.lanes, np.int64)
+        for mask, lanes in self.others:
+            found[_bits(mask, subgroups)] = lanes
+        return found
 
 
 class Rotate(NamedTuple):
@@ -294,12 +309,8 @@ class Program:
                         _bits(mask, self.lanes)[None, :] if axis == "lane" else _bits(mask, self.subgroups)[:, None]
                     )
                     words[to] = np.where(chosen, words[on], words[off])
-                case Shuffle(to, word, lanes, terms):
-                    if terms:
-                        sources = Address(xor=True, sg=terms).of(sg, lane) ^ np.array(lanes)
-                        words[to] = np.take_along_axis(words[word], sources, 1)
-                    else:
-                        words[to] = words[word][:, list(lanes)]
+                case Shuffle(to, word):
+                    words[to] = np.take_along_axis(words[word], step.sources(self.subgroups), 1)
                 case Rotate(to, word, bits):
                     words[to] = words[word] >> np.uint32(bits) | words[word] << np.uint32(WORD - bits)
                 case Store(stored, address, where):

@@ -26,17 +26,17 @@ _MOST_WEIGHED = 2**18
 
 
 class Items(NamedTuple):
-    """Words that lanes are to receive: item i goes from lane `senders[i]`, register `registers[i]`, to lane `receivers[i]`.
+    """Words that lanes are to receive: item i is word `words[i]` of lane `senders[i]`, for lane `receivers[i]`.
 
     Sorted by sender, then by receiver; a word that several lanes want is an item for each.
 
-    >>> Items([0], [1], [5]).registers
+    >>> Items([0], [1], [5]).words
     [5]
     """
 
     senders: list[int]
     receivers: list[int]
-    registers: list[int]
+    words: list[int]
 
 
 def rounds(lanes: int, items: Items) -> list[list[int]]:
@@ -61,7 +61,7 @@ def rounds(lanes: int, items: Items) -> list[list[int]]:
         waiting.setdefault(pair, []).append(item)
     one_by_one = matchings(lanes, {pair: len(several) for pair, several in waiting.items()})
     found = [[waiting[pair].pop() for pair in matching] for matching in one_by_one]
-    words = set(zip(items.senders, items.registers, strict=True))
+    words = set(zip(items.senders, items.words, strict=True))
     if total == len(words) or len(words) * len(found) > _MOST_WEIGHED:
         return found
     shared = _shared_rounds(lanes, items)
@@ -70,9 +70,9 @@ def rounds(lanes: int, items: Items) -> list[list[int]]:
 
 def _shared_rounds(lanes: int, items: Items) -> list[list[int]]:
     """Rounds in which a word goes to all lanes that want it and get no other, the most wanted first."""
-    left: dict[tuple[int, int], dict[int, int]] = {}  # (sender, register): the receivers, and their items
-    for item, (sender, receiver, register) in enumerate(zip(*items, strict=True)):
-        left.setdefault((sender, register), {})[receiver] = item
+    left: dict[tuple[int, int], dict[int, int]] = {}  # (sender, word): the receivers, and their items
+    for item, (sender, receiver, word) in enumerate(zip(*items, strict=True)):
+        left.setdefault((sender, word), {})[receiver] = item
     found: list[list[int]] = []
     while left:
         free, busy = set(range(lanes)), set[int]()

@@ -210,8 +210,8 @@ class _Body:
                 chosen = self.indices.holds(axis, mask)
                 made = arith.SelectOp(chosen, self._word(position, on), self._word(position, off)).result
                 self.words[to] = named(f"w{to}", made)
-            case Shuffle(to, word, lanes, terms):
-                self.words[to] = named(f"w{to}", self._shuffled(position, self._word(position, word), lanes, terms))
+            case Shuffle(to, word):
+                self.words[to] = named(f"w{to}", self._shuffled(position, self._word(position, word), step))
             case Rotate(to, word, bits):
                 value = self._word(position, word)
                 down = arith.ShRUIOp(value, self.indices.constant(bits)).result
@@ -228,21 +228,25 @@ class _Body:
                     f"step {position} is {step!r}: expected Select, Shuffle, Rotate, Store, Load or Barrier"
                 )
 
-    def _shuffled(self, position: int, word: SSAValue, lanes: tuple[int, ...], sg: tuple[int, ...]) -> SSAValue:
+    def _shuffled(self, position: int, word: SSAValue, step: Shuffle) -> SSAValue:
         count = self.program.lanes
-        if len(lanes) != count or any(not 0 <= lane < count for lane in lanes):
-            raise ConversionError(
-                f"step {position} shuffles {list(lanes)}: expected {count} lanes from 0 to {count - 1}"
-            )
-        if any(sg):
-            terms = linear_terms(lanes)
-            if terms is None:
+        for lanes in (step.lanes, *(lanes for _, lanes in step.others)):
+            if len(lanes) != count or any(not 0 <= lane < count for lane in lanes):
                 raise ConversionError(
-                    f"step {position} shuffles {list(lanes)} by subgroup: expected XORs of the lane's bits"
+                    f"step {position} shuffles {list(lanes)}: expected {count} lanes from 0 to {count - 1}"
                 )
-            mode, other = gpu.ShuffleMode.Idx, self.indices.address(Address(lanes[0], xor=True, lane=terms, sg=sg))
+        if any(step.sg):
+            terms = linear_terms(step.lanes)
+            if terms is None or step.others:
+                raise ConversionError(
+                    f"step {position} shuffles {list(step.lanes)} by subgroup: expected XORs of the lane's bits"
+                )
+            address = Address(step.lanes[0], xor=True, lane=terms, sg=step.sg)
+            mode, other = gpu.ShuffleMode.Idx, self.indices.address(address)
+        elif step.others:
+            mode, other = gpu.ShuffleMode.Idx, self.indices.other_by_subgroup(step.lanes, step.others)
         else:
-            mode, other = self.indices.other(lanes)
+            mode, other = self.indices.other(step.lanes)
         shuffle = gpu.ShuffleOp.build(
             operands=[word, other, self.indices.constant(count)],
             result_types=[i32, i1],

@@ -1,7 +1,8 @@
 """Exchanges within a subgroup by tables: for digits that have no bits in common, such as 3 lanes against 2 registers.
 
-Every slot of the destination is looked up in the source (the own lane first, then the nearest replica); who sends what to
-whom in which shuffle is scheduled (conversion.schedule). Three lanes that turn their registers:
+Every slot of the destination is looked up in the source (the own lane first, then the nearest replica). Elements that travel
+together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).
+Three lanes that turn their registers:
 
 >>> from layoutalg.conversion.program import Shuffle
 >>> from layoutalg.core.layout import Layout
@@ -17,18 +18,19 @@ by all words that are turned alike (240 registers of 15 lanes: 1,920 selects whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import count, islice, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.accesses import held_elements
 from layoutalg.conversion.bits import bit_mask
+from layoutalg.conversion.packing import pack_slots
 from layoutalg.conversion.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
 from layoutalg.conversion.schedule import Items, rounds
 from layoutalg.core.errors import SizeError
-from layoutalg.core.fragments import fragment_map
 from layoutalg.core.layout import Layout
 
 __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
@@ -56,13 +58,7 @@ def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
             count *= span
         if count > MOST_SLOTS:
             raise SizeError(f"{count} slots: a conversion by tables has at most 2^20 (layout {layout})")
-        held = fragment_map(layout).astype(np.int64)
-        shape: Any = layout.shape
-        numbers = np.zeros(held.shape[:-1], np.int64)
-        for d, size in enumerate(shape):
-            numbers = numbers * size + held[..., d]
-        holes = (held < 0).any(axis=-1) if layout.rank else np.zeros(numbers.shape, bool)
-        found.append(np.where(holes, -1, numbers))
+        found.append(held_elements(layout))
     return found[0], found[1]
 
 
@@ -100,7 +96,7 @@ def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int
 def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> Program:
     """The program for a conversion that stays in its subgroups (`stays_by_table`).
 
-    Subgroups whose tables differ have their own rounds, one after another, and take what is theirs.
+    Subgroups whose tables differ share the shuffles, each reading lanes of its own.
 
     Raises `SizeError` for a program of more than 2^16 steps.
 
@@ -111,24 +107,26 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
-    kinds: dict[bytes, tuple[int, NDArray[np.int64], NDArray[np.int64]]] = {}
+    masks: dict[bytes, int] = {}
+    tables: list[tuple[Slots, Slots]] = []
     for sg in range(subgroups):
-        from_lane, from_register = _chosen(source[sg], destination[sg])
-        key = from_lane.tobytes() + from_register.tobytes()
-        mask = kinds[key][0] if key in kinds else 0
-        kinds[key] = (mask | 1 << sg, from_lane, from_register)
-    group = _together([(one, two) for _, one, two in kinds.values()], registers, parts)
-    pack = [r * group + i if i < group else -1 for r in range(registers // group) for i in range(parts)]
-    if cells == 2:
-        pack = list(range(2 * registers))
+        chosen = _chosen(source[sg], destination[sg])
+        key = chosen[0].tobytes() + chosen[1].tobytes()
+        if key not in masks:
+            tables.append(chosen)
+        masks[key] = masks.get(key, 0) | 1 << sg
+    from_lane, from_register = (np.stack([table[i] for table in tables]) for i in (0, 1))
+    packed = pack_slots(from_lane, from_register, registers, parts)
+    pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
+    if parts > 1:
+        pack = [cell for word in packed.words for cell in (*word, *[-1] * (parts - len(word)))]
     build = _Steps(lanes, len(pack) // parts)
-    words: list[int] = []
-    for mask, from_lane, from_register in kinds.values():
-        arrived = build.exchange(from_lane[:, ::group], from_register[:, ::group] // group, cells)
-        words = (
-            [build.select(new, old, "sg", mask) for new, old in zip(arrived, words, strict=True)] if words else arrived
-        )
-    unpack = [w * parts + i for w in words for i in range(group)] if cells == 1 else words
+    words = build.exchange(list(masks.values()), packed.lanes, packed.words_of, cells)
+    unpack = [0] * (destination.shape[2] * cells)
+    for slots, first in zip(packed.slots, range(0, len(words), cells), strict=True):
+        for part, slot in enumerate(slots):
+            for i in range(cells):
+                unpack[slot * cells + i] = words[first + i] * parts + part
     return Program(
         subgroups, lanes, element_bits, registers, destination.shape[2], tuple(pack), tuple(build.steps), tuple(unpack)
     )
@@ -162,22 +160,6 @@ def _order(values: Slots) -> Slots:
 def _place(ordered: Slots, values: Slots, side: Literal["left", "right"]) -> Slots:
     """Before which of the ordered numbers each value belongs."""
     return np.asarray(np.searchsorted(ordered, values, side), np.int64)
-
-
-def _together(kinds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], registers: int, parts: int) -> int:
-    """How many neighbouring registers always travel together, in their order: as many as a word has room for, or fewer."""
-    group = parts
-    while group > 1:
-        if registers % group == 0 and all(
-            lane.shape[1] % group == 0
-            and bool((lane.reshape(len(lane), -1, group) == lane[:, ::group, None]).all())
-            and bool((register[:, ::group] % group == 0).all())
-            and bool((register.reshape(len(lane), -1, group) == register[:, ::group, None] + np.arange(group)).all())
-            for lane, register in kinds
-        ):
-            return group
-        group //= 2
-    return 1
 
 
 class _Steps:
@@ -257,16 +239,16 @@ class _Steps:
             first = self.select(word, first, "lane", masks[word])
         return first
 
-    def exchange(self, from_lane: Slots, from_register: Slots, cells: int) -> list[int]:
-        """The destination's words: `from_lane` and `from_register` say where each is, `[lane, word]`.
+    def exchange(self, masks: list[int], from_lane: Slots, from_word: Slots, cells: int) -> list[int]:
+        """The destination's words: `from_lane` and `from_word` say where each is, `[kind of subgroup, lane, word]`.
 
         What lanes keep is taken as it is, or picked by lane first as what they send is: whichever has fewer steps.
         """
-        sent = _Sent.of(from_lane, from_register)
+        kinds = [_Sent.of(*kind) for kind in zip(masks, from_lane, from_word, strict=True)]
         first, made = len(self.steps), self.made
         ways: list[tuple[list[Step], list[int]]] = []
-        for kept in (sent.keeps & False, sent.keeps):
-            words = self._exchanged(sent, kept, from_register, cells)
+        for gather in (False, True):
+            words = self._exchanged(kinds, gather, cells)
             ways.append((self.steps[first:], words))
             del self.steps[first:]
             self.made = made
@@ -274,20 +256,41 @@ class _Steps:
         self._extend(steps)
         return words
 
-    def _exchanged(self, sent: _Sent, kept: NDArray[np.bool_], from_register: Slots, cells: int) -> list[int]:
-        """One way of an exchange: `kept` says which of the words that lanes keep are picked by lane, `[lane, word]`."""
-        picked, ranks = _kept(from_register, kept)
-        rows = np.concatenate([sent.rows, picked])
-        found = np.zeros((len(sent.schedule) + len(picked), cells), np.int64)
-        arrived = np.zeros((sent.items, cells), np.int64)
-        for i in range(cells):
-            found[:, i] = self.choose(np.where(rows < 0, -1, rows * cells + i))
-            for word, pattern, items in zip(found[:, i].tolist(), sent.patterns, sent.schedule, strict=False):
-                arrived[items, i] = self._add(Shuffle(self.made, word, pattern))
-        taken = from_register[..., None] * cells + np.arange(cells)
-        taken[~sent.keeps] = arrived[sent.places]
-        taken[kept] = found[len(sent.schedule) + ranks]
-        return self.choose(taken.transpose(1, 2, 0).reshape(-1, from_register.shape[0]))
+    def _exchanged(self, kinds: list[_Sent], gather: bool, cells: int) -> list[int]:
+        """One way of an exchange: with `gather`, words that lanes keep are picked by lane like those that they send."""
+        taken = [kind.from_word[..., None] * cells + np.arange(cells) for kind in kinds]
+        sent: list[list[list[int]]] = []  # by kind, cell and round
+        for kind, words in zip(kinds, taken, strict=True):
+            picked, ranks = _kept(kind.from_word, kind.keeps & gather)
+            rows = np.concatenate([kind.rows, picked])
+            chosen = [self.choose(np.where(rows < 0, -1, rows * cells + i)) for i in range(cells)]
+            if gather:
+                words[kind.keeps] = np.array(chosen, np.int64).T[len(kind.rows) + ranks]
+            sent.append(chosen)
+        arrived = [np.zeros((kind.items, cells), np.int64) for kind in kinds]
+        for round_ in range(max(len(kind.rows) for kind in kinds)):
+            busy = [number for number, kind in enumerate(kinds) if round_ < len(kind.rows)]
+            patterns = {number: kinds[number].patterns[round_] for number in busy}
+            first = patterns[busy[0]]
+            others = [(kinds[number].mask, patterns[number]) for number in busy[1:] if patterns[number] != first]
+            for i in range(cells):
+                word = self._by_kind([(kinds[number].mask, sent[number][i][round_]) for number in busy])
+                word = self._add(Shuffle(self.made, word, first, others=tuple(others)))
+                for number in busy:
+                    arrived[number][kinds[number].schedule[round_], i] = word
+        found: list[list[int]] = []
+        for kind, words, came in zip(kinds, taken, arrived, strict=True):
+            words[~kind.keeps] = came[kind.places]
+            found.append(self.choose(words.transpose(1, 2, 0).reshape(-1, len(words))))
+        masks = [kind.mask for kind in kinds]
+        return [self._by_kind(list(zip(masks, words, strict=True))) for words in zip(*found, strict=True)]
+
+    def _by_kind(self, words: list[tuple[int, int]]) -> int:
+        """The word that is, in the subgroups of each mask, the word beside it."""
+        found = words[0][1]
+        for mask, word in words[1:]:
+            found = self.select(word, found, "sg", mask)
+        return found
 
 
 def _of_pairs(firsts: Slots, words: Slots, made: int) -> Slots:
@@ -298,8 +301,12 @@ def _of_pairs(firsts: Slots, words: Slots, made: int) -> Slots:
 
 
 class _Sent(NamedTuple):
-    """What an exchange sends, and in which rounds."""
+    """What a kind of subgroup sends, and in which rounds."""
 
+    mask: int
+    """The subgroups."""
+    from_word: Slots
+    """The word that each slot is taken from, `[lane, word]`."""
     keeps: NDArray[np.bool_]
     """Which slots are filled from their own lane, `[lane, word]`."""
     places: Slots
@@ -310,17 +317,17 @@ class _Sent(NamedTuple):
     patterns: list[tuple[int, ...]]
     """The lane that each lane hears in each round."""
     rows: Slots
-    """The register that each lane sends in each round (-1: none), `[round, lane]`."""
+    """The word that each lane sends in each round (-1: none), `[round, lane]`."""
 
     @staticmethod
-    def of(from_lane: Slots, from_register: Slots) -> _Sent:
-        lanes, registers = len(from_lane), int(from_register.max(initial=0)) + 1
+    def of(mask: int, from_lane: Slots, from_word: Slots) -> _Sent:
+        lanes, words = len(from_lane), int(from_word.max(initial=0)) + 1
         here = np.arange(lanes).reshape(-1, 1)
         keeps = from_lane == here
-        # What moves, once for each lane that wants it, however many of its registers are to hold it.
-        keys, places = np.unique(((from_lane * lanes + here) * registers + from_register)[~keeps], return_inverse=True)
-        pairs, register = np.divmod(keys, registers)
-        items = Items(*(part.tolist() for part in (*np.divmod(pairs, lanes), register)))
+        # What moves, once for each lane that wants it, however many of its slots are to hold it.
+        keys, places = np.unique(((from_lane * lanes + here) * words + from_word)[~keeps], return_inverse=True)
+        pairs, word = np.divmod(keys, words)
+        items = Items(*(part.tolist() for part in (*np.divmod(pairs, lanes), word)))
         schedule = rounds(lanes, items)
         patterns: list[tuple[int, ...]] = []
         rows = np.full((len(schedule), lanes), -1, np.int64)
@@ -328,17 +335,17 @@ class _Sent(NamedTuple):
             pattern = list(range(lanes))
             for item in round_:
                 pattern[items.receivers[item]] = items.senders[item]
-                row[items.senders[item]] = items.registers[item]
+                row[items.senders[item]] = items.words[item]
             patterns.append(tuple(pattern))
-        return _Sent(keeps, places.reshape(-1), len(keys), schedule, patterns, rows)
+        return _Sent(mask, from_word, keeps, places.reshape(-1), len(keys), schedule, patterns, rows)
 
 
-def _kept(from_register: Slots, own: NDArray[np.bool_]) -> tuple[Slots, Slots]:
-    """The registers of each lane that it keeps, as rows `[row, lane]` (-1: none), and the row of each that is `own`."""
-    lanes, registers = len(own), int(from_register.max(initial=0)) + 1
-    keys, places = np.unique((np.arange(lanes).reshape(-1, 1) * registers + from_register)[own], return_inverse=True)
-    lane, register = np.divmod(keys, registers)
+def _kept(from_word: Slots, own: NDArray[np.bool_]) -> tuple[Slots, Slots]:
+    """The words of each lane that it keeps, as rows `[row, lane]` (-1: none), and the row of each that is `own`."""
+    lanes, words = len(own), int(from_word.max(initial=0)) + 1
+    keys, places = np.unique((np.arange(lanes).reshape(-1, 1) * words + from_word)[own], return_inverse=True)
+    lane, word = np.divmod(keys, words)
     rank = np.arange(len(keys)) - np.searchsorted(lane, lane)
     rows = np.full((int(rank.max(initial=-1)) + 1, lanes), -1, np.int64)
-    rows[rank, lane] = register
+    rows[rank, lane] = word
     return rows, rank[places.reshape(-1)]
