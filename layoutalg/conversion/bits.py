@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from layoutalg.core.layout import MACHINE, Layout
 
-__all__ = ["Place", "View", "bit_mask", "renamed", "sums", "view"]
+__all__ = ["Place", "View", "bit_mask", "packed", "renamed", "sums", "unpacked", "view", "with_cells"]
 
 Place = tuple[str, int]
 """An axis of the machine, and a bit of its number (0 is the lowest)."""
@@ -111,3 +111,36 @@ def bit_mask(count: int, bit: int) -> int:
     run = ((1 << (1 << bit)) - 1) << (1 << bit)  # the numbers below 2^(bit + 1) that have the bit, over and over
     times = -(-count // (2 << bit))
     return run * (((1 << times * (2 << bit)) - 1) // ((1 << (2 << bit)) - 1)) & ((1 << count) - 1)
+
+
+def with_cells(place: Place, wide: int) -> Place:
+    """A place counted in cells: elements of 64 bits are two (`wide` is 1), told apart by the lowest register bit.
+
+    >>> with_cells(("reg", 0), 1), with_cells(("lane", 0), 1)
+    (('reg', 1), ('lane', 0))
+    """
+    return (place[0], place[1] + wide) if place[0] == "reg" else place
+
+
+def packed(word_bits: Sequence[int], part_bits: Sequence[int], parts: int) -> list[int]:
+    """The cell in each of the `parts` of each word (-1: none), where some bits of a cell's number tell words apart, some parts.
+
+    >>> packed([1], [0], parts=2), packed([0], [], parts=2)
+    ([0, 1, 2, 3], [0, -1, 1, -1])
+    """
+    insides = sums([1 << bit for bit in part_bits])
+    insides += [-1] * (parts - len(insides))
+    return [-1 if i < 0 else base + i for base in sums([1 << bit for bit in word_bits]) for i in insides]
+
+
+def unpacked(
+    words: Sequence[int], word_bits: Sequence[int], part_bits: Sequence[int], parts: int, width: int
+) -> list[int]:
+    """Where each of 2^width cells is (`word * parts + part`), the reverse of `packed`; bits in neither say nothing.
+
+    >>> unpacked([7, 8], [1], [0], parts=2, width=2), unpacked([7, 8], [0], [], parts=1, width=2)
+    ([14, 15, 16, 17], [7, 8, 7, 8])
+    """
+    of_word = sums([1 << word_bits.index(bit) if bit in word_bits else 0 for bit in range(width)])
+    of_part = sums([1 << part_bits.index(bit) if bit in part_bits else 0 for bit in range(width)])
+    return [words[word] * parts + part for word, part in zip(of_word, of_part, strict=True)]

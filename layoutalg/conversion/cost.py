@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from layoutalg.conversion.banks import program_ways
 from layoutalg.conversion.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import PlanError
 
@@ -39,8 +40,8 @@ class Cost:
     barrier: int
     slm_bytes: int
 
-    def of(self, program: Program, ways: int = 1) -> int:
-        """What a program costs, with so many turns at the banks.
+    def of(self, program: Program) -> int:
+        """What a program costs.
 
         >>> from layoutalg.conversion.program import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
@@ -51,12 +52,12 @@ class Cost:
             (program.moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
         )
         found += counts[Barrier] * self.barrier
-        served = max(program.lanes // 16, 1)
         if program.slm_words:
-            for step in program.steps:
-                if isinstance(step, (Store, Load)):
-                    words = step.words if isinstance(step, Store) else step.to
-                    found += self.message + len(words) * served * self.word * ways
+            served = max(program.lanes // 16, 1)
+            accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
+            for step, ways in zip(accesses, program_ways(program), strict=True):
+                words = step.words if isinstance(step, Store) else step.to
+                found += self.message + len(words) * served * self.word * ways
         return found
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutalg.conversion.bits import Place, View, bit_mask, renamed, sums
+from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, unpacked
 from layoutalg.conversion.exchange import exchange
 from layoutalg.conversion.memory import VECTOR_BITS
 from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Select, Step, Store
@@ -141,8 +141,8 @@ class _Crossing:
         self.width = layout.widths["reg"] + wide
         moved = [register + wide for _, register in swaps]
         stay = [bit for bit in range(self.width) if bit not in moved]
-        self.packed = stay[: self.parts.bit_length() - 1]
-        self.index = stay[len(self.packed) :] + moved  # the bits of a word's number, low to high
+        self.inside = stay[: self.parts.bit_length() - 1]
+        self.index = stay[len(self.inside) :] + moved  # the bits of a word's number, low to high
         self.staying = len(self.index) - len(moved)
         self.steps: list[Step] = []
         self.words = list(range(1 << len(self.index)))
@@ -153,9 +153,6 @@ class _Crossing:
         if not together:
             return None
         layout = self.layout
-        insides = sums([1 << bit for bit in self.packed])
-        insides += [-1] * (self.parts - len(insides))
-        pack = [-1 if i < 0 else base + i for base in sums([1 << bit for bit in self.index]) for i in insides]
         self._turn()
         others = self.staying - vector - turns  # word bits that tell accesses of a round apart
         widths = layout.widths
@@ -183,11 +180,6 @@ class _Crossing:
                     if not load:
                         self.steps.append(Barrier())
         self._turn()
-        place = {bit: i for i, bit in enumerate(self.index)}
-        part_of = {bit: i for i, bit in enumerate(self.packed)}
-        of_word = sums([1 << place[bit] if bit in place else 0 for bit in range(self.width)])
-        of_part = sums([1 << part_of[bit] if bit in part_of else 0 for bit in range(self.width)])
-        unpack = [self.words[word] * self.parts + part for word, part in zip(of_word, of_part, strict=True)]
         registers = 1 << widths["reg"]
         return Program(
             1 << widths["sg"],
@@ -195,9 +187,9 @@ class _Crossing:
             self.element_bits,
             registers,
             registers,
-            tuple(pack),
+            tuple(packed(self.index, self.inside, self.parts)),
             tuple(self.steps),
-            tuple(unpack),
+            tuple(unpacked(self.words, self.index, self.inside, self.parts, self.width)),
             min(together, len(distances)) << block,
         )
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from layoutalg.conversion.bits import Place, View, bit_mask, renamed, sums
+from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, sums, unpacked, with_cells
 from layoutalg.conversion.program import NEW, WORD, Program, Rotate, Select, Shuffle, Step
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
@@ -88,8 +88,9 @@ def exchange(source: View, destination: View, element_bits: int) -> Program:
     """
     wide = 1 if element_bits > WORD else 0  # a register of 64 bits has two cells: one more bit, the same on both sides
     names = renamed(source, destination)
-    registers: list[Place | None] = [("reg", 0)] * wide + [_cells(place, wide) for place in names["reg"]]
-    lanes = [_cells(place, wide) for place in names["lane"]]
+    registers: list[Place | None] = [("reg", 0)] * wide
+    registers += [place and with_cells(place, wide) for place in names["reg"]]
+    lanes = [place and with_cells(place, wide) for place in names["lane"]]
     parts = max(WORD // element_bits, 1)
     both = [(bit, place[1]) for bit, place in enumerate(registers) if place is not None and place[0] == "reg"]
     together = packed_pairs(both, parts)
@@ -104,10 +105,6 @@ def packed_pairs(pairs: Sequence[tuple[int, int]], parts: int) -> list[tuple[int
     [(1, 0)]
     """
     return sorted(pairs, key=lambda pair: (max(pair), pair))[: parts.bit_length() - 1]
-
-
-def _cells(place: Place | None, wide: int) -> Place | None:
-    return ("reg", place[1] + wide) if place is not None and place[0] == "reg" else place
 
 
 class _Build:
@@ -134,9 +131,9 @@ class _Build:
         picked = [bit for bit, place in enumerate(registers) if place is not None and place[0] == "lane"]
         picked = [bit for bit in picked if self._picks(bit) not in self.followed]
         self.picked = picked[: parts.bit_length() - 1 - len(together)]
-        packed = {bit for bit, _ in together}.union(self.picked)
+        inside_words = {bit for bit, _ in together}.union(self.picked)
         # Source word bits: register bits with a meaning that are not packed. Free bits are 0.
-        self.words = [bit for bit, place in enumerate(registers) if place is not None and bit not in packed]
+        self.words = [bit for bit, place in enumerate(registers) if place is not None and bit not in inside_words]
         inside = {bit for _, bit in together}
         meant = {place[1] for place in (*registers, *lanes) if place is not None and place[0] == "reg"}
         self.rounds = [bit for bit in sorted(meant) if bit not in inside]
@@ -144,7 +141,7 @@ class _Build:
 
     def program(self, element_bits: int) -> Program:
         rows = self.rows
-        pack = self._pack()
+        pack = packed(self.words, [*(bit for bit, _ in self.together), *self.picked], self.parts)
         current = list(range(self.made))
         position = {bit: i for i, bit in enumerate(self.words)}
         index: dict[int, tuple[str, int]] = {}  # word bit: which bit of the round, or of the choice, it is
@@ -168,7 +165,7 @@ class _Build:
         for row in reversed(rows):
             if row.round is not None and row.lane is not None:
                 arrived = self._turn(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
-        unpack = self._unpack(arrived)
+        unpack = unpacked(arrived, self.rounds, [bit for _, bit in self.together], self.parts, self.bits)
         steps, unpack = _pruned(self.steps, unpack, len(pack) // self.parts, self.parts)
         sizes = (1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide))
         return Program(self.subgroups, self.lanes, element_bits, *sizes, tuple(pack), steps, unpack)
@@ -321,34 +318,18 @@ class _Build:
         self.made += 1
         return self.made - 1
 
-    def _pack(self) -> list[int]:
-        """The source cell in every part of every word."""
-        insides = sums([*(1 << bit for bit, _ in self.together), *(1 << bit for bit in self.picked)])
-        insides += [-1] * (self.parts - len(insides))
-        return [
-            -1 if inside < 0 else base + inside for base in sums([1 << bit for bit in self.words]) for inside in insides
-        ]
-
-    def _unpack(self, words: list[int]) -> list[int]:
-        """Where every destination cell is; free bits of its number say nothing."""
-        word_place = {bit: i for i, bit in enumerate(self.rounds)}
-        part_place = {bit: i for i, (_, bit) in enumerate(self.together)}
-        of_word = sums([1 << word_place[bit] if bit in word_place else 0 for bit in range(self.bits)])
-        of_part = sums([1 << part_place[bit] if bit in part_place else 0 for bit in range(self.bits)])
-        return [words[word] * self.parts + part for word, part in zip(of_word, of_part, strict=True)]
-
 
 def _pruned(
-    steps: Sequence[_Raw], unpack: Sequence[int], packed: int, parts: int
+    steps: Sequence[_Raw], unpack: Sequence[int], given: int, parts: int
 ) -> tuple[tuple[Step, ...], tuple[int, ...]]:
     """The steps that something needs, numbered anew.
 
     A select between selects by the same mask needs only the side of each that it can see: so the word that stays costs no
     select before the rounds.
     """
-    count = packed + len(steps)  # the step at i makes word `packed + i`
+    count = given + len(steps)  # the step at i makes word `given + i`
     ons, offs, seen = [-1] * count, [-1] * count, [0] * count
-    for to, step in enumerate(steps, packed):
+    for to, step in enumerate(steps, given):
         if len(step) == 5:
             _, on, off, axis, mask = step
             key = mask if axis == "lane" else ~mask
@@ -359,17 +340,17 @@ def _pruned(
     for place in unpack:
         if place >= 0:
             needed[place // parts] = 1
-    for word in range(count - 1, packed - 1, -1):
+    for word in range(count - 1, given - 1, -1):
         if needed[word]:
             if ons[word] >= 0:
                 needed[ons[word]] = needed[offs[word]] = 1
             else:
-                needed[steps[word - packed][1]] = 1
+                needed[steps[word - given][1]] = 1
     names = list(range(count))
     result: list[Step] = []
-    number = packed
+    number = given
     add = result.append
-    for word, step in enumerate(steps, packed):
+    for word, step in enumerate(steps, given):
         if not needed[word]:
             continue
         if len(step) == 5:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.bits import Place, View, view
-from layoutalg.conversion.program import Load, Store
+from layoutalg.conversion.program import BANKS, Load, Store
 
 if TYPE_CHECKING:
     from layoutalg.conversion.plan import ConversionPlan
@@ -83,7 +83,9 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         ways = plan.bank_conflicts
         yield (
             "memory",
-            "no bank conflicts (32 banks)" if ways == 1 else f"{ways}-way bank conflicts at the worst (32 banks)",
+            f"no bank conflicts ({BANKS} banks)"
+            if ways == 1
+            else f"{ways}-way bank conflicts at the worst ({BANKS} banks)",
         )
         where = [f"{step.address}" for p in plan.programs for step in p.steps if isinstance(step, (Store, Load))]
         yield (

@@ -22,16 +22,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.conversion.bank_bits import Side, bank_rows
-from layoutalg.conversion.bits import Place, View, sums
+from layoutalg.conversion.bits import Place, View, packed, sums, unpacked, with_cells
 from layoutalg.conversion.exchange import packed_pairs
-from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Step, Store
+from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
 from layoutalg.core.errors import SizeError
 
-__all__ = ["VECTOR_BITS", "through_memory"]
+__all__ = ["BANK_BITS", "VECTOR_BITS", "through_memory"]
 
-BANK_BITS = 5
-VECTOR_BITS = 2
-"""Lanes move up to 2^2 words at once."""
+BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
 
 
 def through_memory(source: View, destination: View, element_bits: int, limit: int | None = None) -> Program:
@@ -51,10 +49,10 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
     wide = 1 if element_bits > WORD else 0
     parts = max(WORD // element_bits, 1)
     # Element bits as pairs of places, cells counted as registers; free bits of either side have none.
-    pairs = [(_cell(a, wide), _cell(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
+    pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
     pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
-    packed = packed_pairs([(a[1], b[1]) for a, b in pairs if a[0] == b[0] == "reg"], parts)
-    inside = {("reg", a) for a, _ in packed}
+    together = packed_pairs([(a[1], b[1]) for a, b in pairs if a[0] == b[0] == "reg"], parts)
+    inside = {("reg", a) for a, _ in together}
     words = [(a, b) for a, b in pairs if a not in inside]
     turns = _turns(words, limit)
     words = [pair for pair in words if pair not in turns]
@@ -64,9 +62,7 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
 
     own = sorted({bit for _, bit in before.registers} | {a[1] for a, _ in turns})
     number = {value: x for x, value in enumerate(sums([1 << bit for bit in own]))}  # by the bits of a register's number
-    insides = sums([1 << a for a, _ in packed])
-    insides += [-1] * (parts - len(insides))
-    pack = [-1 if i < 0 else base + i for base in number for i in insides]
+    pack = packed(own, [a for a, _ in together], parts)
     made = len(number)
     arrived: dict[int, int] = {}
     steps: list[Step] = []
@@ -82,11 +78,9 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
             made += len(loaded)
             arrived |= {turn_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
             steps.append(Load(loaded, after.address(at)))
-    part_of = {b: i for i, (_, b) in enumerate(packed)}
-    width = destination.widths["reg"] + wide
-    meant = sum(1 << bit for _, bit in after.registers) + sum(1 << b[1] for _, b in turns)
-    of_part = sums([1 << part_of[bit] if bit in part_of else 0 for bit in range(width)])
-    unpack = [arrived[cell & meant] * parts + part for cell, part in zip(range(1 << width), of_part, strict=True)]
+    wanted = sorted({bit for _, bit in after.registers} | {b[1] for _, b in turns})
+    found = [arrived[register] for register in sums([1 << bit for bit in wanted])]
+    unpack = unpacked(found, wanted, [b for _, b in together], parts, destination.widths["reg"] + wide)
     return Program(
         1 << destination.widths["sg"],
         1 << destination.widths["lane"],
@@ -98,10 +92,6 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
         tuple(unpack),
         1 << len(words),
     )
-
-
-def _cell(place: Place, wide: int) -> Place:
-    return (place[0], place[1] + wide) if place[0] == "reg" else place
 
 
 def _turns(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tuple[Place, Place]]:

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import gcd, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Step, Store
-from layoutalg.conversion.swizzles import best_swizzle
+from layoutalg.conversion.banks import Banks
+from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
+from layoutalg.conversion.swizzles import best_rows
 from layoutalg.core.algebra import compose
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError, SizeError
@@ -53,13 +54,12 @@ def through_memory_by_digits(
     parts = max(WORD // element_bits, 1)
     registers = [_count(layout, "reg") for layout in (source, destination)]
     source, destination, together = _in_words(source.canonical(), destination.canonical(), parts)
-    memory = best_swizzle(source, destination, element_bits=WORD * cells).memory
-    assert isinstance(memory, Layout)  # sizes that are no powers of two are put row by row
-    turns = Layout([[Factor(n)] for n in source.shape], names=source.names)
-    size = memory.spans().get("addr", 1) * cells
-    if limit is not None and size * WORD // 8 > limit:
-        memory, turns = _in_turns(source, destination, cells, limit)
-        size = memory.spans().get("addr", 1) * cells
+    most = None if limit is None else limit * 8 // WORD // cells
+    if most is None or prod(source.shape) <= most:
+        memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
+        turns = Layout([[Factor(n)] for n in source.shape], names=source.names)
+    else:
+        memory, turns = _in_turns(source, destination, most, f"{limit} bytes")
     before, after = (_Side.of(memory, turns, layout, cells) for layout in (source, destination))
     made = len(before.bases)
     words, loaded = made, dict[int, int]()  # the words of a lane, and those that arrived by their cell
@@ -84,7 +84,7 @@ def through_memory_by_digits(
         tuple(pack),
         tuple(steps),
         tuple(unpack),
-        size,
+        memory.spans().get("addr", 1) * cells,
     )
 
 
@@ -123,9 +123,8 @@ def _words(layout: Layout, d: int, size: int) -> Layout | None:
     return Layout(dims, layout.replicas, names=layout.names)
 
 
-def _in_turns(source: Layout, destination: Layout, cells: int, limit: int) -> tuple[Layout, Layout]:
-    """The tensor row by row, `limit` bytes at a time: the addresses of a turn, and in which turn each element is."""
-    most = limit * 8 // WORD // cells
+def _in_turns(source: Layout, destination: Layout, most: int, limit: str) -> tuple[Layout, Layout]:
+    """The tensor row by row, `most` elements at a time: the addresses of a turn, and in which turn each element is."""
     total = prod(source.shape)
     found: list[
         tuple[int, int, int, int]
@@ -137,8 +136,8 @@ def _in_turns(source: Layout, destination: Layout, cells: int, limit: int) -> tu
             found += [(n, -weight, d, n) for n in range(2, both + 1) if both % n == 0 and total // n <= most]
     if not found:
         raise SizeError(
-            f"{total * cells * WORD // 8} bytes of shared memory, over the limit of {limit}, and no digit that both sides have "
-            "in registers can take turns so that it fits; convert a part of the tensor at a time"
+            f"{total} elements in shared memory, which has room for {most} at a time ({limit}), and no digit that both sides "
+            "have in registers can take turns so that they fit; convert a part of the tensor at a time"
         )
     _, weight, d, turns = min(found)
     weight = -weight
@@ -210,7 +209,7 @@ class _Side(NamedTuple):
         found: list[tuple[int, ...]] = []
         while left:
             start = self.bases[left[0]]
-            run = 4
+            run = VECTOR
             while run > 1 and (
                 [self.bases[cell] for cell in left[:run]] != list(range(start, start + run))
                 or any(n % run for n in (start, *strides))

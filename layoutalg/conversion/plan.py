@@ -27,16 +27,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.banks import program_ways
 from layoutalg.conversion.bits import view
-from layoutalg.conversion.cost import Cost, cost_of
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.crossing import across_subgroups
 from layoutalg.conversion.exchange import exchange, fewest_shuffles, stays_in_subgroup
 from layoutalg.conversion.memory import through_memory
 from layoutalg.conversion.memory_by_digits import through_memory_by_digits
-from layoutalg.conversion.program import MOST_STEPS, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program import MOST_STEPS, WORD, Barrier, Program, Rotate, Select, Shuffle, Store
 from layoutalg.conversion.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
 from layoutalg.core.drawing import Drawable
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
@@ -194,7 +194,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 8@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 2@sg 8@reg")).bank_conflicts
         1
         """
-        return _bank_ways(self.programs)
+        return max((ways for program in self.programs for ways in program_ways(program)), default=1)
 
     @property
     def cost(self) -> int:
@@ -300,9 +300,8 @@ def convert(
                 f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
             )
     plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
-    if plan.candidates:  # worked out once, and kept: what can't be planned is an error here
-        return plan
-    raise ConversionError(f"no way from {a} to {b} is known")
+    _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
+    return plan
 
 
 def _counts(layout: Layout) -> dict[str, int]:
@@ -342,7 +341,7 @@ def _layout(value: object, shape: Sequence[int] | None) -> Layout:
     return layout
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _candidates(
     source: Layout, destination: Layout, element_bits: int, target: str, slm_limit: int | None
 ) -> tuple[Candidate, ...]:
@@ -377,7 +376,7 @@ def _candidates(
             )
     best: dict[str, Candidate] = {}
     for name, programs in found:
-        one = Candidate(name, programs, _price(cost, programs))
+        one = Candidate(name, programs, sum(map(cost.of, programs)))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = list(best.values())
     if not any(program.steps or program.moves for program in candidates[0].programs):
@@ -394,36 +393,9 @@ def _crossing_name(programs: Sequence[Program]) -> str:
     )
 
 
-def _price(cost: Cost, programs: Sequence[Program]) -> int:
-    return sum(cost.of(program, _bank_ways((program,)) if program.slm_words else 1) for program in programs)
-
-
 @lru_cache(maxsize=256)
 def _lower_bound(source: Layout, destination: Layout, element_bits: int) -> int:
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         return fewest_shuffles(a, b, element_bits)
     return fewest_by_table(*slot_tables(source, destination), element_bits)
-
-
-@lru_cache(maxsize=256)
-def _bank_ways(programs: tuple[Program, ...]) -> int:
-    """The worst number of times that the lanes of a subgroup wait for one bank, over all stores and loads."""
-    from layoutalg.conversion.banks import Banks, count_conflicts
-
-    worst = 1
-    for program in programs:
-        if not program.slm_words:
-            continue
-        sg, lane = np.arange(program.subgroups), np.arange(program.lanes)
-        for step in program.steps:
-            if not isinstance(step, (Store, Load)):
-                continue
-            count = len(step.words if isinstance(step, Store) else step.to)
-            table = (step.address.of(sg, lane)[..., None] + np.arange(count)).reshape(-1)
-            held = np.arange(table.size).reshape(program.subgroups, program.lanes, count)
-            if isinstance(step, Store) and step.where is not None:
-                active = np.array([[mask >> i & 1 for i in range(program.lanes)] for mask in step.where], bool)
-                held = np.where(active[..., None], held, -1)
-            worst = max(worst, count_conflicts(held, table, Banks(32, 4, 32), count).ways)
-    return worst

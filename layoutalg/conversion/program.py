@@ -35,6 +35,11 @@ from layoutalg.core.errors import ConversionError
 __all__ = ["Address", "Barrier", "Load", "Program", "Rotate", "Select", "Shuffle", "Step", "Store"]
 
 WORD = 32
+"""The bits of a word."""
+BANKS = 32
+"""The banks of shared local memory, each a word wide (see conversion.banks)."""
+VECTOR = 4
+"""The words that a lane moves in one access to it, at most: 16 bytes."""
 NEW: Any = vars(tuple)["__new__"]
 """`NEW(Select, fields)` is `Select(*fields)`, three times as fast: for planners, which make thousands of steps."""
 MOST_STEPS = 2**16

@@ -45,7 +45,7 @@ from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.views import row_major
 
-__all__ = ["BestSwizzle", "best_swizzle"]
+__all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 
 _MOST_PADDING = 8
 """Words that a row is padded by at most, beyond the end of its last word."""
@@ -168,15 +168,9 @@ def best_swizzle(
             f"({write}; {read})"
         )
 
-    def measured(memory: BitAddress | Layout, padding: int = 0) -> BestSwizzle:
-        table = address_table(memory, write, hardware.element_bytes)
-        costs = count_conflicts(held[0], table, hardware), count_conflicts(held[1], table, hardware)
-        return BestSwizzle(memory, min(cost.vector for cost in costs), costs[0], costs[1], padding)
-
     writer, reader = view(write), view(read)
     if writer is None or reader is None or banks & (banks - 1):
-        padded = (measured(memory, padding) for memory, padding in _padded_rows(write, hardware))
-        return min(padded, key=_price)
+        return best_rows(write, read, hardware)
     rows = bank_rows(
         _significance(write),
         *(Side.of(one.places, one.widths["lane"]) for one in (writer, reader)),
@@ -185,7 +179,34 @@ def best_swizzle(
         within=hardware.width.bit_length() - hardware.element_bytes.bit_length(),
     )
     plain = Layout(row_major(write.shape, "addr").dims, names=write.names)
-    return min(measured(BitAddress.of(plain)), measured(BitAddress.of_rows(write, rows)), key=_price)
+    found = BitAddress.of(plain), BitAddress.of_rows(write, rows)
+    return min((_measured(memory, write, held, hardware) for memory in found), key=_price)
+
+
+def best_rows(write: Layout, read: Layout, hardware: Banks, most: int | None = None) -> BestSwizzle:
+    """The tensor row by row, with the padding that costs least, in at most `most` elements of memory (None: any number).
+
+    The rows without padding are always tried.
+
+    >>> write, read = Layout.parse("d0 = 3@reg, d1 = 32@lane"), Layout.parse("d0 = 3@reg, d1 = 32@lane")
+    >>> best_rows(write, read, Banks(32, 4, 32), most=96).size
+    96
+    """
+    held = held_elements(write), held_elements(read)
+    found = [
+        (memory, padding)
+        for memory, padding in _padded_rows(write, hardware)
+        if padding == 0 or most is None or memory.spans()["addr"] <= most
+    ]
+    return min((_measured(memory, write, held, hardware, padding) for memory, padding in found), key=_price)
+
+
+def _measured(
+    memory: BitAddress | Layout, tensor: Layout, held: tuple[Numbers, Numbers], hardware: Banks, padding: int = 0
+) -> BestSwizzle:
+    table = address_table(memory, tensor, hardware.element_bytes)
+    costs = count_conflicts(held[0], table, hardware), count_conflicts(held[1], table, hardware)
+    return BestSwizzle(memory, min(cost.vector for cost in costs), costs[0], costs[1], padding)
 
 
 def _price(found: BestSwizzle) -> tuple[int, ...]:
