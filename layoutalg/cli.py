@@ -217,6 +217,8 @@ def convert(
     from layoutalg.nested import NestedLayoutAttr
     from layoutalg.xegpu.elements import element_bits
 
+    if source == destination == "-":
+        raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
     sizes = None if shape is None else _shape(shape)
     pair: list[Any] = []
     for text in (source, destination):
@@ -249,9 +251,12 @@ def convert(
     if as_json:
         print(json.dumps(facts | ({"code": code} if emitted else {})))
         return
-    print(plan)
+    # The code may go on to a compiler: what is said of it is comments there.
+    print("\n".join(f"// {line}" for line in str(plan).splitlines()) if emitted else plan)
     if emitted:
         print(code)
+    if output is not None:
+        print(f"{'// ' if emitted else ''}written to {output}")
 
 
 def _read(text: str) -> Any:

@@ -48,7 +48,17 @@ from layoutalg.conversion.program import BANKS, WORD, Address, Load, Program, St
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 
-__all__ = ["Banks", "Coalescing", "Conflicts", "bank_conflicts", "coalescing", "count_conflicts"]
+__all__ = [
+    "Banks",
+    "Coalescing",
+    "Conflicts",
+    "access_ways",
+    "bank_conflicts",
+    "coalescing",
+    "count_conflicts",
+    "counted",
+    "program_ways",
+]
 
 _CHUNK = 2**20
 """Words that are sorted at once."""
@@ -128,7 +138,7 @@ class Conflicts:
     element_bits: int
 
     def __str__(self) -> str:
-        cost = f"{_instructions(self.instructions, self.vector, self.element_bits)}, {_counted(self.cycles, 'cycle')}"
+        cost = f"{_instructions(self.instructions, self.vector, self.element_bits)}, {counted(self.cycles, 'cycle')}"
         if self.ways <= 1:
             return f"{cost}: conflict-free"
         return f"{cost}, {self.ideal} without conflicts: {self.ways}-way conflicts"
@@ -163,7 +173,7 @@ class Coalescing:
         return self.used / self.moved
 
     def __str__(self) -> str:
-        each = f"{_counted(self.lines, 'line')} of {self.line} bytes"
+        each = f"{counted(self.lines, 'line')} of {self.line} bytes"
         return (
             f"{_instructions(self.instructions, self.vector, self.element_bits)}, at most {each} each: "
             f"{self.used} of {self.moved} bytes moved are used ({self.efficiency:.0%})"
@@ -359,9 +369,14 @@ def _power_below(number: int) -> int:
     return 1 << number.bit_length() - 1
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """A number of things, in words.
+
+    >>> counted(1, "word"), counted(3, "word")
+    ('1 word', '3 words')
+    """
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _instructions(count: int, vector: int, element_bits: int) -> str:
-    return f"{_counted(count, 'instruction')} of {vector} x {element_bits} bits per lane"
+    return f"{counted(count, 'instruction')} of {vector} x {element_bits} bits per lane"

@@ -10,16 +10,19 @@ moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
 kind         shuffles: 1 shuffle, 0 selects, 0 register moves
 least        1 shuffle: some lane must receive 1 word
-cost         3 on pvc: an exchange in registers and lanes
+cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from layoutalg.conversion.banks import counted
 from layoutalg.conversion.bits import Place, View, view
-from layoutalg.conversion.program import BANKS, Load, Store
+from layoutalg.conversion.program import BANKS, WORD, Load, Store
+from layoutalg.core.digits import Factor, size_of
 
 if TYPE_CHECKING:
     from layoutalg.conversion.plan import ConversionPlan
@@ -35,7 +38,7 @@ def explain(plan: ConversionPlan) -> str:
     >>> from layoutalg.conversion.plan import convert
     >>> from layoutalg.core.layout import Layout
     >>> explain(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
-    'cost         0 on generic: nothing moves'
+    'cost         0 issue slots on generic, estimated: nothing moves'
     """
     before = ""
     lines = [_headline(plan)]
@@ -48,9 +51,9 @@ def explain(plan: ConversionPlan) -> str:
 def _headline(plan: ConversionPlan) -> str:
     shape = "x".join(map(str, plan.source.shape)) or "1"
     first, last = plan.programs[0], plan.programs[-1]
-    groups = _count(first.subgroups, "subgroup")
-    registers = f"{_count(first.source_registers, 'register')} to {last.registers}"
-    return f"{shape} elements of {plan.element_bits} bits over {groups} of {_count(first.lanes, 'lane')}, {registers}"
+    groups = counted(first.subgroups, "subgroup")
+    registers = f"{counted(first.source_registers, 'register')} to {last.registers}"
+    return f"{shape} elements of {plan.element_bits} bits over {groups} of {counted(first.lanes, 'lane')}, {registers}"
 
 
 def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
@@ -64,13 +67,11 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         for layout, name in ((a, "source"), (b, "destination")):
             free = _free(layout)
             if free:
-                yield "replicas", f"of the {name}: {', '.join(free)} may be anything; the nearest copy is taken"
+                what = "the nearest copy is read" if name == "source" else "each gets a copy"
+                yield "replicas", f"of the {name}: {', '.join(free)}; {what}"
     else:
-        if plan.kind == "identity":
-            yield "moves", "every digit stays where it is"
-        else:
-            way = "through shared memory, row by row" if plan.slm_bytes else "scheduled element by element, from tables"
-            yield "moves", f"digits that are no bits: {way}"
+        for line in list(_digit_lines(plan)) or ["every digit stays where it is"]:
+            yield "moves", line
     yield "kind", _kind(plan)
     if plan.slm_bytes:
         steps = [step for program in plan.programs for step in program.steps]
@@ -78,7 +79,7 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         loads = _accesses("load", [len(step.to) for step in steps if isinstance(step, Load)])
         yield (
             "memory",
-            f"{plan.slm_bytes} bytes, {stores} and {loads} per lane, {_count(plan.barriers, 'barrier')}",
+            f"{plan.slm_bytes} bytes, {stores} and {loads} per lane, {counted(plan.barriers, 'barrier')}",
         )
         ways = plan.bank_conflicts
         yield (
@@ -96,25 +97,28 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         )
     bound = plan.lower_bound
     if plan.slm_bytes:
-        yield "least", f"some lane must receive {_count(bound, 'word')} from other lanes or subgroups"
+        yield "least", f"some lane must receive {counted(bound, 'word')} from other lanes or subgroups"
     elif bound:
-        text = f"{_count(bound, 'shuffle')}: some lane must receive {_count(bound, 'word')}"
+        text = f"{counted(bound, 'shuffle')}: some lane must receive {counted(bound, 'word')}"
         if plan.shuffles > bound:
             text += "; a lane sends one word at a time, and others wait for theirs"
+            if plan.element_bits < WORD and (a is None or b is None):
+                text += ", or elements share no words that do not always travel together"
         yield "least", text
     for i, candidate in enumerate(plan.candidates):
-        yield ("cost" if i == 0 else "instead"), f"{candidate.cost} on {plan.target}: {candidate.name}"
+        cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated"
+        yield ("cost" if i == 0 else "instead"), f"{cost}: {candidate.name}"
 
 
 def _accesses(what: str, widths: list[int]) -> str:
     """So many stores or loads, of so many words."""
-    words = _count(max(widths), "word")
-    return f"{_count(len(widths), what)} of {words if len(set(widths)) == 1 else f'up to {words}'}"
+    words = counted(max(widths), "word")
+    return f"{counted(len(widths), what)} of {words if len(set(widths)) == 1 else f'up to {words}'}"
 
 
 def _kind(plan: ConversionPlan) -> str:
     counts = ", ".join(
-        (_count(plan.shuffles, "shuffle"), _count(plan.selects, "select"), _count(plan.moves, "register move"))
+        (counted(plan.shuffles, "shuffle"), counted(plan.selects, "select"), counted(plan.moves, "register move"))
     )
     return f"{plan.kind}: {counts}" if plan.kind != "identity" else "identity: nothing to do"
 
@@ -137,6 +141,41 @@ def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
                     yield text
             run = [i]
         bit += count
+
+
+def _digit_lines(plan: ConversionPlan) -> Iterator[str]:
+    """The digits that both layouts have in common, those that stay left out."""
+    for name, *both in zip(
+        plan.source.names, plan.source.canonical().dims, plan.destination.canonical().dims, strict=True
+    ):
+        digits = [_weighed(factors) for factors in both]
+        marks = sorted({weight for one in digits for weight, _ in one} | {1, size_of(both[0])})
+        if any(high % low for low, high in pairwise(marks)):
+            texts = [" ".join(map(str, factors)) for factors in both]
+            yield f"{name}: {texts[0]} becomes {texts[1]}, with no digits in common"
+            continue
+        for low, high in reversed(list(pairwise(marks))):
+            parts = [_part(one, low, high // low) for one in digits]
+            if parts[0] != parts[1]:
+                above = f" // {low}" if low > 1 else ""
+                below = f" % {high // low}" if high < marks[-1] else ""
+                yield f"{name}{above}{below}: {parts[0]} becomes {parts[1]}"
+
+
+def _weighed(factors: Sequence[Factor]) -> list[tuple[int, Factor]]:
+    """Each digit, with what a step of it adds to the coordinate."""
+    weight = 1
+    found: list[tuple[int, Factor]] = []
+    for factor in reversed(factors):
+        found.append((weight, factor))
+        weight *= factor.extent
+    return found
+
+
+def _part(digits: Sequence[tuple[int, Factor]], weight: int, extent: int) -> Factor:
+    """The digit of this weight and extent, as a part of the one that it lies in."""
+    start, factor = max((one for one in digits if one[0] <= weight), key=lambda one: one[0])
+    return factor._replace(extent=extent, stride=factor.stride * (weight // start))
 
 
 def _next(one: Place, other: Place) -> bool:
@@ -163,7 +202,3 @@ def _free(layout: View) -> list[str]:
         for bit in range(width)
         if (axis, bit) not in layout.places
     ]
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")

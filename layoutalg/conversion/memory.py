@@ -7,9 +7,9 @@ Two subgroups of 16 lanes that change which bits of a row's number are lanes:
 >>> both = view(Layout.parse("d0 = 2@sg, d1 = 16@lane")), view(Layout.parse("d0 = 2@lane:8, d1 = 2@sg 8@lane"))
 >>> store, barrier, load = through_memory(*both, 32).steps
 >>> print(store.address)
-0 ^ 1*lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 16*lane[3] ^ 8*sg[0]
+lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 16*lane[3] ^ 8*sg[0]
 >>> print(load.address)
-0 ^ 1*lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 8*lane[3] ^ 16*sg[0]
+lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 8*lane[3] ^ 16*sg[0]
 
 Elements below 32 bits that are in registers on both sides share words. Which bit of a word's number makes which bit of its
 address is found by conversion.bank_bits: the widest accesses first, then the fewest bank conflicts. Under a limit of memory,

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import NDArray
 
@@ -78,7 +78,7 @@ class ConversionPlan:
                  d1 bits 0-1: lane bits 0-1 become register bits 0-1
     kind         shuffles: 3 shuffles, 15 selects, 0 register moves
     least        3 shuffles: some lane must receive 3 words
-    cost         21 on generic: an exchange in registers and lanes
+    cost         21 issue slots on generic, estimated: an exchange in registers and lanes
     """
 
     source: Layout
@@ -224,9 +224,10 @@ class ConversionPlan:
     def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
         """The plan as MLIR at lane level: a function from a lane's fragment to its fragment, or a whole `kernel`.
 
-        `element` is the type of the elements, an integer of their size unless given.
+        `element` is the type of the elements, an integer of their size unless given. The function asks for the subgroup
+        size that was planned for; Intel's GPUs have 8, 16 and 32 lanes.
 
-        Raises `ConversionError` for a type of another size.
+        Raises `ConversionError` for a type of another size, and for tables of more than 64 subgroups or lanes.
 
         >>> from layoutalg.core.layout import Layout
         >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
@@ -284,6 +285,9 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
+    given = [one.shape for one in (source, destination) if isinstance(one, Layout)]
+    if shape is None and len(given) == 1:
+        shape = cast("Sequence[int]", given[0])  # a layout knows its tensor, an attribute beside it may not
     a, b = _layout(source, shape), _layout(destination, shape)
     if type(element_bits) is not int or element_bits not in BITS:
         raise ConversionError(f"element_bits = {element_bits!r:.40}: expected 8, 16, 32 or 64")
@@ -291,7 +295,8 @@ def convert(
         raise ConversionError(f"slm_limit = {slm_limit!r:.40}: expected a number of bytes, at least 4")
     if a.shape != b.shape:
         sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
-        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
+        wanted = "two layouts of one tensor" if given else "the shape of the tensor, such as (16, 16)"
+        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected {wanted}")
     counts = [_counts(one) for one in (a, b)]
     for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
         before, after = (count[axis] for count in counts)
@@ -364,10 +369,10 @@ def _candidates(
     else:
         before, after = slot_tables(source, destination)
         if stays_by_table(before, after):
-            found.append((inside, (exchange_by_table(before, after, element_bits),)))
+            found.append((f"{inside}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
         else:
             program = through_memory_by_digits(source, destination, element_bits, limit)
-            found.append(("everything goes through shared memory", (program,)))
+            found.append(("everything goes through shared memory, row by row", (program,)))
     for name, programs in found:
         steps = sum(len(program.steps) for program in programs)
         if steps > MOST_STEPS:

@@ -135,22 +135,20 @@ class Address:
     def __str__(self) -> str:
         """The address as an expression, in words.
 
-        >>> str(Address(1, xor=True, lane=(2, 5)))
-        '1 ^ 2*lane[0] ^ 5*lane[1]'
+        >>> str(Address(3, xor=True, lane=(1, 5)))
+        '3 ^ lane[0] ^ 5*lane[1]'
         >>> str(Address(0, digits=(("lane", 1, 2, 10), ("sg", 2, 4, 1))))
-        '0 + 10*(lane % 2) + (sg // 2 % 4)'
+        '10*(lane % 2) + (sg // 2 % 4)'
         """
-        terms = [str(self.base)]
+        terms: list[tuple[int, str]] = []
         if self.xor:
-            pairs = [("lane", i, term) for i, term in enumerate(self.lane)] + [
-                ("sg", i, t) for i, t in enumerate(self.sg)
-            ]
-            terms += [f"{term}*{axis}[{i}]" for axis, i, term in pairs if term]
-            return " ^ ".join(terms)
-        for axis, divisor, extent, stride in self.digits:
-            number = axis if divisor == 1 else f"{axis} // {divisor}"
-            terms.append(f"{'' if stride == 1 else f'{stride}*'}({number} % {extent})")
-        return " + ".join(terms)
+            for axis, columns in (("lane", self.lane), ("sg", self.sg)):
+                terms += [(column, f"{axis}[{bit}]") for bit, column in enumerate(columns) if column]
+        else:
+            for axis, divisor, extent, stride in self.digits:
+                terms.append((stride, f"({axis} % {extent})" if divisor == 1 else f"({axis} // {divisor} % {extent})"))
+        texts = [text if times == 1 else f"{times}*{text}" for times, text in terms]
+        return (" ^ " if self.xor else " + ").join([str(self.base), *texts] if self.base or not texts else texts)
 
     def of(self, sg: NDArray[np.int64], lane: NDArray[np.int64]) -> NDArray[np.int64]:
         """The addresses of some subgroups' lanes: `[subgroup, lane]`.

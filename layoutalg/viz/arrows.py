@@ -11,8 +11,10 @@ Each shuffle is a strip: the lanes that send above, the lanes that receive below
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
+from layoutalg.conversion.banks import counted
 from layoutalg.conversion.program import Barrier, Load, Select, Shuffle, Store
 from layoutalg.viz.colours import hexes, ink, ramp
 from layoutalg.viz.svg import escaped
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["arrows_svg"]
 
 _WIDTH, _HEIGHT, _DROP, _LEFT, _MARGIN = 26, 18, 46, 196, 12
+_LETTER = 6.7
+"""The width of a letter, 11 pixels high."""
+_MOST_LETTERS = 110
 _MOST_STRIPS = 20
 _FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
@@ -40,11 +45,14 @@ def arrows_svg(plan: ConversionPlan) -> str:
     lanes = plan.programs[0].lanes
     colours = ramp([i / max(lanes - 1, 1) for i in range(lanes)])
     fills, inks = hexes(colours), hexes(ink(colours))
-    width = max(_LEFT + lanes * _WIDTH + _MARGIN, 560)
     lines = [line for line in str(plan).splitlines() if not line.startswith(("source", "destination"))]
+    lines = [f"{plan.source}  to  {plan.destination}", *(part for line in lines for part in _folded(line))]
+    if any(isinstance(step, Shuffle) and (any(step.sg) or step.others) for one in plan.programs for step in one.steps):
+        lines.append(f"{'drawn':12} subgroup 0; the lanes of others differ")
+    width = max(_LEFT + lanes * _WIDTH + _MARGIN, 2 * _MARGIN + _LETTER * max(map(len, lines)))
     found: list[str] = []
     y = _MARGIN
-    for i, line in enumerate([f"{plan.source}  to  {plan.destination}", *lines]):
+    for i, line in enumerate(lines):
         y += 16
         bold = ' font-weight="bold"' if i == 0 else ""
         found.append(f'<text x="{_MARGIN}" y="{y}" font-size="11" xml:space="preserve"{bold}>{escaped(line)}</text>')
@@ -85,6 +93,15 @@ def arrows_svg(plan: ConversionPlan) -> str:
     )
 
 
+def _folded(line: str) -> list[str]:
+    """A line of a plan in lines that fit, continued below its text."""
+    if len(line) <= _MOST_LETTERS:
+        return [line]
+    return textwrap.wrap(
+        line, _MOST_LETTERS, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
+    )
+
+
 def _strips(plan: ConversionPlan) -> list[tuple[str, tuple[int, ...] | None]]:
     """What to draw, in order: a shuffle with the lane that each lane reads, or a line of text; selects are counted."""
     found: list[tuple[str, tuple[int, ...] | None]] = []
@@ -95,18 +112,19 @@ def _strips(plan: ConversionPlan) -> list[tuple[str, tuple[int, ...] | None]]:
                 case Select():
                     selects += 1
                     continue
-                case Shuffle(_, _, lanes, _):
+                case Shuffle():
                     text = f"shuffle {sum(sources is not None for _, sources in found) + 1}"
-                    found.append((f"{text}, after {selects} selects" if selects else text, lanes))
-                case Store(words, _, _):
-                    found.append((f"store {len(words)} words per lane to shared memory", None))
-                case Load(words, _):
-                    found.append((f"load {len(words)} words per lane", None))
+                    lanes = tuple(step.sources(program.subgroups)[0].tolist())
+                case Store(words):
+                    text, lanes = f"store {counted(len(words), 'word')} per lane to shared memory", None
+                case Load(words):
+                    text, lanes = f"load {counted(len(words), 'word')} per lane", None
                 case Barrier():
-                    found.append(("barrier", None))
+                    text, lanes = "barrier", None
                 case _:
                     continue
+            found.append((f"{text}, after {counted(selects, 'select')}" if selects else text, lanes))
             selects = 0
     if selects:
-        found.append((f"then {selects} selects", None))
+        found.append((f"then {counted(selects, 'select')}", None))
     return found
