@@ -11,14 +11,13 @@ Barrier()
 Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
 Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
 
-Elements below 32 bits share a word where both sides hold them in neighbouring registers. Under a limit of memory, the values
-of a digit that both sides have in registers take turns.
+Elements below 32 bits share a word where both sides hold them in neighbouring registers. What registers repeat is moved once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import gcd, prod
+from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,14 +36,14 @@ __all__ = ["through_memory_by_digits"]
 def through_memory_by_digits(
     source: Layout, destination: Layout, element_bits: int, limit: int | None = None
 ) -> Program:
-    """The program that moves every element through memory, `limit` bytes at a time (None: all at once).
+    """The program that moves every element through memory, of at most `limit` bytes (None: of any size).
 
     Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements; `SizeError`
-    where no digit is left that could take turns.
+    over the limit.
 
     >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
-    >>> [through_memory_by_digits(*pair, *how).slm_words for how in ((16,), (32,), (32, 24))]
-    [6, 12, 6]
+    >>> through_memory_by_digits(*pair, 16).slm_words, through_memory_by_digits(*pair, 32).slm_words
+    (6, 12)
     """
     for layout in (source, destination):
         slots = layout.inverse()
@@ -55,26 +54,24 @@ def through_memory_by_digits(
     registers = [_count(layout, "reg") for layout in (source, destination)]
     source, destination, together = _in_words(source.canonical(), destination.canonical(), parts)
     most = None if limit is None else limit * 8 // WORD // cells
-    if most is None or prod(source.shape) <= most:
-        memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
-        turns = Layout([[Factor(n)] for n in source.shape], names=source.names)
-    else:
-        memory, turns = _in_turns(source, destination, most, f"{limit} bytes")
-    before, after = (_Side.of(memory, turns, layout, cells) for layout in (source, destination))
+    if most is not None and prod(source.shape) > most:
+        need = prod(source.shape) * cells * WORD // 8
+        raise SizeError(
+            f"{need} bytes of shared memory at a time, more than the limit of {limit}; convert a part of the tensor at a time"
+        )
+    memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
+    before, after = (_Side.of(memory, layout, cells) for layout in (source, destination))
     made = len(before.bases)
-    words, loaded = made, dict[int, int]()  # the words of a lane, and those that arrived by their cell
-    steps: list[Step] = []
-    for turn in sorted(set(before.turns)):
-        if turn:
-            steps.append(Barrier())
-        steps += [Store(run, before.address(run[0]), before.where) for run in before.runs(turn)]
-        steps.append(Barrier())
-        for run in after.runs(turn):
-            loaded.update(zip(run, range(made, made + len(run)), strict=True))
-            steps.append(Load(tuple(loaded[cell] for cell in run), after.address(run[0])))
-            made += len(run)
+    words = made
+    steps: list[Step] = [Store(run, before.address(run[0]), before.where) for run in before.runs()]
+    steps.append(Barrier())
+    loaded: dict[int, int] = {}  # by address
+    for run in after.runs():
+        loaded.update(zip((after.bases[cell] for cell in run), range(made, made + len(run)), strict=True))
+        steps.append(Load(tuple(range(made, made + len(run))), after.address(run[0])))
+        made += len(run)
     pack = [word * together + part if part < together else -1 for word in range(words) for part in range(parts)]
-    unpack = [loaded[cell] * parts + part for cell in range(len(after.bases)) for part in range(together)]
+    unpack = [loaded[base] * parts + part for base in after.bases for part in range(together)]
     return Program(
         _count(source, "sg"),
         _count(source, "lane"),
@@ -123,70 +120,22 @@ def _words(layout: Layout, d: int, size: int) -> Layout | None:
     return Layout(dims, layout.replicas, names=layout.names)
 
 
-def _in_turns(source: Layout, destination: Layout, most: int, limit: str) -> tuple[Layout, Layout]:
-    """The tensor row by row, `most` elements at a time: the addresses of a turn, and in which turn each element is."""
-    total = prod(source.shape)
-    found: list[
-        tuple[int, int, int, int]
-    ] = []  # turns, and the dimension, the weight there and the extent of their digit
-    for d, (before, after) in enumerate(zip(source.dims, destination.dims, strict=True)):
-        theirs = dict(_register_digits(after))
-        for weight, extent in _register_digits(before):
-            both = gcd(extent, theirs.get(weight, 1))
-            found += [(n, -weight, d, n) for n in range(2, both + 1) if both % n == 0 and total // n <= most]
-    if not found:
-        raise SizeError(
-            f"{total} elements in shared memory, which has room for {most} at a time ({limit}), and no digit that both sides "
-            "have in registers can take turns so that they fit; convert a part of the tensor at a time"
-        )
-    _, weight, d, turns = min(found)
-    weight = -weight
-    memory: list[list[Factor]] = [[] for _ in source.shape]
-    turn = [[Factor(n)] for n in source.shape]
-    stride = 1
-    for e in reversed(range(source.rank)):
-        size = source.shape[e]
-        digits = [weight, turns, size // weight // turns] if e == d else [size]
-        for i, extent in enumerate(digits):
-            if e == d and i == 1:
-                memory[e].insert(0, Factor(extent))
-                continue
-            memory[e].insert(0, Factor(extent, stride, "addr"))
-            stride *= extent
-    turn[d] = [Factor(source.shape[d] // weight // turns), Factor(turns, 1, "turn"), Factor(weight)]
-    return Layout(memory, names=source.names, codomain=["addr"]), Layout(turn, names=source.names, codomain=["turn"])
-
-
-def _register_digits(factors: Sequence[Factor]) -> Iterator[tuple[int, int]]:
-    """The weight and the extent of each digit of a dimension that registers tell apart."""
-    weight = 1
-    for extent, _, axis in reversed(factors):
-        if axis == "reg":
-            yield weight, extent
-        weight *= extent
-
-
 class _Side(NamedTuple):
     """Where the cells of one distribution are, in words."""
 
     bases: list[int]
     """The address of each cell of lane 0 in subgroup 0."""
-    turns: list[int]
-    """In which turn each cell moves."""
     digits: tuple[tuple[str, int, int, int], ...]
     """What digits of lane and subgroup add (see `Address`)."""
     where: tuple[int, ...] | None
     """Of lanes and subgroups that hold the same, those that store: the ones whose other digits are 0. None for all."""
 
     @staticmethod
-    def of(memory: Layout, turns: Layout, layout: Layout, cells: int) -> _Side:
+    def of(memory: Layout, layout: Layout, cells: int) -> _Side:
         slots = Layout(layout.dims, layout.replicas, names=memory.names).inverse()
         digits = _digits(compose(memory, slots))
         registers = np.arange(_count(layout, "reg"))
-        bases, turn = (
-            sum((registers // d % n * stride for d, n, stride in found["reg"]), np.zeros_like(registers))
-            for found in (digits, _digits(compose(turns, slots)))
-        )
+        bases = sum((registers // d % n * stride for d, n, stride in digits["reg"]), np.zeros_like(registers))
         idle = {axis: [digit for digit in digits[axis] if not digit[2]] for axis in ("sg", "lane")}
         where = None
         if idle["sg"] or idle["lane"]:
@@ -194,7 +143,6 @@ class _Side(NamedTuple):
             where = tuple(mask if _is_first(sg, idle["sg"]) else 0 for sg in range(_count(layout, "sg")))
         return _Side(
             (bases[:, None] * cells + np.arange(cells)).reshape(-1).tolist(),
-            np.repeat(turn, cells).tolist(),
             tuple((axis, d, n, stride * cells) for axis in idle for d, n, stride in digits[axis] if stride),
             where,
         )
@@ -202,10 +150,10 @@ class _Side(NamedTuple):
     def address(self, cell: int) -> Address:
         return Address(self.bases[cell], digits=self.digits)
 
-    def runs(self, turn: int) -> list[tuple[int, ...]]:
-        """The accesses of a turn: cells that lie at consecutive, aligned addresses, up to four."""
+    def runs(self) -> list[tuple[int, ...]]:
+        """The accesses: cells that lie at consecutive, aligned addresses, up to four; each address once."""
         strides = [stride for _, _, _, stride in self.digits]
-        left = [cell for cell, its in enumerate(self.turns) if its == turn]
+        left = sorted({base: cell for cell, base in reversed(list(enumerate(self.bases)))}.values())
         found: list[tuple[int, ...]] = []
         while left:
             start = self.bases[left[0]]

@@ -14,9 +14,12 @@ other lane, so 15 shuffles are the least, and 15 are enough:
 True
 
 The way there: where all digits are powers of two, the two layouts say which bit of the machine becomes which
-(conversion.bits), and the exchange follows (conversion.exchange; conversion.memory where a subgroup cannot do it alone).
-Otherwise both become tables of elements, and who sends what to whom is scheduled (conversion.tables). A plan is one program or
-two (conversion.program); `apply` executes it, `emit` writes it as MLIR. Equal maps need nothing, whatever they were written in.
+(conversion.bits), and the exchange follows (conversion.exchange). Where a subgroup cannot do it alone, only what crosses goes
+through shared memory, perhaps between two exchanges (conversion.crossing), or everything does (conversion.memory). Other digits
+that stay in registers make copies of a smaller conversion (conversion.copies); what is left goes by tables of elements in a
+subgroup (conversion.tables), row by row through memory (conversion.memory_by_digits). A plan is one to three programs
+(conversion.program), the cheapest that was found (conversion.cost); `apply` executes it, `emit` writes it as MLIR. Equal maps
+need nothing, whatever they were written in.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from layoutalg.conversion.banks import program_ways
-from layoutalg.conversion.bits import view
+from layoutalg.conversion.bits import View, view
+from layoutalg.conversion.copies import split
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.crossing import across_subgroups
 from layoutalg.conversion.exchange import exchange, fewest_shuffles, stays_in_subgroup
@@ -45,6 +49,11 @@ from layoutalg.core.layout import MACHINE, Layout
 __all__ = ["Candidate", "ConversionPlan", "convert"]
 
 BITS = (8, 16, 32, 64)
+_NOTHING, _INSIDE, _THROUGH_MEMORY = (
+    "nothing moves",
+    "an exchange in registers and lanes",
+    "everything goes through shared memory",
+)
 MOST_REGISTERS = 2**14
 """Registers of a lane."""
 MOST_LANES, MOST_SUBGROUPS = 256, 1024
@@ -290,9 +299,11 @@ def convert(
         shape = cast("Sequence[int]", given[0])  # a layout knows its tensor, an attribute beside it may not
     a, b = _layout(source, shape), _layout(destination, shape)
     if type(element_bits) is not int or element_bits not in BITS:
-        raise ConversionError(f"element_bits = {element_bits!r:.40}: expected 8, 16, 32 or 64")
-    if slm_limit is not None and (type(slm_limit) is not int or slm_limit < 4):
-        raise ConversionError(f"slm_limit = {slm_limit!r:.40}: expected a number of bytes, at least 4")
+        raise ConversionError(f"element_bits = {_shown(element_bits)}: expected 8, 16, 32 or 64")
+    if slm_limit is not None and (type(slm_limit) is not int or not 4 <= slm_limit <= 2**40):
+        raise ConversionError(
+            f"slm_limit = {_shown(slm_limit)}: expected a number of bytes, at least 4 and at most 2^40"
+        )
     if a.shape != b.shape:
         sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
         wanted = "two layouts of one tensor" if given else "the shape of the tensor, such as (16, 16)"
@@ -307,6 +318,10 @@ def convert(
     plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
     _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
     return plan
+
+
+def _shown(value: object) -> str:
+    return "(a huge number)" if type(value) is int and abs(value) > 2**64 else repr(value)[:40]
 
 
 def _counts(layout: Layout) -> dict[str, int]:
@@ -341,7 +356,7 @@ def _layout(value: object, shape: Sequence[int] | None) -> Layout:
         raise ConversionError(f"{value!r:.60}: expected a layout, or an attribute and the tensor's shape")
     if not isinstance(layout, Layout):
         raise ConversionError(f"{value}: expected a layout onto sg, lane and reg")
-    if any(type(n) is not int for n in (*layout.shape, *layout.spans().values())):
+    if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
     return layout
 
@@ -353,47 +368,89 @@ def _candidates(
     """Every way that there is, the cheapest first."""
     cost = cost_of(target)
     limit = cost.slm_bytes if slm_limit is None else slm_limit
-    a, b = view(source), view(destination)
-    found: list[tuple[str, tuple[Program, ...]]] = []
-    inside = "an exchange in registers and lanes"
-    if a is not None and b is not None:
-        if stays_in_subgroup(a, b):
-            found.append((inside, (exchange(a, b, element_bits),)))
-        else:
-            found += [(_crossing_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
-            try:
-                found.append(("everything goes through shared memory", (through_memory(a, b, element_bits, limit),)))
-            except SizeError:
-                if not found:
-                    raise
-    else:
-        before, after = slot_tables(source, destination)
-        if stays_by_table(before, after):
-            found.append((f"{inside}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
-        else:
-            program = through_memory_by_digits(source, destination, element_bits, limit)
-            found.append(("everything goes through shared memory, row by row", (program,)))
-    for name, programs in found:
-        steps = sum(len(program.steps) for program in programs)
-        if steps > MOST_STEPS:
-            raise SizeError(
-                f"{steps} steps ({name}): at most {MOST_STEPS}; convert a smaller part of the tensor at a time"
-            )
+    found = _ways(source, destination, element_bits, limit)
+    lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
+    if min(lengths) > MOST_STEPS:
+        raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
     best: dict[str, Candidate] = {}
-    for name, programs in found:
+    for (name, programs), length in zip(found, lengths, strict=True):
+        if length > MOST_STEPS:
+            continue
         one = Candidate(name, programs, sum(map(cost.of, programs)))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
-    candidates = list(best.values())
+    candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
-        candidates[0] = Candidate("nothing moves", candidates[0].programs, 0)
-    return tuple(sorted(candidates, key=lambda one: one.cost))
+        candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
+    return tuple(candidates)
+
+
+def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+    """The programs of every way that there is, with its name."""
+    ours, theirs = source.canonical(), destination.canonical()
+    if ours.dims == theirs.dims and ours.replicas == theirs.replicas:
+        return [(_NOTHING, (_identity(source, element_bits),))]
+    a, b = view(source), view(destination)
+    if a is not None and b is not None:
+        return _ways_by_bits(a, b, element_bits, limit)
+    found = _ways_of_copies(source, destination, element_bits, limit)
+    if element_bits >= WORD and any(not program.slm_words for _, way in found[:1] for program in way):
+        return found  # words are words: the whole has nothing that its copies have not
+    try:
+        before, after = slot_tables(source, destination)
+        if stays_by_table(before, after):
+            found.append((f"{_INSIDE}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
+        else:
+            program = through_memory_by_digits(source, destination, element_bits, limit)
+            found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
+    except LayoutError:
+        if not found:
+            raise
+    return found
+
+
+def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+    if stays_in_subgroup(a, b):
+        return [(_INSIDE, (exchange(a, b, element_bits),))]
+    found = [(_crossing_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
+    try:
+        found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
+    except SizeError:
+        if not found:
+            raise
+    return found
+
+
+def _ways_of_copies(
+    source: Layout, destination: Layout, element_bits: int, limit: int
+) -> list[tuple[str, tuple[Program, ...]]]:
+    """The ways to convert one block of what registers have on both sides, for all blocks (see conversion.copies)."""
+    for odd in (True, False):
+        copies = split(source, destination, odd=odd)
+        if copies is None or (odd and (view(copies.source) is None or view(copies.destination) is None)):
+            continue
+        try:
+            return [
+                (f"{name}, for each of {copies.count} blocks", copies.programs(programs, limit))
+                for name, programs in _ways(copies.source, copies.destination, element_bits, limit)
+            ]
+        except LayoutError:
+            continue
+    return []
+
+
+def _identity(layout: Layout, element_bits: int) -> Program:
+    """The program that leaves all registers as they are."""
+    counts = _counts(layout)
+    cells, parts = counts["reg"] * max(element_bits // WORD, 1), max(WORD // element_bits, 1)
+    pack = (*range(cells), *[-1] * (-cells % parts))
+    registers = counts["reg"]
+    return Program(counts["sg"], counts["lane"], element_bits, registers, registers, pack, (), tuple(range(cells)))
 
 
 def _crossing_name(programs: Sequence[Program]) -> str:
     crossing = next(i for i, program in enumerate(programs) if program.slm_words)
     exchanges = [word for word, there in (("after", crossing > 0), ("before", crossing < len(programs) - 1)) if there]
-    name = "only what crosses goes through shared memory"
-    return name + (
+    return "only what crosses goes through shared memory" + (
         ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
     )
 

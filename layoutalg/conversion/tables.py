@@ -38,6 +38,9 @@ __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_tabl
 MOST_SLOTS = 2**20
 """Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
 
+_MOST_TRIED = 2**14
+"""Slots of a subgroup for which several choices of replicas are tried."""
+
 Slots = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""
 
@@ -68,7 +71,9 @@ def stays_by_table(source: Slots, destination: Slots) -> bool:
     >>> stays_by_table(*slot_tables(Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")))
     False
     """
-    return all(not np.setdiff1d(after, before).size for before, after in zip(source, destination, strict=True))
+    return all(
+        not np.setdiff1d(after[after >= 0], before).size for before, after in zip(source, destination, strict=True)
+    )
 
 
 def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int:
@@ -133,23 +138,30 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
 
 
 def _chosen(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The lane and register that each destination slot is taken from: its own lane where that has the element."""
+    """The lane and register that each destination slot is taken from: its own lane where that has the element.
+
+    Of several other lanes that have it, those are taken that make the busiest lane send least.
+    """
     lanes, registers = len(before), int(before.shape[1])
     here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
     flat = before.reshape(-1)
     order = _order(flat)  # by element, then by lane
     first, last = _place(flat[order], after, "left"), _place(flat[order], after, "right")
-    known = (last > first) & (after >= 0)
-    pick = order[np.where(known, first + here % np.maximum(last - first, 1), 0)]
+    known, copies = (last > first) & (after >= 0), np.maximum(last - first, 1)
     size = int(max(before.max(initial=0), after.max(initial=0))) + 2
     keys = (here * size + before + 1).reshape(-1)
     by_lane = _order(keys)
     wanted = here * size + after + 1
     own = by_lane[np.minimum(_place(keys[by_lane], wanted, "left"), len(keys) - 1)]
     stays = (keys[own] == wanted) | ~known
-    from_lane = np.where(stays, here, pick // registers)
-    from_register = np.where(stays, own % registers, pick % registers)
-    return from_lane, np.where(known, from_register, 0)
+    tried: list[tuple[int, Slots]] = []
+    for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_TRIED else (1,):
+        pick = order[np.where(known, first + here // neighbours % copies, 0)]
+        pick = np.where(stays, here * registers + own % registers, pick)
+        sent = np.unique(pick[~stays]) // registers
+        tried.append((int(np.bincount(sent).max(initial=0)), pick))
+    _, pick = min(tried, key=lambda one: one[0])
+    return pick // registers, np.where(known, pick % registers, 0)
 
 
 def _order(values: Slots) -> Slots:

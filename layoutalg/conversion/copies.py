@@ -1,0 +1,271 @@
+"""Digits that stay in registers: the conversion of one of their values, as many times as they have values.
+
+A tile of three blocks, each of which is transposed between registers and lanes:
+
+>>> source = Layout.parse("d0 = 3@reg:4, d1 = 4@reg, d2 = 4@lane")
+>>> destination = Layout.parse("d0 = 3@reg:4, d1 = 4@lane, d2 = 4@reg")
+>>> found = split(source, destination)
+>>> print(found.source, "to", found.destination, "times", found.count)
+d0 = 1, d1 = 4@reg, d2 = 4@lane to d0 = 1, d1 = 4@lane, d2 = 4@reg times 3
+
+What is left has powers of two more often, and is smaller where it has not. Copies that use shared memory do so side by side,
+or in turns where a limit says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import gcd
+from typing import Any, NamedTuple
+
+from layoutalg.conversion.program import VECTOR, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
+from layoutalg.core.digits import Factor
+from layoutalg.core.errors import SizeError
+from layoutalg.core.layout import Layout
+
+__all__ = ["Copies", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """The conversion of one copy, from `source` to `destination`, and the registers of each copy on both sides.
+
+    `before[v][r]` is the register that is number r in copy v of the source, `after` likewise of the destination.
+
+    >>> split(Layout.parse("d0 = 3@reg, d1 = 4@lane"), Layout.parse("d0 = 3@reg, d1 = 4@lane")).before
+    [[0], [1], [2]]
+    """
+
+    source: Layout
+    destination: Layout
+    before: list[list[int]]
+    after: list[list[int]]
+
+    @property
+    def count(self) -> int:
+        """How many copies there are.
+
+        >>> split(Layout.parse("d0 = 3@reg, d1 = 4@lane"), Layout.parse("d0 = 3@reg, d1 = 4@lane")).count
+        3
+        """
+        return len(self.before)
+
+    def programs(self, programs: Sequence[Program], limit: int) -> tuple[Program, ...]:
+        """The programs of one copy, for all copies: `limit` is the shared memory that may be used, in bytes.
+
+        Raises `SizeError` where one copy needs more.
+
+        >>> copies = split(Layout.parse("d0 = 3@reg, d1 = 2@lane"), Layout.parse("d0 = 3@reg, d1 = 2@lane"))
+        >>> copies.programs([Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,))], 0)[0].unpack
+        (0, 1, 2)
+        """
+        found: list[Program] = []
+        for i, program in enumerate(programs):
+            before = self.before if i == 0 else _one_after_another(self.count, program.source_registers)
+            after = self.after if i == len(programs) - 1 else _one_after_another(self.count, program.registers)
+            found.append(_repeated(program, before, after, limit))
+        return tuple(found)
+
+
+def _one_after_another(count: int, registers: int) -> list[list[int]]:
+    return [[v * registers + r for r in range(registers)] for v in range(count)]
+
+
+class _Digit(NamedTuple):
+    """A digit of a dimension: its weight there, its extent."""
+
+    dim: int
+    weight: int
+    extent: int
+
+
+def split(source: Layout, destination: Layout, *, odd: bool = True) -> Copies | None:
+    """What is left of two layouts of one tensor without the digits that registers have on both sides; None if there are none.
+
+    With `odd` only what is odd of their extents is left out, so that bits may remain bits.
+
+    >>> split(Layout.parse("d0 = 3@lane"), Layout.parse("d0 = 3@lane")) is None
+    True
+    """
+    both = source.canonical(), destination.canonical()
+    digits: list[_Digit] = []
+    for d, (before, after) in enumerate(zip(both[0].dims, both[1].dims, strict=True)):
+        for weight, extent in _common(before, after):
+            sides = [_covering(factors, weight) for factors in (before, after)]
+            rest = extent & -extent if odd else 1  # the powers of two that stay
+            if extent > rest and all(one.axis == "reg" for one in sides):
+                digits.append(_Digit(d, weight * rest, extent // rest))
+    if not digits:
+        return None
+    sides = [_without(layout, digits) for layout in both]
+    if sides[0] is None or sides[1] is None:
+        return None
+    return Copies(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
+
+
+def _common(before: Sequence[Factor], after: Sequence[Factor]) -> Iterator[tuple[int, int]]:
+    """The digits that two ways to write a dimension have in common: weights and extents."""
+    ours, theirs = dict(_weighed(before)), dict(_weighed(after))
+    marks = {weight * factor.extent for digits in (ours, theirs) for weight, factor in digits.items()} | {1}
+    marks |= {weight * gcd(ours[weight].extent, theirs[weight].extent) for weight in ours if weight in theirs}
+    for low, high in pairwise(sorted(marks)):
+        if all(high % mark == low % mark == 0 if mark <= low else mark % high == 0 for mark in marks):
+            yield low, high // low
+
+
+def _weighed(factors: Sequence[Factor]) -> list[tuple[int, Factor]]:
+    """Each digit, with what a step of it adds to the coordinate, lowest first."""
+    weight = 1
+    found: list[tuple[int, Factor]] = []
+    for factor in reversed(factors):
+        found.append((weight, factor))
+        weight *= factor.extent
+    return found
+
+
+def _covering(factors: Sequence[Factor], weight: int) -> Factor:
+    """The digit that a weight lies in."""
+    return max((one for one in _weighed(factors) if one[0] <= weight), key=lambda one: one[0])[1]
+
+
+def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[list[int]]] | None:
+    """The layout without some digits of its registers, which are numbered anew; and the registers of each of their values.
+
+    None where the registers are not numbered without gaps.
+    """
+    # Every register digit: its stride, its extent, and the place of the digit that it is (-1: it stays).
+    moves: list[tuple[int, int, int]] = [
+        (factor.stride, factor.extent, -1) for factor in layout.replicas if factor.axis == "reg"
+    ]
+    dims: list[list[Factor]] = []
+    for d, factors in enumerate(layout.dims):
+        kept: list[Factor] = []
+        for weight, factor in _weighed(factors):
+            parts = [factor] if factor.axis != "reg" else []
+            if factor.axis == "reg":
+                low, stride, left = weight, factor.stride, factor.extent
+                for number, digit in enumerate(digits):
+                    if digit.dim != d or not weight <= digit.weight < weight * factor.extent:
+                        continue
+                    below = digit.weight // low
+                    if below > 1:
+                        parts.append(Factor(below, stride, "reg"))
+                        moves.append((stride, below, -1))
+                    moves.append((stride * below, digit.extent, number))
+                    low, stride = low * below * digit.extent, stride * below * digit.extent
+                    left //= below * digit.extent
+                if left > 1:
+                    parts.append(Factor(left, stride, "reg"))
+                    moves.append((stride, left, -1))
+            kept += parts
+        dims.append(kept[::-1])
+    moves.sort()
+    above = 1
+    dense: dict[int, int] = {}  # the new stride of each old one
+    size = 1
+    for stride, extent, number in moves:
+        if stride != above:
+            return None
+        above *= extent
+        if number < 0:
+            dense[stride] = size
+            size *= extent
+
+    def renumbered(factor: Factor) -> Factor:
+        return factor._replace(stride=dense[factor.stride]) if factor.axis == "reg" else factor
+
+    rest = Layout(
+        [[renumbered(factor) for factor in factors] for factors in dims],
+        [renumbered(factor) for factor in layout.replicas],
+        names=layout.names,
+        codomain=layout.codomain,
+    )
+    staying = [0]
+    for stride, extent, number in moves:
+        if number < 0:
+            staying = [one + i * stride for i in range(extent) for one in staying]
+    starts = [0]
+    for number, digit in enumerate(digits):
+        stride = next(stride for stride, _, its in moves if its == number)
+        starts = [one + i * stride for one in starts for i in range(digit.extent)]
+    return rest, [[start + one for one in staying] for start in starts]
+
+
+def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
+    """A program of one copy for all of them, in turns of as many as the limit has room for."""
+    cells, parts = max(program.element_bits // WORD, 1), program.parts
+    room = -(-program.slm_words // VECTOR) * VECTOR
+    together = len(before) if not room else min(limit * 8 // WORD // room, len(before))
+    if not together:
+        raise SizeError(f"{room * WORD // 8} bytes of shared memory at a time, over the limit of {limit}")
+    words = len(program.pack) // parts
+    pack = [
+        -1 if cell < 0 else registers[cell // cells] * cells + cell % cells
+        for registers in before
+        for cell in program.pack
+    ]
+    names = [list(range(v * words, (v + 1) * words)) for v in range(len(before))]
+    build = _Renaming(names, words * len(before))
+    segments: list[list[Step]] = [[]]
+    for step in program.steps:
+        if isinstance(step, Barrier):
+            segments.append([])
+        else:
+            segments[-1].append(step)
+    for first in range(0, len(before), together):
+        if first and room:
+            build.steps.append(Barrier())
+        for number, segment in enumerate(segments):
+            if number:
+                build.steps.append(Barrier())
+            for copy in range(first, min(first + together, len(before))):
+                build.add(segment, copy, (copy - first) * room)
+    registers = len(after) * len(after[0])
+    unpack = [-1] * (registers * cells)
+    for copy, own in enumerate(after):
+        for cell, place in enumerate(program.unpack):
+            word = names[copy][place // parts] * parts + place % parts if place >= 0 else -1
+            unpack[own[cell // cells] * cells + cell % cells] = word
+    return replace(
+        program,
+        source_registers=len(before) * program.source_registers,
+        registers=registers,
+        pack=tuple(pack),
+        steps=tuple(build.steps),
+        unpack=tuple(unpack),
+        slm_words=(together - 1) * room + program.slm_words,
+    )
+
+
+class _Renaming:
+    """Steps of several copies, their words numbered anew: `names` says for each copy what its words are called."""
+
+    def __init__(self, names: list[list[int]], made: int) -> None:
+        self.names, self.made = names, made
+        self.steps: list[Step] = []
+
+    def add(self, steps: Sequence[Step], copy: int, offset: int) -> None:
+        names = self.names[copy]
+        for step in steps:
+            match step:
+                case Select(_, on, off, axis, mask):
+                    made: Any = Select(self._make(names), names[on], names[off], axis, mask)
+                case Shuffle(_, word) | Rotate(_, word):
+                    made = step._replace(to=self._make(names), word=names[word])
+                case Store(words, address, where):
+                    place = replace(address, base=address.base + offset)
+                    made = Store(tuple(names[word] for word in words), place, where)
+                case Load(to, address):
+                    place = replace(address, base=address.base + offset)
+                    made = Load(tuple(self._make(names) for _ in to), place)
+                case _:
+                    made = step
+            self.steps.append(made)
+
+    def _make(self, names: list[int]) -> int:
+        """The next word, called what the copy's next word is called."""
+        names.append(self.made)
+        self.made += 1
+        return names[-1]
