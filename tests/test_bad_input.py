@@ -50,6 +50,7 @@ SEEDS = [
     "Sw<3,0,3> o 64 o (8,_8):(8,_1)",
     "#l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>\n#xegpu.slice<#l, dim = [0]>",
     "d0 = (M + 1)/2@reg:K (K - M)*2@lane",
+    "d0 = (M + 1)**2*K/(K + 3)@reg:2147483648*4 4@lane",
     "d0 = 2@sg:4 16@reg, d1 = M/16@sg 16@lane 4@_ | replicas 2@lane:16 | offset 64@addr | origin 8@d0",
 ]
 WORDS = [
@@ -132,6 +133,36 @@ def test_twenty_thousand_mutated_texts_raise_only_what_is_documented_and_none_ta
             assert la.parse(str(value)) == value, (seed, text)
     assert refused > 10_000
     assert read > 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d0 = (a + b + c + d + e + f + g + h)**8@reg",
+        "d0 = ((a + b)*(c + d))**8@reg",
+        "d0 = ((((a + b)**8)**8)**8)@reg",
+        "d0 = (a/b + c/d + e/f + g)**8@reg",
+        "d0 = 4@reg:(a/(b + 1) + c/(d + 1) + e/(f + 1))**8",
+    ],
+)
+def test_what_would_explode_when_it_is_multiplied_out_is_refused(text: str) -> None:
+    with pytest.raises(ParseError, match=r"multiplied out|at most 16"):
+        la.parse(text)
+    assert min(reading_time(text) for _ in range(3)) < 0.05
+
+
+def test_products_of_many_sums_are_refused() -> None:
+    layout = la.Layout.parse("d0 = " + " ".join(f"(a{i} + b{i} + c{i} + 1)@reg" for i in range(10)))
+    with pytest.raises(LayoutError, match="multiplied out"):
+        _ = layout.shape
+    with pytest.raises(LayoutError, match="has symbols"):
+        la.convert(layout, layout)
+
+
+def test_numbers_over_the_largest_extent_are_read_again() -> None:
+    for text in ("d0 = N@reg:2147483648*4", "d0 = 4@reg:8589934592"):
+        layout = la.Layout.parse(text)
+        assert la.Layout.parse(str(layout)) == layout
 
 
 def test_mutated_texts_take_little_memory() -> None:

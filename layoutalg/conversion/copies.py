@@ -14,12 +14,11 @@ or in turns where a limit says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import gcd
 from typing import Any, NamedTuple
 
+from layoutalg.conversion.common import common_digits, weighed
 from layoutalg.conversion.program import VECTOR, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
 from layoutalg.core.digits import Factor
 from layoutalg.core.errors import SizeError
@@ -92,8 +91,7 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Copies | 
     both = source.canonical(), destination.canonical()
     digits: list[_Digit] = []
     for d, (before, after) in enumerate(zip(both[0].dims, both[1].dims, strict=True)):
-        for weight, extent in _common(before, after):
-            sides = [_covering(factors, weight) for factors in (before, after)]
+        for weight, extent, *sides in common_digits(before, after):
             rest = extent & -extent if odd else 1  # the powers of two that stay
             if extent > rest and all(one.axis == "reg" for one in sides):
                 digits.append(_Digit(d, weight * rest, extent // rest))
@@ -103,31 +101,6 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Copies | 
     if sides[0] is None or sides[1] is None:
         return None
     return Copies(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
-
-
-def _common(before: Sequence[Factor], after: Sequence[Factor]) -> Iterator[tuple[int, int]]:
-    """The digits that two ways to write a dimension have in common: weights and extents."""
-    ours, theirs = dict(_weighed(before)), dict(_weighed(after))
-    marks = {weight * factor.extent for digits in (ours, theirs) for weight, factor in digits.items()} | {1}
-    marks |= {weight * gcd(ours[weight].extent, theirs[weight].extent) for weight in ours if weight in theirs}
-    for low, high in pairwise(sorted(marks)):
-        if all(high % mark == low % mark == 0 if mark <= low else mark % high == 0 for mark in marks):
-            yield low, high // low
-
-
-def _weighed(factors: Sequence[Factor]) -> list[tuple[int, Factor]]:
-    """Each digit, with what a step of it adds to the coordinate, lowest first."""
-    weight = 1
-    found: list[tuple[int, Factor]] = []
-    for factor in reversed(factors):
-        found.append((weight, factor))
-        weight *= factor.extent
-    return found
-
-
-def _covering(factors: Sequence[Factor], weight: int) -> Factor:
-    """The digit that a weight lies in."""
-    return max((one for one in _weighed(factors) if one[0] <= weight), key=lambda one: one[0])[1]
 
 
 def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[list[int]]] | None:
@@ -142,7 +115,7 @@ def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[lis
     dims: list[list[Factor]] = []
     for d, factors in enumerate(layout.dims):
         kept: list[Factor] = []
-        for weight, factor in _weighed(factors):
+        for weight, factor in weighed(factors):
             parts = [factor] if factor.axis != "reg" else []
             if factor.axis == "reg":
                 low, stride, left = weight, factor.stride, factor.extent

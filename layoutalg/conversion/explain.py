@@ -15,14 +15,14 @@ cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.banks import counted
 from layoutalg.conversion.bits import Place, View, view
+from layoutalg.conversion.common import common_digits
 from layoutalg.conversion.program import BANKS, WORD, Load, Store
-from layoutalg.core.digits import Factor, size_of
 
 if TYPE_CHECKING:
     from layoutalg.conversion.plan import ConversionPlan
@@ -145,37 +145,18 @@ def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
 
 def _digit_lines(plan: ConversionPlan) -> Iterator[str]:
     """The digits that both layouts have in common, those that stay left out."""
-    for name, *both in zip(
-        plan.source.names, plan.source.canonical().dims, plan.destination.canonical().dims, strict=True
-    ):
-        digits = [_weighed(factors) for factors in both]
-        marks = sorted({weight for one in digits for weight, _ in one} | {1, size_of(both[0])})
-        if any(high % low for low, high in pairwise(marks)):
-            texts = [" ".join(map(str, factors)) for factors in both]
-            yield f"{name}: {texts[0]} becomes {texts[1]}, with no digits in common"
+    pairs = zip(plan.source.canonical().dims, plan.destination.canonical().dims, strict=True)
+    for name, size, (before, after) in zip(plan.source.names, plan.source.shape, pairs, strict=True):
+        digits = common_digits(before, after)
+        if prod(digit.extent for digit in digits) < size:
+            texts = [" ".join(map(str, factors)) for factors in (before, after)]
+            yield f"{name}: {texts[0]} becomes {texts[1]}"
             continue
-        for low, high in reversed(list(pairwise(marks))):
-            parts = [_part(one, low, high // low) for one in digits]
-            if parts[0] != parts[1]:
-                above = f" // {low}" if low > 1 else ""
-                below = f" % {high // low}" if high < marks[-1] else ""
-                yield f"{name}{above}{below}: {parts[0]} becomes {parts[1]}"
-
-
-def _weighed(factors: Sequence[Factor]) -> list[tuple[int, Factor]]:
-    """Each digit, with what a step of it adds to the coordinate."""
-    weight = 1
-    found: list[tuple[int, Factor]] = []
-    for factor in reversed(factors):
-        found.append((weight, factor))
-        weight *= factor.extent
-    return found
-
-
-def _part(digits: Sequence[tuple[int, Factor]], weight: int, extent: int) -> Factor:
-    """The digit of this weight and extent, as a part of the one that it lies in."""
-    start, factor = max((one for one in digits if one[0] <= weight), key=lambda one: one[0])
-    return factor._replace(extent=extent, stride=factor.stride * (weight // start))
+        for weight, extent, old, new in reversed(digits):
+            if old != new:
+                above = f" // {weight}" if weight > 1 else ""
+                below = f" % {extent}" if weight * extent < size else ""
+                yield f"{name}{above}{below}: {old} becomes {new}"
 
 
 def _next(one: Place, other: Place) -> bool:

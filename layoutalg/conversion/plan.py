@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -294,9 +294,9 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
-    given = [one.shape for one in (source, destination) if isinstance(one, Layout)]
+    given = [one for one in (source, destination) if isinstance(one, Layout)]
     if shape is None and len(given) == 1:
-        shape = cast("Sequence[int]", given[0])  # a layout knows its tensor, an attribute beside it may not
+        shape = _layout(given[0], None).shape  # a layout knows its tensor, an attribute beside it may not
     a, b = _layout(source, shape), _layout(destination, shape)
     if type(element_bits) is not int or element_bits not in BITS:
         raise ConversionError(f"element_bits = {_shown(element_bits)}: expected 8, 16, 32 or 64")

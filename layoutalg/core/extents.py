@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from math import comb, prod
 from operator import index
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -87,10 +88,39 @@ def _cancelled(expression: Any) -> Any:
     """One fraction without common factors, expanded (what `sympy.cancel` gives, several times faster)."""
     if _is_monomial(expression):
         return expression
+    if max(_terms(expression)) > _MOST_TERMS:
+        raise LayoutError(f"an extent that has more than {_MOST_TERMS} terms when it is multiplied out: expected fewer")
     from sympy.polys import fields
 
     element: Any = cast(Any, fields).sfield(expression)[1]
     return element.as_expr()
+
+
+_MOST_TERMS = 100
+
+
+def _terms(expression: Any) -> tuple[int, int]:
+    """How many terms numerator and denominator have at the most when they are multiplied out.
+
+    >>> m, k = symbol("M"), symbol("K")
+    >>> _terms((m + 1) * (k + 1)), _terms((m + 1) ** 8), _terms(1 / (m + k))
+    ((4, 1), (9, 1), (1, 2))
+    """
+    above, below = 1, 1
+    if expression.is_Mul:
+        for factor in expression.args:
+            one = _terms(factor)
+            above, below = above * one[0], below * one[1]
+    elif expression.is_Add:
+        parts = [_terms(part) for part in expression.args]
+        below = prod(part[1] for part in parts)
+        above = sum(part[0] * below // part[1] for part in parts)
+    elif expression.is_Pow and expression.exp.is_Integer:
+        times = abs(int(expression.exp))
+        above, below = (comb(n + times - 1, times) for n in _terms(expression.base))
+        if int(expression.exp) < 0:
+            above, below = below, above
+    return above, below
 
 
 def _is_monomial(expression: Any) -> bool:
@@ -286,7 +316,9 @@ def _refuse_what_outgrows(normal: Any) -> None:
     try:
         _ExtentReader(Reader(text or "")).product()
     except LayoutError:
-        raise LayoutError(f"multiplied out, {text or 'it'} holds more than {_MOST_ATOMS} numbers and symbols") from None
+        raise LayoutError(
+            f"multiplied out, {text or 'it'} holds more than {_MOST_ATOMS} numbers and symbols, or one over 2^62"
+        ) from None
 
 
 class _ExtentReader:
@@ -340,7 +372,7 @@ class _ExtentReader:
             value = reader.nested(self.total)
             reader.expect(")")
             return value
-        number = reader.accept_integer(0, MAX_EXTENT)
+        number = reader.accept_integer(0, 2**62)
         if number is not None:
             return number
         name = reader.word("an extent (a number or a symbol)")
