@@ -2,9 +2,10 @@
 
 Costs rank candidates; they are no times. A select is one instruction. A shuffle is three: Intel's graphics compiler makes of
 `gpu.shuffle` two instructions for the address and one indirect move (read from its listing, pvc); on AMD and NVIDIA GPUs it
-is one permute (`ds_bpermute_b32`, `shfl.sync`) that goes through the same unit as shared memory. A message to shared memory
-has a fixed price and one per 4 bytes and lane that are served a bank's width at a time; a barrier stalls its subgroup for
-about as long as a round trip; lanes that wait for one bank take that many turns. The last four are estimates, and say so.
+is one permute (`ds_bpermute_b32`, `shfl.sync`) that goes through the same unit as shared memory, and is priced as two. A
+message to shared memory has a fixed price and one per 4 bytes and lane that are served a bank's width at a time; lanes that
+wait for one bank take that many turns; a barrier stalls its subgroup for about as long as a round trip. All but what was read
+from the listing is estimated.
 
 >>> cost_of("pvc").shuffle, cost_of(None).name
 (3, 'generic')
