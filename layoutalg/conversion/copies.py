@@ -14,8 +14,9 @@ or in turns where a limit says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 from layoutalg.conversion.common import common_digits, weighed
@@ -108,62 +109,48 @@ def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[lis
 
     None where the registers are not numbered without gaps.
     """
-    # Every register digit: its stride, its extent, and the place of the digit that it is (-1: it stays).
-    moves: list[tuple[int, int, int]] = [
-        (factor.stride, factor.extent, -1) for factor in layout.replicas if factor.axis == "reg"
-    ]
-    dims: list[list[Factor]] = []
-    for d, factors in enumerate(layout.dims):
-        kept: list[Factor] = []
-        for weight, factor in weighed(factors):
-            parts = [factor] if factor.axis != "reg" else []
-            if factor.axis == "reg":
-                low, stride, left = weight, factor.stride, factor.extent
-                for number, digit in enumerate(digits):
-                    if digit.dim != d or not weight <= digit.weight < weight * factor.extent:
-                        continue
-                    below = digit.weight // low
-                    if below > 1:
-                        parts.append(Factor(below, stride, "reg"))
-                        moves.append((stride, below, -1))
-                    moves.append((stride * below, digit.extent, number))
-                    low, stride = low * below * digit.extent, stride * below * digit.extent
-                    left //= below * digit.extent
-                if left > 1:
-                    parts.append(Factor(left, stride, "reg"))
-                    moves.append((stride, left, -1))
-            kept += parts
-        dims.append(kept[::-1])
-    moves.sort()
-    above = 1
-    dense: dict[int, int] = {}  # the new stride of each old one
-    size = 1
-    for stride, extent, number in moves:
+    dims = [list(_pieces(factors, d, digits)) for d, factors in enumerate(layout.dims)]
+    pieces = [piece for dim in dims for piece in dim] + [(factor, -1) for factor in layout.replicas]
+    registers = sorted(((factor.stride, factor.extent, number) for factor, number in pieces if factor.axis == "reg"))
+    anew: dict[int, int] = {}  # the new stride of each old one
+    above = size = 1
+    staying = [0]
+    starts: list[list[int]] = [[]] * len(digits)
+    for stride, extent, number in registers:
         if stride != above:
             return None
         above *= extent
+        steps = [i * stride for i in range(extent)]
         if number < 0:
-            dense[stride] = size
+            anew[stride] = size
             size *= extent
+            staying = [one + step for step in steps for one in staying]
+        else:
+            starts[number] = steps
 
     def renumbered(factor: Factor) -> Factor:
-        return factor._replace(stride=dense[factor.stride]) if factor.axis == "reg" else factor
+        return factor._replace(stride=anew[factor.stride]) if factor.axis == "reg" else factor
 
     rest = Layout(
-        [[renumbered(factor) for factor in factors] for factors in dims],
+        [[renumbered(factor) for factor, number in reversed(dim) if number < 0] for dim in dims],
         [renumbered(factor) for factor in layout.replicas],
         names=layout.names,
         codomain=layout.codomain,
     )
-    staying = [0]
-    for stride, extent, number in moves:
-        if number < 0:
-            staying = [one + i * stride for i in range(extent) for one in staying]
-    starts = [0]
-    for number, digit in enumerate(digits):
-        stride = next(stride for stride, _, its in moves if its == number)
-        starts = [one + i * stride for one in starts for i in range(digit.extent)]
-    return rest, [[start + one for one in staying] for start in starts]
+    return rest, [[sum(start) + one for one in staying] for start in product(*starts)]
+
+
+def _pieces(factors: Sequence[Factor], dim: int, digits: Sequence[_Digit]) -> Iterator[tuple[Factor, int]]:
+    """The digits of a dimension, lowest first, cut where those begin and end that are left out: each with its number, or -1."""
+    numbers = {digit.weight: number for number, digit in enumerate(digits) if digit.dim == dim}
+    for weight, factor in weighed(factors):
+        low, end = weight, weight * factor.extent
+        while low < end:
+            after = min((one for one in numbers if low < one < end), default=end)
+            number = numbers.get(low, -1) if factor.axis == "reg" else -1
+            extent = digits[number].extent if number >= 0 else after // low
+            yield factor._replace(extent=extent, stride=factor.stride * (low // weight)), number
+            low *= extent
 
 
 def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
