@@ -314,6 +314,28 @@ def test_blocks_in_registers_are_converted_each(source: str, destination: str, b
             assert (less.apply(data[numbers(L(a))]) == data[numbers(L(b))]).all()
 
 
+def test_blocks_use_all_of_a_limit() -> None:
+    a, b = L("d0 = 3@reg:2, d1 = 2@sg 2@reg"), L("d0 = 3@reg:2, d1 = 2@reg 2@sg")
+    assert [convert(a, b, slm_limit=limit).slm_bytes for limit in (8, 12, 24)] == [8, 8, 24]
+
+
+def test_blocks_of_more_slots_than_tables_have_explain_themselves() -> None:
+    a = L("d0 = 3@reg:4, d1 = 1024@sg, d2 = 256@lane, d3 = 4@reg")
+    plan = convert(a, L("d0 = 3@reg:4, d1 = 1024@sg, d2 = 64@lane 4@reg, d3 = 4@lane:64"))
+    assert plan.shuffles == plan.lower_bound == 12
+    assert "12 shuffles" in str(plan)
+
+
+def test_copies_in_registers_of_the_source_cost_no_shuffles() -> None:
+    wanted = L("d0 = 3@reg:6 3@reg:2 2@reg 2@lane | replicas 3@lane:2")
+    for source in (
+        "d0 = 3@reg:4 2@reg:2 2@reg 3@lane:2 | replicas 2@lane",
+        "d0 = 3@reg:12 2@reg:6 2@reg:3 3@lane:2 | replicas 2@lane 3@reg",
+    ):
+        plan, _, _ = check(L(source), wanted, 32, 0)
+        assert plan.shuffles == plan.lower_bound == 12
+
+
 def test_what_registers_repeat_goes_through_memory_once() -> None:
     repeated = " | replicas 3@reg:4"
     for a, b in (("d0 = 3@sg 4@reg" + repeated, "d0 = 4@reg 3@sg"), ("d0 = 3@sg 4@reg", "d0 = 4@reg 3@sg" + repeated)):

@@ -156,10 +156,11 @@ def _pieces(factors: Sequence[Factor], dim: int, digits: Sequence[_Digit]) -> It
 def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
     """A program of one copy for all of them, in turns of as many as the limit has room for."""
     cells, parts = max(program.element_bits // WORD, 1), program.parts
-    room = -(-program.slm_words // VECTOR) * VECTOR
-    together = len(before) if not room else min(limit * 8 // WORD // room, len(before))
-    if not together:
-        raise SizeError(f"{room * WORD // 8} bytes of shared memory at a time, over the limit of {limit}")
+    # Copies side by side begin where accesses are aligned, and where addresses are XORs, at a multiple of what those reach.
+    room, free = -(-program.slm_words // VECTOR) * VECTOR, limit * 8 // WORD - program.slm_words
+    if room and free < 0:
+        raise SizeError(f"{program.slm_words * WORD // 8} bytes of shared memory at a time, over the limit of {limit}")
+    together = min(1 + free // room, len(before)) if room else len(before)
     words = len(program.pack) // parts
     pack = [
         -1 if cell < 0 else registers[cell // cells] * cells + cell % cells
@@ -186,8 +187,8 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
     unpack = [-1] * (registers * cells)
     for copy, own in enumerate(after):
         for cell, place in enumerate(program.unpack):
-            word = names[copy][place // parts] * parts + place % parts if place >= 0 else -1
-            unpack[own[cell // cells] * cells + cell % cells] = word
+            moved = names[copy][place // parts] * parts + place % parts if place >= 0 else -1
+            unpack[own[cell // cells] * cells + cell % cells] = moved
     return replace(
         program,
         source_registers=len(before) * program.source_registers,
@@ -220,7 +221,7 @@ class _Renaming:
                 case Load(to, address):
                     place = replace(address, base=address.base + offset)
                     made = Load(tuple(self._make(names) for _ in to), place)
-                case _:
+                case Barrier():
                     made = step
             self.steps.append(made)
 

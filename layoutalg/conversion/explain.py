@@ -23,12 +23,14 @@ from layoutalg.conversion.banks import counted
 from layoutalg.conversion.bits import Place, View, view
 from layoutalg.conversion.common import common_digits
 from layoutalg.conversion.program import BANKS, WORD, Load, Store
+from layoutalg.core.errors import SizeError
 
 if TYPE_CHECKING:
     from layoutalg.conversion.plan import ConversionPlan
 
 __all__ = ["explain"]
 
+_COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
 _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 
@@ -67,11 +69,14 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         for layout, name in ((a, "source"), (b, "destination")):
             free = _free(layout)
             if free:
-                what = "the nearest copy is read" if name == "source" else "each gets a copy"
-                yield "replicas", f"of the {name}: {', '.join(free)}; {what}"
+                yield "replicas", f"of the {name}: {', '.join(free)}; {_COPIES[name]}"
     else:
         for line in list(_digit_lines(plan)) or ["every digit stays where it is"]:
             yield "moves", line
+        for layout, name in ((plan.source, "source"), (plan.destination, "destination")):
+            replicas = " ".join(map(str, layout.canonical().replicas))
+            if replicas:
+                yield "replicas", f"of the {name}: {replicas}; {_COPIES[name]}"
     yield "kind", _kind(plan)
     if plan.slm_bytes:
         steps = [step for program in plan.programs for step in program.steps]
@@ -95,8 +100,11 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
             + next(str(step.address) for p in plan.programs for step in p.steps if isinstance(step, Load))
             + (" (words; x[i] is bit i of x)" if "[" in where[0] else " (words)"),
         )
-    bound = plan.lower_bound
-    if plan.slm_bytes:
+    try:
+        bound = plan.lower_bound
+    except SizeError:  # too many slots to count them one by one
+        bound = 0
+    if plan.slm_bytes and bound:
         yield "least", f"some lane must receive {counted(bound, 'word')} from other lanes or subgroups"
     elif bound:
         text = f"{counted(bound, 'shuffle')}: some lane must receive {counted(bound, 'word')}"

@@ -10,7 +10,6 @@ Four elements of 8 bits in 12 lanes that change places, and turn their registers
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,7 +58,7 @@ class _Packing:
 
     def __init__(self, from_lane: Slots, from_register: Slots, parts: int) -> None:
         self.from_lane, self.from_register, self.parts = from_lane, from_register, parts
-        self.columns: list[list[int]] = from_register.reshape(-1, from_register.shape[2]).tolist()
+        self.columns: list[list[int]] = np.unique(from_register.reshape(-1, from_register.shape[2]), axis=0).tolist()
         self.word_of: dict[int, tuple[int, ...]] = {}
 
     def packed(self) -> Packed | None:
@@ -69,15 +68,18 @@ class _Packing:
             alike.setdefault(by_lane[:, slot].tobytes(), []).append(slot)
         groups: list[tuple[int, ...]] = []
         for slots in alike.values():
-            left = dict.fromkeys(sorted(slots, key=lambda slot: (self.columns[0][slot], slot)))
-            slot_of = {self.columns[0][slot]: slot for slot in reversed(left)}
-            while left:
-                group = self._group(left, slot_of)
-                if group is None:
+            slots.sort(key=lambda slot: (self.columns[0][slot], slot))
+            slot_of = {self.columns[0][slot]: slot for slot in reversed(slots)}
+            grouped: set[int] = set()
+            for place, first in enumerate(slots):
+                if first in grouped:
+                    continue
+                near = [slot for slot in slots[place + 1 : place + _MOST_TRIED + self.parts] if slot not in grouped]
+                group = self._group(first, near, slot_of)
+                if group is None or not grouped.isdisjoint(group):
                     return None
                 groups.append(group)
-                for slot in group:
-                    del left[slot]
+                grouped.update(group)
         groups.sort()
         words = sorted(set(self.word_of.values()))
         number = {word: i for i, word in enumerate(words)}
@@ -87,17 +89,16 @@ class _Packing:
         firsts = [group[0] for group in groups]
         return Packed(words, groups, self.from_lane[..., firsts], found[self.from_register[..., firsts]])
 
-    def _group(self, left: dict[int, None], slot_of: dict[int, int]) -> tuple[int, ...] | None:
-        """The first slot that is left and those that share a word with it, as many as there is room for."""
-        first = next(iter(left))
+    def _group(self, first: int, near: list[int], slot_of: dict[int, int]) -> tuple[int, ...] | None:
+        """A slot and those that share a word with it, as many as there is room for: of some, or those that must."""
         word = self.word_of.get(self.columns[0][first])
         if word is not None:
             group = tuple(slot_of.get(register, -1) for register in word)
-            if not all(slot in left for slot in group):
+            if -1 in group or first not in group:
                 return None
         else:
             group = (first,)
-            for slot in islice(left, 1, _MOST_TRIED + self.parts):
+            for slot in near:
                 if len(group) < self.parts and self._words((*group, slot)) is not None:
                     group = (*group, slot)
         words = self._words(group)

@@ -393,8 +393,8 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
     if a is not None and b is not None:
         return _ways_by_bits(a, b, element_bits, limit)
     found = _ways_of_copies(source, destination, element_bits, limit)
-    if element_bits >= WORD and any(not program.slm_words for _, way in found[:1] for program in way):
-        return found  # words are words: the whole has nothing that its copies have not
+    if found and element_bits >= WORD and not any(program.slm_words for program in found[0][1]):
+        return found  # words are words: the whole has nothing that its blocks have not
     try:
         before, after = slot_tables(source, destination)
         if stays_by_table(before, after):
@@ -430,7 +430,10 @@ def _ways_of_copies(
             continue
         try:
             return [
-                (f"{name}, for each of {copies.count} blocks", copies.programs(programs, limit))
+                (
+                    _INSIDE if name == _NOTHING else f"{name}, for each of {copies.count} blocks",
+                    copies.programs(programs, limit),
+                )
                 for name, programs in _ways(copies.source, copies.destination, element_bits, limit)
             ]
         except LayoutError:
@@ -460,4 +463,7 @@ def _lower_bound(source: Layout, destination: Layout, element_bits: int) -> int:
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         return fewest_shuffles(a, b, element_bits)
+    copies = split(source, destination, odd=False) if element_bits >= WORD else None
+    if copies is not None:  # words are words: every block has as many
+        return copies.count * _lower_bound(copies.source, copies.destination, element_bits)
     return fewest_by_table(*slot_tables(source, destination), element_bits)

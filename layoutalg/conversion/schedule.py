@@ -23,6 +23,7 @@ __all__ = ["Items", "matchings", "rounds"]
 MOST_WORDS = 2**13
 """Words that one subgroup's lanes exchange, scheduled by tables."""
 _MOST_WEIGHED = 2**18
+"""Words times rounds up to which sending a word to several lanes at once is tried."""
 
 
 class Items(NamedTuple):

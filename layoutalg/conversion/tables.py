@@ -19,7 +19,7 @@ by all words that are turned alike (240 registers of 15 lanes: 1,920 selects whe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count, islice, repeat
+from itertools import count, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_tabl
 MOST_SLOTS = 2**20
 """Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
 
-_MOST_TRIED = 2**14
+_MOST_WEIGHED = 2**14
 """Slots of a subgroup for which several choices of replicas are tried."""
 
 Slots = NDArray[np.int64]
@@ -86,15 +86,14 @@ def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int
     worst = 0
     if not stays_by_table(source, destination):  # then lanes of all subgroups count
         source, destination = (slots.reshape(1, -1, slots.shape[2]) for slots in (source, destination))
-    for before, after in zip(source, destination, strict=True):
-        lanes, _ = _chosen(before, after)
-        for lane, row in enumerate(lanes):
-            held = after[lane]
-            _, firsts = np.unique(held, return_index=True)  # an element that a lane holds twice comes once
-            firsts = firsts[held[firsts] >= 0]
-            others, counts = np.unique(row[firsts], return_counts=True)
-            words = -(-counts * element_bits // WORD)
-            worst = max(worst, int(words[others != lane].sum()))
+    lanes, registers = int(source.shape[1]), int(source.shape[2])
+    here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
+    for from_lane, from_register in _kinds(source, destination)[1]:
+        # What each lane wants from each other one: an element that it holds twice comes once.
+        wanted: Slots = ((here * lanes + from_lane) * registers + from_register)[from_lane != here]
+        pairs, counts = np.unique(np.unique(wanted) // registers, return_counts=True)
+        words = -(-counts * element_bits // WORD)
+        worst = max(worst, int(np.bincount(pairs // lanes, words).max(initial=0)))
     return worst
 
 
@@ -112,21 +111,14 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
-    masks: dict[bytes, int] = {}
-    tables: list[tuple[Slots, Slots]] = []
-    for sg in range(subgroups):
-        chosen = _chosen(source[sg], destination[sg])
-        key = chosen[0].tobytes() + chosen[1].tobytes()
-        if key not in masks:
-            tables.append(chosen)
-        masks[key] = masks.get(key, 0) | 1 << sg
+    masks, tables = _kinds(source, destination)
     from_lane, from_register = (np.stack([table[i] for table in tables]) for i in (0, 1))
     packed = pack_slots(from_lane, from_register, registers, parts)
     pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
     if parts > 1:
         pack = [cell for word in packed.words for cell in (*word, *[-1] * (parts - len(word)))]
     build = _Steps(lanes, len(pack) // parts)
-    words = build.exchange(list(masks.values()), packed.lanes, packed.words_of, cells)
+    words = build.exchange(masks, packed.lanes, packed.words_of, cells)
     unpack = [0] * (destination.shape[2] * cells)
     for slots, first in zip(packed.slots, range(0, len(words), cells), strict=True):
         for part, slot in enumerate(slots):
@@ -137,6 +129,19 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     )
 
 
+def _kinds(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
+    """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike."""
+    masks: dict[bytes, int] = {}
+    tables: list[tuple[Slots, Slots]] = []
+    for sg, (before, after) in enumerate(zip(source, destination, strict=True)):
+        chosen = _chosen(before, after)
+        key = chosen[0].tobytes() + chosen[1].tobytes()
+        if key not in masks:
+            tables.append(chosen)
+        masks[key] = masks.get(key, 0) | 1 << sg
+    return list(masks.values()), tables
+
+
 def _chosen(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The lane and register that each destination slot is taken from: its own lane where that has the element.
 
@@ -145,7 +150,9 @@ def _chosen(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[NDArra
     lanes, registers = len(before), int(before.shape[1])
     here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
     flat = before.reshape(-1)
-    order = _order(flat)  # by element, then by lane
+    order = _order(flat)  # by element, then by lane; what a lane holds twice counts once
+    held = flat[order] * lanes + order // registers
+    order = order[np.append(True, held[1:] != held[:-1])] if len(order) else order
     first, last = _place(flat[order], after, "left"), _place(flat[order], after, "right")
     known, copies = (last > first) & (after >= 0), np.maximum(last - first, 1)
     size = int(max(before.max(initial=0), after.max(initial=0))) + 2
@@ -155,7 +162,7 @@ def _chosen(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[NDArra
     own = by_lane[np.minimum(_place(keys[by_lane], wanted, "left"), len(keys) - 1)]
     stays = (keys[own] == wanted) | ~known
     tried: list[tuple[int, Slots]] = []
-    for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_TRIED else (1,):
+    for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_WEIGHED else (1,):
         pick = order[np.where(known, first + here // neighbours % copies, 0)]
         pick = np.where(stays, here * registers + own % registers, pick)
         sent = np.unique(pick[~stays]) // registers
@@ -175,24 +182,24 @@ def _place(ordered: Slots, values: Slots, side: Literal["left", "right"]) -> Slo
 
 
 class _Steps:
-    """The steps as they are made, and the number of the next word."""
+    """The steps as they are made (in a trial they are only counted), and the number of the next word."""
 
-    def __init__(self, lanes: int, words: int) -> None:
-        self.lanes, self.made = lanes, words
+    def __init__(self, lanes: int, words: int, *, trial: bool = False) -> None:
+        self.lanes, self.words, self.made, self.trial = lanes, words, words, trial
         self.steps: list[Step] = []
 
     def _add(self, step: Step) -> int:
-        self._extend((step,))
+        self._extend((step,), 1)
         return self.made - 1
 
-    def _extend(self, steps: Iterable[Step]) -> None:
-        before = len(self.steps)
-        self.steps += islice(steps, MOST_STEPS + 1 - before)
-        self.made += len(self.steps) - before
-        if len(self.steps) > MOST_STEPS:
+    def _extend(self, steps: Iterable[Step], number: int) -> None:
+        self.made += number
+        if self.made - self.words > MOST_STEPS:
             raise SizeError(
                 f"a conversion of more than {MOST_STEPS} steps: convert a smaller part of the tensor at a time"
             )
+        if not self.trial:
+            self.steps += steps
 
     def select(self, on: int, off: int, axis: str, mask: int) -> int:
         return on if on == off else self._add(Select(self.made, on, off, axis, mask))
@@ -210,9 +217,8 @@ class _Steps:
         for bit, level in enumerate(nodes):
             mask = bit_mask(self.lanes, bit)
             off, on = level.T.tolist()
-            self._extend(
-                NEW(Select, step) for step in zip(count(self.made), on, off, repeat("lane"), repeat(mask), strict=False)
-            )
+            fields = zip(count(self.made), on, off, repeat("lane"), repeat(mask), strict=False)
+            self._extend((NEW(Select, step) for step in fields), len(level))
         found[few] = [self._chain(row) for row in table[few].tolist()]
         return found.tolist()
 
@@ -257,16 +263,12 @@ class _Steps:
         What lanes keep is taken as it is, or picked by lane first as what they send is: whichever has fewer steps.
         """
         kinds = [_Sent.of(*kind) for kind in zip(masks, from_lane, from_word, strict=True)]
-        first, made = len(self.steps), self.made
-        ways: list[tuple[list[Step], list[int]]] = []
-        for gather in (False, True):
-            words = self._exchanged(kinds, gather, cells)
-            ways.append((self.steps[first:], words))
-            del self.steps[first:]
-            self.made = made
-        steps, words = min(ways, key=lambda way: len(way[0]))
-        self._extend(steps)
-        return words
+        lengths: list[int] = []
+        for gather in (False, True) if any(kind.keeps.any() for kind in kinds) else ():
+            trial = _Steps(self.lanes, self.made, trial=True)
+            trial._exchanged(kinds, gather, cells)
+            lengths.append(trial.made)
+        return self._exchanged(kinds, bool(lengths) and lengths[1] < lengths[0], cells)
 
     def _exchanged(self, kinds: list[_Sent], gather: bool, cells: int) -> list[int]:
         """One way of an exchange: with `gather`, words that lanes keep are picked by lane like those that they send."""
