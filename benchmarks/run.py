@@ -85,7 +85,7 @@ ROWS = (
     "same, different layouts",
     "same, an XeGPU and a nested attribute",
     "plan a conversion, 16 lanes x 64 registers",
-    "plan a conversion by tables, 15 lanes x 240 registers",
+    "plan a conversion by tables, 16 lanes x 255 registers",
     "picture of 4096x4096, folded: SVG",
     "the same, interactive (two directions)",
     "the same, PNG",
@@ -119,7 +119,7 @@ def layoutalg_column() -> Column:
     picture = large.picture()
     planned = _candidates.__wrapped__  # what la.convert remembers, worked out each time
     exchanged = la.Layout.parse("d0 = 64@reg, d1 = 16@lane"), la.Layout.parse("d0 = 16@lane 4@reg:16, d1 = 16@reg")
-    tabled = la.Layout.parse("d0 = 240@reg, d1 = 15@lane"), la.Layout.parse("d0 = 15@lane 16@reg:15, d1 = 15@reg")
+    tabled = la.Layout.parse("d0 = 16@lane 255@reg"), la.Layout.parse("d0 = 255@reg 16@lane")
     small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()
     small_copy, large_copy = small_bytes.copy(), large_bytes.copy()
     return {
@@ -143,7 +143,7 @@ def layoutalg_column() -> Column:
         "same, different layouts": lambda: la.same(nested, other),
         "same, an XeGPU and a nested attribute": lambda: la.same(attribute, counterpart, (64, 64)),
         "plan a conversion, 16 lanes x 64 registers": lambda: planned(*exchanged, 32, "pvc", None),
-        "plan a conversion by tables, 15 lanes x 240 registers": lambda: planned(*tabled, 32, "pvc", None),
+        "plan a conversion by tables, 16 lanes x 255 registers": lambda: planned(*tabled, 32, "pvc", None),
         "picture of 4096x4096, folded: SVG": picture.svg,
         "the same, interactive (two directions)": picture.html,
         "the same, PNG": lambda: picture.figure().savefig(io.BytesIO(), format="png"),

@@ -281,23 +281,38 @@ class _Steps:
             if gather:
                 words[kind.keeps] = np.array(chosen, np.int64).T[len(kind.rows) + ranks]
             sent.append(chosen)
-        arrived = [np.zeros((kind.items, cells), np.int64) for kind in kinds]
-        for round_ in range(max(len(kind.rows) for kind in kinds)):
-            busy = [number for number, kind in enumerate(kinds) if round_ < len(kind.rows)]
-            patterns = {number: kinds[number].patterns[round_] for number in busy}
-            first = patterns[busy[0]]
-            others = [(kinds[number].mask, patterns[number]) for number in busy[1:] if patterns[number] != first]
-            for i in range(cells):
-                word = self._by_kind([(kinds[number].mask, sent[number][i][round_]) for number in busy])
-                word = self._add(Shuffle(self.made, word, first, others=tuple(others)))
-                for number in busy:
-                    arrived[number][kinds[number].schedule[round_], i] = word
+        arrived = self._shuffled(kinds, sent, cells)
         found: list[list[int]] = []
-        for kind, words, came in zip(kinds, taken, arrived, strict=True):
-            words[~kind.keeps] = came[kind.places]
+        for kind, words in zip(kinds, taken, strict=True):
+            words[~kind.keeps] = arrived[kind.rounds]
             found.append(self.choose(words.transpose(1, 2, 0).reshape(-1, len(words))))
+        if len(found) == 1:
+            return found[0]
         masks = [kind.mask for kind in kinds]
         return [self._by_kind(list(zip(masks, words, strict=True))) for words in zip(*found, strict=True)]
+
+    def _shuffled(self, kinds: list[_Sent], sent: list[list[list[int]]], cells: int) -> Slots:
+        """What arrives in each round, `[round, cell]`: what each kind of subgroup has `sent`, by cell and round."""
+        first, number = self.made, max(len(kind.patterns) for kind in kinds)
+        if len(kinds) == 1:
+            steps = (
+                NEW(Shuffle, (first + round_ * cells + i, sent[0][i][round_], kinds[0].patterns[round_], (), ()))
+                for round_ in range(number)
+                for i in range(cells)
+            )
+            self._extend(steps, number * cells)
+            return np.arange(first, self.made).reshape(number, cells)
+        arrived: list[int] = []
+        for round_ in range(number):
+            busy = [k for k, kind in enumerate(kinds) if round_ < len(kind.patterns)]
+            lanes, *patterns = (kinds[k].patterns[round_] for k in busy)
+            others = [
+                (kinds[k].mask, pattern) for k, pattern in zip(busy[1:], patterns, strict=True) if pattern != lanes
+            ]
+            for i in range(cells):
+                word = self._by_kind([(kinds[k].mask, sent[k][i][round_]) for k in busy])
+                arrived.append(self._add(Shuffle(self.made, word, lanes, others=tuple(others))))
+        return np.array(arrived, np.int64).reshape(number, cells)
 
     def _by_kind(self, words: list[tuple[int, int]]) -> int:
         """The word that is, in the subgroups of each mask, the word beside it."""
@@ -323,11 +338,8 @@ class _Sent(NamedTuple):
     """The word that each slot is taken from, `[lane, word]`."""
     keeps: NDArray[np.bool_]
     """Which slots are filled from their own lane, `[lane, word]`."""
-    places: Slots
-    """The item of every other slot, row by row."""
-    items: int
-    schedule: list[list[int]]
-    """The items of each round."""
+    rounds: Slots
+    """In which round every other slot is filled, row by row."""
     patterns: list[tuple[int, ...]]
     """The lane that each lane hears in each round."""
     rows: Slots
@@ -341,17 +353,17 @@ class _Sent(NamedTuple):
         # What moves, once for each lane that wants it, however many of its slots are to hold it.
         keys, places = np.unique(((from_lane * lanes + here) * words + from_word)[~keeps], return_inverse=True)
         pairs, word = np.divmod(keys, words)
-        items = Items(*(part.tolist() for part in (*np.divmod(pairs, lanes), word)))
-        schedule = rounds(lanes, items)
-        patterns: list[tuple[int, ...]] = []
+        sender, receiver = np.divmod(pairs, lanes)
+        schedule = rounds(lanes, Items(sender.tolist(), receiver.tolist(), word.tolist()))
+        order = np.array([item for items in schedule for item in items], np.int64)
+        of_item = np.zeros(len(keys), np.int64)
+        of_item[order] = np.repeat(np.arange(len(schedule)), [len(items) for items in schedule])
+        patterns = np.tile(np.arange(lanes), (len(schedule), 1))
+        patterns[of_item, receiver] = sender
         rows = np.full((len(schedule), lanes), -1, np.int64)
-        for row, round_ in zip(rows, schedule, strict=True):
-            pattern = list(range(lanes))
-            for item in round_:
-                pattern[items.receivers[item]] = items.senders[item]
-                row[items.senders[item]] = items.words[item]
-            patterns.append(tuple(pattern))
-        return _Sent(mask, from_word, keeps, places.reshape(-1), len(keys), schedule, patterns, rows)
+        rows[of_item, sender] = word
+        heard: list[list[int]] = patterns.tolist()
+        return _Sent(mask, from_word, keeps, of_item[places.reshape(-1)], [tuple(row) for row in heard], rows)
 
 
 def _kept(from_word: Slots, own: NDArray[np.bool_]) -> tuple[Slots, Slots]:
