@@ -20,8 +20,9 @@ together are packed into one word: those that differ only in bits that are regis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from operator import eq
+from typing import NamedTuple
 
 from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, sums, unpacked, with_cells
 from layoutalg.conversion.program import NEW, WORD, Program, Rotate, Select, Shuffle, Step
@@ -61,12 +62,6 @@ def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
     each = -(-(element_bits << together) // WORD)
     foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
     return each << exchanged if foreign else each * ((1 << exchanged) - 1)
-
-
-_Raw: TypeAlias = (
-    tuple[int, int, int, str, int] | tuple[int, int, tuple[int, ...], tuple[int, ...]] | tuple[int, int, int]
-)
-"""A select, a shuffle or a rotation while the program is being made, in the order of their fields."""
 
 
 class _Row(NamedTuple):
@@ -124,7 +119,6 @@ class _Build:
         self.source_bits, self.bits = source.widths["reg"] + wide, destination.widths["reg"] + wide
         self.registers, self.lane_places = registers, lanes
         self.together, self.parts, self.wide = together, parts, wide
-        self.steps: list[_Raw] = []
         self.rows = self._rows()
         self.followed = {row.lane: row for row in self.rows if row.lane is not None}
         # Register bits that a lane bit picks which the sender can't tell: parts of the word while there is room, then words.
@@ -137,12 +131,15 @@ class _Build:
         inside = {bit for _, bit in together}
         meant = {place[1] for place in (*registers, *lanes) if place is not None and place[0] == "reg"}
         self.rounds = [bit for bit in sorted(meant) if bit not in inside]
-        self.made = 1 << len(self.words)
+        # The words by number: what each reads, and the mask that a select asks (of subgroups ~mask; 0: it is no select).
+        self.given = 1 << len(self.words)
+        self.on, self.off, self.asked = [-1] * self.given, [-1] * self.given, [0] * self.given
+        self.moved: dict[int, Callable[[int, int], Step]] = {}  # what is no select, from its number and what it reads
 
     def program(self, element_bits: int) -> Program:
         rows = self.rows
         pack = packed(self.words, [*(bit for bit, _ in self.together), *self.picked], self.parts)
-        current = list(range(self.made))
+        current = list(range(self.given))
         position = {bit: i for i, bit in enumerate(self.words)}
         index: dict[int, tuple[str, int]] = {}  # word bit: which bit of the round, or of the choice, it is
         choices: list[int] = []
@@ -166,7 +163,7 @@ class _Build:
             if row.round is not None and row.lane is not None:
                 arrived = self._turn(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
         unpack = unpacked(arrived, self.rounds, [bit for _, bit in self.together], self.parts, self.bits)
-        steps, unpack = _pruned(self.steps, unpack, len(pack) // self.parts, self.parts)
+        steps, unpack = self._finished(unpack)
         sizes = (1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide))
         return Program(self.subgroups, self.lanes, element_bits, *sizes, tuple(pack), steps, unpack)
 
@@ -211,11 +208,13 @@ class _Build:
         return bit_mask(self.lanes if axis == "lane" else self.subgroups, bit)
 
     def _select(self, on: int, off: int, axis: str, mask: int) -> int:
-        if on == off:
-            return on
-        self.steps.append((self.made, on, off, axis, mask))
-        self.made += 1
-        return self.made - 1
+        return on if on == off else self._made(on, off, mask if axis == "lane" else ~mask) if mask else off
+
+    def _made(self, on: int, off: int, asked: int) -> int:
+        self.on.append(on)
+        self.off.append(off)
+        self.asked.append(asked)
+        return len(self.on) - 1
 
     def _halve(self, words: list[int], position: dict[int, int], bit: int, axis: str, mask: int) -> list[int]:
         """Drop a bit of the index: where the mask says so, the words with the bit set."""
@@ -227,17 +226,15 @@ class _Build:
 
     def _turn(self, words: list[int], position: int, mask: int) -> list[int]:
         """XOR a bit of the index, where the mask says so."""
-        step, made, found = 1 << position, self.made, list[int]()
-        for x, word in enumerate(words):
-            other = words[x ^ step]
-            if word < 0 or word == other:
-                found.append(word)
-                continue
-            self.steps.append((made, other, word, "lane", mask))
-            found.append(made)
-            made += 1
-        self.made = made
-        return found
+        step, made = 1 << position, len(self.on)
+        others = [words[x ^ step] for x in range(len(words))]
+        if not mask or -1 in words or any(map(eq, words, others)):
+            pairs = zip(others, words, strict=True)
+            return [word if word < 0 else self._select(other, word, "lane", mask) for other, word in pairs]
+        self.on += others
+        self.off += words
+        self.asked += [mask] * len(words)
+        return list(range(made, len(self.on)))
 
     def _arrive(
         self,
@@ -274,9 +271,10 @@ class _Build:
                 found = [self._select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
             word = found[0]
             for i, bit in enumerate(self.picked, len(self.together)):
-                self.steps.append((self.made, word, WORD // self.parts << i))
-                self.made += 1
-                word = self._select(self.made - 1, word, "lane", self._mask("lane", self._picks(bit)))
+                bits = WORD // self.parts << i
+                turned = self._made(word, word, 0)
+                self.moved[turned] = lambda to, read, bits=bits: Rotate(to, read, bits)
+                word = self._select(turned, word, "lane", self._mask("lane", self._picks(bit)))
             arrived.append(word)
         return arrived
 
@@ -314,53 +312,42 @@ class _Build:
     def _shuffle(self, word: int, lanes: tuple[int, ...] | None, terms: tuple[int, ...]) -> int:
         if lanes is None:
             return word
-        self.steps.append((self.made, word, lanes, terms))
-        self.made += 1
-        return self.made - 1
+        found = self._made(word, word, 0)
+        self.moved[found] = lambda to, read: NEW(Shuffle, (to, read, lanes, terms, ()))
+        return found
 
+    def _finished(self, unpack: Sequence[int]) -> tuple[tuple[Step, ...], tuple[int, ...]]:
+        """The steps that something needs, numbered anew.
 
-def _pruned(
-    steps: Sequence[_Raw], unpack: Sequence[int], given: int, parts: int
-) -> tuple[tuple[Step, ...], tuple[int, ...]]:
-    """The steps that something needs, numbered anew.
-
-    A select between selects by the same mask needs only the side of each that it can see: so the word that stays costs no
-    select before the rounds.
-    """
-    count = given + len(steps)  # the step at i makes word `given + i`
-    ons, offs, seen = [-1] * count, [-1] * count, [0] * count
-    for to, step in enumerate(steps, given):
-        if len(step) == 5:
-            _, on, off, axis, mask = step
-            key = mask if axis == "lane" else ~mask
-            ons[to] = ons[on] if seen[on] == key else on
-            offs[to] = offs[off] if seen[off] == key else off
-            seen[to] = key
-    needed = bytearray(count)
-    for place in unpack:
-        if place >= 0:
-            needed[place // parts] = 1
-    for word in range(count - 1, given - 1, -1):
-        if needed[word]:
-            if ons[word] >= 0:
-                needed[ons[word]] = needed[offs[word]] = 1
-            else:
-                needed[steps[word - given][1]] = 1
-    names = list(range(count))
-    result: list[Step] = []
-    number = given
-    add = result.append
-    for word, step in enumerate(steps, given):
-        if not needed[word]:
-            continue
-        if len(step) == 5:
-            add(NEW(Select, (number, names[ons[word]], names[offs[word]], step[3], step[4])))
-        elif len(step) == 4:
-            add(NEW(Shuffle, (number, names[step[1]], step[2], step[3], ())))
-        else:
-            add(NEW(Rotate, (number, names[step[1]], step[2])))
-        names[word] = number
-        number += 1
-    return tuple(result), tuple(
-        [-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]
-    )
+        A select between selects by the same mask needs only the side of each that it can see: so the word that stays costs
+        no select before the rounds.
+        """
+        on, off, asked, parts = self.on, self.off, self.asked, self.parts
+        reads = zip(on, off, asked, strict=True)
+        for word in [w for w, (a, b, m) in enumerate(reads) if m and (asked[a] == m or asked[b] == m)]:
+            if asked[on[word]] == asked[word]:
+                on[word] = on[on[word]]
+            if asked[off[word]] == asked[word]:
+                off[word] = off[off[word]]
+        needed = bytearray(len(on))
+        for place in unpack:
+            if place >= 0:
+                needed[place // parts] = 1
+        for word in range(len(on) - 1, self.given - 1, -1):
+            if needed[word]:
+                needed[on[word]] = needed[off[word]] = 1
+        kept = [word for word in range(self.given, len(on)) if needed[word]]
+        names = list(range(len(on)))
+        for number, word in enumerate(kept, self.given):
+            names[word] = number
+        steps = [
+            NEW(Select, (names[word], names[on[word]], names[off[word]], "lane", asked[word]))
+            if asked[word] > 0
+            else self.moved[word](names[word], names[on[word]])
+            if not asked[word]
+            else Select(names[word], names[on[word]], names[off[word]], "sg", ~asked[word])
+            for word in kept
+        ]
+        return tuple(steps), tuple(
+            [-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]
+        )
