@@ -20,12 +20,12 @@ together are packed into one word: those that differ only in bits that are regis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import eq
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, sums, unpacked, with_cells
-from layoutalg.conversion.program import NEW, WORD, Program, Rotate, Select, Shuffle, Step
+from layoutalg.conversion.draft import Draft
+from layoutalg.conversion.program import WORD, Program
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
 
@@ -131,15 +131,12 @@ class _Build:
         inside = {bit for _, bit in together}
         meant = {place[1] for place in (*registers, *lanes) if place is not None and place[0] == "reg"}
         self.rounds = [bit for bit in sorted(meant) if bit not in inside]
-        # The words by number: what each reads, and the mask that a select asks (of subgroups ~mask; 0: it is no select).
-        self.given = 1 << len(self.words)
-        self.on, self.off, self.asked = [-1] * self.given, [-1] * self.given, [0] * self.given
-        self.moved: dict[int, Callable[[int, int], Step]] = {}  # what is no select, from its number and what it reads
+        self.draft = Draft(given=1 << len(self.words))
 
     def program(self, element_bits: int) -> Program:
         rows = self.rows
         pack = packed(self.words, [*(bit for bit, _ in self.together), *self.picked], self.parts)
-        current = list(range(self.given))
+        current = list(range(self.draft.given))
         position = {bit: i for i, bit in enumerate(self.words)}
         index: dict[int, tuple[str, int]] = {}  # word bit: which bit of the round, or of the choice, it is
         choices: list[int] = []
@@ -163,7 +160,7 @@ class _Build:
             if row.round is not None and row.lane is not None:
                 arrived = self._turn(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
         unpack = unpacked(arrived, self.rounds, [bit for _, bit in self.together], self.parts, self.bits)
-        steps, unpack = self._finished(unpack)
+        steps, unpack = self.draft.finished(unpack, self.parts)
         sizes = (1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide))
         return Program(self.subgroups, self.lanes, element_bits, *sizes, tuple(pack), steps, unpack)
 
@@ -207,34 +204,18 @@ class _Build:
     def _mask(self, axis: str, bit: int) -> int:
         return bit_mask(self.lanes if axis == "lane" else self.subgroups, bit)
 
-    def _select(self, on: int, off: int, axis: str, mask: int) -> int:
-        return on if on == off else self._made(on, off, mask if axis == "lane" else ~mask) if mask else off
-
-    def _made(self, on: int, off: int, asked: int) -> int:
-        self.on.append(on)
-        self.off.append(off)
-        self.asked.append(asked)
-        return len(self.on) - 1
-
     def _halve(self, words: list[int], position: dict[int, int], bit: int, axis: str, mask: int) -> list[int]:
         """Drop a bit of the index: where the mask says so, the words with the bit set."""
         step = 1 << position[bit]
         return [
-            self._select(words[x | step], words[x & ~step], axis, mask) if not x & step else -1
+            self.draft.select(words[x | step], words[x & ~step], axis, mask) if not x & step else -1
             for x in range(len(words))
         ]
 
     def _turn(self, words: list[int], position: int, mask: int) -> list[int]:
         """XOR a bit of the index, where the mask says so."""
-        step, made = 1 << position, len(self.on)
-        others = [words[x ^ step] for x in range(len(words))]
-        if not mask or -1 in words or any(map(eq, words, others)):
-            pairs = zip(others, words, strict=True)
-            return [word if word < 0 else self._select(other, word, "lane", mask) for other, word in pairs]
-        self.on += others
-        self.off += words
-        self.asked += [mask] * len(words)
-        return list(range(made, len(self.on)))
+        step = 1 << position
+        return self.draft.select_all([words[x ^ step] for x in range(len(words))], words, mask)
 
     def _arrive(
         self,
@@ -268,13 +249,11 @@ class _Build:
             found = [self._shuffle(words[number + choice], patterns[base], terms) for choice in sums(of_choice)]
             for bit in choices:
                 mask = self._mask("lane", bit)
-                found = [self._select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
+                found = [self.draft.select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
             word = found[0]
             for i, bit in enumerate(self.picked, len(self.together)):
-                bits = WORD // self.parts << i
-                turned = self._made(word, word, 0)
-                self.moved[turned] = lambda to, read, bits=bits: Rotate(to, read, bits)
-                word = self._select(turned, word, "lane", self._mask("lane", self._picks(bit)))
+                turned = self.draft.rotate(word, WORD // self.parts << i)
+                word = self.draft.select(turned, word, "lane", self._mask("lane", self._picks(bit)))
             arrived.append(word)
         return arrived
 
@@ -293,11 +272,11 @@ class _Build:
     def _ask(self, zero: int, one: int, lane: int, sg: int, lanes: list[int], base: int, terms: tuple[int, ...]) -> int:
         """The word `zero` or `one` by a lane bit: kept where that is the subgroup's bit, asked for elsewhere."""
         mask = self._mask("sg", sg)
-        sent = self._select(zero, one, "sg", mask)
+        sent = self.draft.select(zero, one, "sg", mask)
         received = self._shuffle(sent, tuple([source ^ base for source in lanes]), terms)
-        upper = self._select(one, received, "sg", mask)
-        lower = self._select(received, zero, "sg", mask)
-        return self._select(upper, lower, "lane", self._mask("lane", lane))
+        upper = self.draft.select(one, received, "sg", mask)
+        lower = self.draft.select(received, zero, "sg", mask)
+        return self.draft.select(upper, lower, "lane", self._mask("lane", lane))
 
     def _sources(self, rows: list[_Row]) -> tuple[list[int], tuple[int, ...]]:
         """The lane that each lane reads in round 0; what the subgroup's number brings in."""
@@ -312,42 +291,4 @@ class _Build:
     def _shuffle(self, word: int, lanes: tuple[int, ...] | None, terms: tuple[int, ...]) -> int:
         if lanes is None:
             return word
-        found = self._made(word, word, 0)
-        self.moved[found] = lambda to, read: NEW(Shuffle, (to, read, lanes, terms, ()))
-        return found
-
-    def _finished(self, unpack: Sequence[int]) -> tuple[tuple[Step, ...], tuple[int, ...]]:
-        """The steps that something needs, numbered anew.
-
-        A select between selects by the same mask needs only the side of each that it can see: so the word that stays costs
-        no select before the rounds.
-        """
-        on, off, asked, parts = self.on, self.off, self.asked, self.parts
-        reads = zip(on, off, asked, strict=True)
-        for word in [w for w, (a, b, m) in enumerate(reads) if m and (asked[a] == m or asked[b] == m)]:
-            if asked[on[word]] == asked[word]:
-                on[word] = on[on[word]]
-            if asked[off[word]] == asked[word]:
-                off[word] = off[off[word]]
-        needed = bytearray(len(on))
-        for place in unpack:
-            if place >= 0:
-                needed[place // parts] = 1
-        for word in range(len(on) - 1, self.given - 1, -1):
-            if needed[word]:
-                needed[on[word]] = needed[off[word]] = 1
-        kept = [word for word in range(self.given, len(on)) if needed[word]]
-        names = list(range(len(on)))
-        for number, word in enumerate(kept, self.given):
-            names[word] = number
-        steps = [
-            NEW(Select, (names[word], names[on[word]], names[off[word]], "lane", asked[word]))
-            if asked[word] > 0
-            else self.moved[word](names[word], names[on[word]])
-            if not asked[word]
-            else Select(names[word], names[on[word]], names[off[word]], "sg", ~asked[word])
-            for word in kept
-        ]
-        return tuple(steps), tuple(
-            [-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]
-        )
+        return self.draft.shuffle(word, lanes, terms)
