@@ -64,7 +64,7 @@ def cli() -> None:
     """Who holds what: exact layouts of tensors on matrix hardware."""
 
 
-def of_nested_layouts(command: Callable[..., None]) -> Callable[..., None]:
+def _of_nested_layouts(command: Callable[..., None]) -> Callable[..., None]:
     """The options that say on which machine a nested layout is."""
     subgroup = click.option(
         "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
@@ -81,7 +81,7 @@ def of_nested_layouts(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
-@of_nested_layouts
+@_of_nested_layouts
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(
@@ -139,7 +139,7 @@ def show(
 )
 @click.option("--full", is_flag=True, help="Draw every element, folding nothing.")
 @click.option("--title", help="The title (the text, unless given).")
-@of_nested_layouts
+@_of_nested_layouts
 @click.option("--json", "as_json", is_flag=True, help="Print what was drawn as one JSON object.")
 def draw(
     text: str,
@@ -191,7 +191,7 @@ def draw(
 @click.argument("shape", required=False)
 @click.option("--element", default="f32", show_default=True, help="Element type.")
 @click.option("--target", help="The chip, for costs and the size of shared memory (a GPU in general).")
-@of_nested_layouts
+@_of_nested_layouts
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the code to a file.")

@@ -101,9 +101,8 @@ def _early(source: View, destination: View, crossing: set[Place]) -> View | None
     if source.widths != destination.widths or len(source.places) != sum(source.widths.values()):
         return None
     to = dict(zip(source.places, destination.places, strict=True))
-    found = {place: place if place[0] == "sg" else to[place] for place in source.places}
-    found = {place: at for place, at in found.items() if place[0] == "sg" or at[0] == "lane"}
-    found = {place: at for place, at in found.items() if place not in crossing}
+    found = {place: place for place in source.places if place[0] == "sg"}
+    found |= {place: at for place, at in to.items() if place[0] != "sg" and at[0] == "lane" and place not in crossing}
     used = set(found.values())
     lanes = [("lane", bit) for bit in range(source.widths["lane"]) if ("lane", bit) not in used]
     rest = [place for place in source.places if place not in found]

@@ -80,26 +80,15 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     yield "kind", _kind(plan)
     if plan.slm_bytes:
         steps = [step for program in plan.programs for step in program.steps]
-        stores = _accesses("store", [len(step.words) for step in steps if isinstance(step, Store)])
-        loads = _accesses("load", [len(step.to) for step in steps if isinstance(step, Load)])
-        yield (
-            "memory",
-            f"{plan.slm_bytes} bytes, {stores} and {loads} per lane, {counted(plan.barriers, 'barrier')}",
-        )
+        stores, loads = [step for step in steps if isinstance(step, Store)], [s for s in steps if isinstance(s, Load)]
+        stored, loaded = [len(one.words) for one in stores], [len(one.to) for one in loads]
+        accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
+        yield "memory", f"{plan.slm_bytes} bytes, {accesses}, {counted(plan.barriers, 'barrier')}"
         ways = plan.bank_conflicts
-        yield (
-            "memory",
-            f"no bank conflicts ({BANKS} banks)"
-            if ways == 1
-            else f"{ways}-way bank conflicts at the worst ({BANKS} banks)",
-        )
-        where = [f"{step.address}" for p in plan.programs for step in p.steps if isinstance(step, (Store, Load))]
-        yield (
-            "addresses",
-            f"first store at {where[0]}, first load at "
-            + next(str(step.address) for p in plan.programs for step in p.steps if isinstance(step, Load))
-            + (" (words; x[i] is bit i of x)" if "[" in where[0] else " (words)"),
-        )
+        conflicts = "no bank conflicts" if ways == 1 else f"{ways}-way bank conflicts at the worst"
+        yield "memory", f"{conflicts} ({BANKS} banks)"
+        unit = "words; x[i] is bit i of x" if "[" in str(stores[0].address) else "words"
+        yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
     try:
         bound = plan.lower_bound
     except SizeError:  # too many slots to count them one by one

@@ -61,8 +61,7 @@ def through_memory_by_digits(
         )
     memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
     before, after = (_Side.of(memory, layout, cells) for layout in (source, destination))
-    made = len(before.bases)
-    words = made
+    words = made = len(before.bases)
     steps: list[Step] = [Store(run, before.address(run[0]), before.where) for run in before.runs()]
     steps.append(Barrier())
     loaded: dict[int, int] = {}  # by address

@@ -16,7 +16,7 @@ True
 The way there: where all digits are powers of two, the two layouts say which bit of the machine becomes which
 (conversion.bits), and the exchange follows (conversion.exchange). Where a subgroup cannot do it alone, only what crosses goes
 through shared memory, perhaps between two exchanges (conversion.crossing), or everything does (conversion.memory). Other digits
-that stay in registers make copies of a smaller conversion (conversion.copies); what is left goes by tables of elements in a
+that stay in registers make blocks of a smaller conversion (conversion.blocks); what is left goes by tables of elements in a
 subgroup (conversion.tables), row by row through memory (conversion.memory_by_digits). A plan is one to three programs
 (conversion.program), the cheapest that was found (conversion.cost); `apply` executes it, `emit` writes it as MLIR. Equal maps
 need nothing, whatever they were written in.
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.banks import program_ways
 from layoutalg.conversion.bits import View, view
-from layoutalg.conversion.copies import split
+from layoutalg.conversion.blocks import split
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.crossing import across_subgroups
 from layoutalg.conversion.exchange import exchange, fewest_shuffles, stays_in_subgroup
@@ -169,6 +169,8 @@ class ConversionPlan:
         every element goes directly, in one shuffle, has fewer. (Elements below 32 bits could share words with others on the
         way, over several hops; such plans are not made.)
 
+        Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
+
         >>> from layoutalg.core.layout import Layout
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
         0
@@ -282,12 +284,13 @@ def convert(
     target: str | None = None,
     slm_limit: int | None = None,
 ) -> ConversionPlan:
-    """The plan from one layout of a tensor to another; attributes of any system need the tensor's `shape`.
+    """The plan from one layout of a tensor to another; attributes need the tensor's `shape`, or a `Layout` beside them.
 
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given).
 
     Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
-    16, 32 or 64 bits; `PlanError` for a target that is not known; `SizeError` for a plan of more than 2^16 steps.
+    16, 32 or 64 bits; `PlanError` for a target that is not known; `SizeError` for a plan of more than 2^16 steps, and where
+    what has to be in shared memory at a time is more than the limit.
 
     >>> from layoutalg.xegpu import LayoutAttr
     >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
@@ -392,7 +395,11 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         return _ways_by_bits(a, b, element_bits, limit)
-    found = _ways_of_copies(source, destination, element_bits, limit)
+    refused: LayoutError | None = None
+    try:
+        found = _ways_of_blocks(source, destination, element_bits, limit)
+    except LayoutError as error:
+        found, refused = [], error
     if found and element_bits >= WORD and not any(program.slm_words for program in found[0][1]):
         return found  # words are words: the whole has nothing that its blocks have not
     try:
@@ -402,9 +409,9 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
         else:
             program = through_memory_by_digits(source, destination, element_bits, limit)
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
-    except LayoutError:
+    except LayoutError as error:
         if not found:
-            raise
+            raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
     return found
 
 
@@ -420,24 +427,25 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     return found
 
 
-def _ways_of_copies(
+def _ways_of_blocks(
     source: Layout, destination: Layout, element_bits: int, limit: int
 ) -> list[tuple[str, tuple[Program, ...]]]:
-    """The ways to convert one block of what registers have on both sides, for all blocks (see conversion.copies)."""
-    for odd in (True, False):
-        copies = split(source, destination, odd=odd)
-        if copies is None or (odd and (view(copies.source) is None or view(copies.destination) is None)):
+    """The ways to convert one block of what registers have on both sides, for all blocks (see conversion.blocks)."""
+    for odd in (True, False):  # bits where there are bits, then the smallest block
+        blocks = split(source, destination, odd=odd)
+        if blocks is None or (odd and (view(blocks.source) is None or view(blocks.destination) is None)):
             continue
         try:
             return [
                 (
-                    _INSIDE if name == _NOTHING else f"{name}, for each of {copies.count} blocks",
-                    copies.programs(programs, limit),
+                    _INSIDE if name == _NOTHING else f"{name}, for each of {blocks.count} blocks",
+                    blocks.programs(programs, limit),
                 )
-                for name, programs in _ways(copies.source, copies.destination, element_bits, limit)
+                for name, programs in _ways(blocks.source, blocks.destination, element_bits, limit)
             ]
         except LayoutError:
-            continue
+            if not odd:
+                raise
     return []
 
 
@@ -463,7 +471,7 @@ def _lower_bound(source: Layout, destination: Layout, element_bits: int) -> int:
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         return fewest_shuffles(a, b, element_bits)
-    copies = split(source, destination, odd=False) if element_bits >= WORD else None
-    if copies is not None:  # words are words: every block has as many
-        return copies.count * _lower_bound(copies.source, copies.destination, element_bits)
+    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
+    if blocks is not None:  # words are words: every block has as many
+        return blocks.count * _lower_bound(blocks.source, blocks.destination, element_bits)
     return fewest_by_table(*slot_tables(source, destination), element_bits)

@@ -38,7 +38,7 @@ __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_tabl
 MOST_SLOTS = 2**20
 """Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
 
-_MOST_WEIGHED = 2**14
+_MOST_COMPARED = 2**14
 """Slots of a subgroup for which several choices of replicas are tried."""
 
 Slots = NDArray[np.int64]
@@ -142,7 +142,7 @@ def _kinds(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slo
     return list(masks.values()), tables
 
 
-def _chosen(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
     """The lane and register that each destination slot is taken from: its own lane where that has the element.
 
     Of several other lanes that have it, those are taken that make the busiest lane send least.
@@ -162,7 +162,7 @@ def _chosen(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[NDArra
     own = by_lane[np.minimum(_place(keys[by_lane], wanted, "left"), len(keys) - 1)]
     stays = (keys[own] == wanted) | ~known
     tried: list[tuple[int, Slots]] = []
-    for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_WEIGHED else (1,):
+    for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_COMPARED else (1,):
         pick = order[np.where(known, first + here // neighbours % copies, 0)]
         pick = np.where(stays, here * registers + own % registers, pick)
         sent = np.unique(pick[~stays]) // registers

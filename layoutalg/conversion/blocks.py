@@ -8,7 +8,7 @@ A tile of three blocks, each of which is transposed between registers and lanes:
 >>> print(found.source, "to", found.destination, "times", found.count)
 d0 = 1, d1 = 4@reg, d2 = 4@lane to d0 = 1, d1 = 4@lane, d2 = 4@reg times 3
 
-What is left has powers of two more often, and is smaller where it has not. Copies that use shared memory do so side by side,
+What is left has powers of two more often, and is smaller where it has not. Blocks that use shared memory do so side by side,
 or in turns where a limit says so.
 """
 
@@ -25,14 +25,14 @@ from layoutalg.core.digits import Factor
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
 
-__all__ = ["Copies", "split"]
+__all__ = ["Blocks", "split"]
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
-    """The conversion of one copy, from `source` to `destination`, and the registers of each copy on both sides.
+class Blocks:
+    """The conversion of one block, from `source` to `destination`, and the registers of each block on both sides.
 
-    `before[v][r]` is the register that is number r in copy v of the source, `after` likewise of the destination.
+    `before[v][r]` is the register that is number r in block v of the source, `after` likewise of the destination.
 
     >>> split(Layout.parse("d0 = 3@reg, d1 = 4@lane"), Layout.parse("d0 = 3@reg, d1 = 4@lane")).before
     [[0], [1], [2]]
@@ -45,7 +45,7 @@ class Copies:
 
     @property
     def count(self) -> int:
-        """How many copies there are.
+        """How many blocks there are.
 
         >>> split(Layout.parse("d0 = 3@reg, d1 = 4@lane"), Layout.parse("d0 = 3@reg, d1 = 4@lane")).count
         3
@@ -53,12 +53,12 @@ class Copies:
         return len(self.before)
 
     def programs(self, programs: Sequence[Program], limit: int) -> tuple[Program, ...]:
-        """The programs of one copy, for all copies: `limit` is the shared memory that may be used, in bytes.
+        """The programs of one block, for all blocks: `limit` is the shared memory that may be used, in bytes.
 
-        Raises `SizeError` where one copy needs more.
+        Raises `SizeError` where one block needs more.
 
-        >>> copies = split(Layout.parse("d0 = 3@reg, d1 = 2@lane"), Layout.parse("d0 = 3@reg, d1 = 2@lane"))
-        >>> copies.programs([Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,))], 0)[0].unpack
+        >>> blocks = split(Layout.parse("d0 = 3@reg, d1 = 2@lane"), Layout.parse("d0 = 3@reg, d1 = 2@lane"))
+        >>> blocks.programs([Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,))], 0)[0].unpack
         (0, 1, 2)
         """
         found: list[Program] = []
@@ -81,7 +81,7 @@ class _Digit(NamedTuple):
     extent: int
 
 
-def split(source: Layout, destination: Layout, *, odd: bool = True) -> Copies | None:
+def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | None:
     """What is left of two layouts of one tensor without the digits that registers have on both sides; None if there are none.
 
     With `odd` only what is odd of their extents is left out, so that bits may remain bits.
@@ -101,7 +101,7 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Copies | 
     sides = [_without(layout, digits) for layout in both]
     if sides[0] is None or sides[1] is None:
         return None
-    return Copies(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
+    return Blocks(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
 
 
 def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[list[int]]] | None:
@@ -154,9 +154,9 @@ def _pieces(factors: Sequence[Factor], dim: int, digits: Sequence[_Digit]) -> It
 
 
 def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
-    """A program of one copy for all of them, in turns of as many as the limit has room for."""
+    """A program of one block for all of them, in turns of as many as the limit has room for."""
     cells, parts = max(program.element_bits // WORD, 1), program.parts
-    # Copies side by side begin where accesses are aligned, and where addresses are XORs, at a multiple of what those reach.
+    # Blocks side by side begin where accesses are aligned, and where addresses are XORs, at a multiple of what those reach.
     room, free = -(-program.slm_words // VECTOR) * VECTOR, limit * 8 // WORD - program.slm_words
     if room and free < 0:
         raise SizeError(f"{program.slm_words * WORD // 8} bytes of shared memory at a time, over the limit of {limit}")
@@ -181,13 +181,13 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
         for number, segment in enumerate(segments):
             if number:
                 build.steps.append(Barrier())
-            for copy in range(first, min(first + together, len(before))):
-                build.add(segment, copy, (copy - first) * room)
+            for block in range(first, min(first + together, len(before))):
+                build.add(segment, block, (block - first) * room)
     registers = len(after) * len(after[0])
     unpack = [-1] * (registers * cells)
-    for copy, own in enumerate(after):
+    for block, own in enumerate(after):
         for cell, place in enumerate(program.unpack):
-            moved = names[copy][place // parts] * parts + place % parts if place >= 0 else -1
+            moved = names[block][place // parts] * parts + place % parts if place >= 0 else -1
             unpack[own[cell // cells] * cells + cell % cells] = moved
     return replace(
         program,
@@ -201,14 +201,14 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
 
 
 class _Renaming:
-    """Steps of several copies, their words numbered anew: `names` says for each copy what its words are called."""
+    """Steps of several blocks, their words numbered anew: `names` says for each block what its words are called."""
 
     def __init__(self, names: list[list[int]], made: int) -> None:
         self.names, self.made = names, made
         self.steps: list[Step] = []
 
-    def add(self, steps: Sequence[Step], copy: int, offset: int) -> None:
-        names = self.names[copy]
+    def add(self, steps: Sequence[Step], block: int, offset: int) -> None:
+        names = self.names[block]
         for step in steps:
             match step:
                 case Select(_, on, off, axis, mask):
@@ -226,7 +226,7 @@ class _Renaming:
             self.steps.append(made)
 
     def _make(self, names: list[int]) -> int:
-        """The next word, called what the copy's next word is called."""
+        """The next word, called what the block's next word is called."""
         names.append(self.made)
         self.made += 1
         return names[-1]
