@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Extent, multiply
+from layoutalg.core.extents import Extent, as_expression, multiply
 from layoutalg.core.layout import Layout
 
 # Sympy has no types to check, so it comes in as Any.
@@ -68,11 +68,13 @@ class _IndexPrinter(_StrPrinter):
 def expression_text(expression: Any) -> str:
     """An index expression in the notation of Python: `16*(sg // 4) + reg`.
 
+    Raises `LayoutError` for what is neither a sympy expression nor a whole number: text is not evaluated.
+
     >>> d = sympy.Symbol("d", integer=True)
     >>> expression_text(3 * sympy.floor(d / 4) + sympy.Mod(d, 4))
     'd % 4 + 3*(d // 4)'
     """
-    terms: Any = sympy.Add.make_args(expression)
+    terms: Any = sympy.Add.make_args(as_expression(expression))
     printer = _IndexPrinter()
     texts = [str(printer.doprint(term)) for term in terms]
     return " + ".join(sorted(texts, key=lambda t: (t.isdigit(), t.count("*"), t))).replace("+ -", "- ")

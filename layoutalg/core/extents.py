@@ -15,12 +15,13 @@ True
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import comb, prod
 from operator import index
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias, cast
 
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.reader import MAX_EXTENT, Reader
@@ -28,6 +29,7 @@ from layoutalg.core.reader import MAX_EXTENT, Reader
 __all__ = [
     "Condition",
     "Extent",
+    "as_expression",
     "as_extent",
     "as_ints",
     "conditions",
@@ -67,16 +69,49 @@ def _sympy() -> Any:
 def symbol(name: str) -> Extent:
     """A symbol for an unknown positive whole number.
 
+    Raises `LayoutError` for a name that is not an identifier: the text of a layout could not be read again.
+
     >>> symbol("M") * 2
     2*M
+    >>> symbol("M N")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: symbol 'M N': expected letters, digits and '_', at most 64, such as 'M'
     """
+    given: Any = name
+    if not isinstance(given, str) or not given.isidentifier() or not given.isascii() or len(given) > _LONGEST_NAME:
+        raise LayoutError(
+            f"symbol {given!r:.80}: expected letters, digits and '_', at most {_LONGEST_NAME}, such as 'M'"
+        )
     return _sympy().Symbol(name, integer=True, positive=True)
+
+
+_LONGEST_NAME = 64
+
+
+def as_expression(value: object) -> Any:
+    """A number or a sympy expression as sympy has it; nothing else gets there, because sympy evaluates the text of others.
+
+    Raises `LayoutError`.
+
+    >>> as_expression(16), as_expression(symbol("M") / 16)
+    (16, M/16)
+    >>> as_expression("16")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: '16': expected a whole number or an expression in symbols, got str
+    """
+    sympy: Any = sys.modules.get("sympy") or _sympy()
+    if isinstance(value, sympy.Expr):
+        return value
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        shown = reprlib.repr(value)
+        raise LayoutError(f"{shown}: expected a whole number or an expression in symbols, got {type(value).__name__}")
+    return sympy.Integer(index(cast(SupportsIndex, value)))
 
 
 @lru_cache(maxsize=4096)
 def _normal(expression: Any) -> Extent:
     """The normal form of a rational expression: equal expressions become equal objects, numbers become `int`."""
-    result = _cancelled(expression)
+    result = _cancelled(as_expression(expression))
     if result.is_Integer:
         return int(result)
     if result.is_Number or not result.is_rational_function():
@@ -127,10 +162,7 @@ def _terms(expression: Any) -> tuple[int, int]:
 def _is_monomial(expression: Any) -> bool:
     """Whether it is a product of a number and powers of symbols: sympy keeps those in normal form by itself."""
     factors = expression.args if getattr(expression, "is_Mul", False) else (expression,)
-    return all(
-        f.is_Symbol or f.is_Rational or (f.is_Pow and f.base.is_Symbol and f.exp.is_Integer)
-        for f in map(_sympy().S, factors)
-    )
+    return all(f.is_Symbol or f.is_Rational or (f.is_Pow and f.base.is_Symbol and f.exp.is_Integer) for f in factors)
 
 
 def as_extent(value: object, what: str = "extent", low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
@@ -179,8 +211,9 @@ def multiply(a: Extent, b: Extent) -> Extent:
     >>> multiply(6, 7)
     42
     """
-    product = a * b
-    return product if type(product) is int else _normal(product)
+    if type(a) is int and type(b) is int:
+        return a * b
+    return _normal(as_expression(a) * as_expression(b))
 
 
 def exact_quotient(a: Extent, b: Extent) -> Extent | None:
@@ -193,8 +226,7 @@ def exact_quotient(a: Extent, b: Extent) -> Extent | None:
     """
     if type(a) is int and type(b) is int:
         return a // b if a % b == 0 else None
-    sympy = _sympy()
-    quotient = _cancelled(sympy.S(a) / b)
+    quotient = _cancelled(as_expression(a) / as_expression(b))
     if quotient.is_number and not quotient.is_Integer:
         return None
     return _normal(quotient)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from layoutalg.core.digits import Factor
+from layoutalg.core.digits import Factor, as_whole
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.machine import level_steps
@@ -36,6 +36,7 @@ def exact_layout(attr: NestedLayoutAttr, subgroup_size: int, threads: int) -> La
     >>> exact_layout(NestedLayoutAttr((1,), (2,), (3,), (4,), (5,), (0,), (1,)), 4, 4)
     Layout.parse('d0 = 6@reg:5 4@lane 5@reg')
     """
+    subgroup_size, threads = as_whole(subgroup_size, "subgroup_size"), as_whole(threads, "workgroup_size")
     if threads % subgroup_size:
         raise DistributionError(f"workgroup_size = {threads} is no multiple of subgroup_size = {subgroup_size}")
     rank = len(attr.batch_tile)
