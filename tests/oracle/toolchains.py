@@ -7,7 +7,6 @@ LAYOUTALG_REQUIRE_ORACLES=1, as CI sets it, absence fails. A compiler that is th
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -29,7 +28,12 @@ def require(program: str) -> str:
 
 def require_module(name: str) -> ModuleType:
     """A Python package, or a skip (a failure where oracles are required)."""
-    return import_module(name) if importlib.util.find_spec(name) is not None else absent(name)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # the package is there, and something that it needs is not
+        absent(name)
 
 
 def absent(name: str) -> NoReturn:
