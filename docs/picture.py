@@ -13,7 +13,7 @@ from rich.terminal_theme import MONOKAI
 
 from layoutalg import parse
 from layoutalg.cli import main as layoutalg
-from layoutalg.viz import describe
+from layoutalg.show import describe
 
 TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
 DOCS = Path(__file__).parent

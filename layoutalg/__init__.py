@@ -10,16 +10,15 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 >>> layout.coords(sg=3, lane=5)[:2].tolist()
 [[0, 53], [1, 53]]
 
-`core` has the algebra, `xegpu` Intel's dialect and hardware, `nested` IREE's layouts and matrix intrinsics, `amx` Intel's
-tiles, `bridges` the ways to other systems, `conversion` plans from one layout to another, `gemm` the planner, `simulate` what
-runs its code, `viz` pictures. Names are imported when first used.
+`core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
+notation each, and `notations` says which text belongs to whom. `compare`, `conversion`, `gemm`, `simulate`, `viz` and `show` use
+the contract alone. Names are imported when first used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import (
     CompositionError,
     ConversionError,
@@ -30,23 +29,14 @@ from layoutalg.core.errors import (
     SizeError,
     VerificationError,
 )
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.lazy import lazy_names
+from layoutalg.core.notation import Machine, Notation
 
 if TYPE_CHECKING:
     from layoutalg.amx import TileConfig, TileProduct, TileType, pack_vnni, unpack_vnni
-    from layoutalg.bridges import (
-        CuteLayout,
-        LinearLayout,
-        Same,
-        from_cute,
-        from_linear_layout,
-        parse_cute,
-        parse_linear_layout,
-        same,
-        to_cute,
-        to_linear_layout,
-    )
+    from layoutalg.compare import Same, same
     from layoutalg.conversion import bank_conflicts, best_swizzle, coalescing, convert
     from layoutalg.core.algebra import compose
     from layoutalg.core.expressions import expression_text
@@ -54,12 +44,14 @@ if TYPE_CHECKING:
     from layoutalg.core.fragments import collect, distribute
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
+    from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
     from layoutalg.gemm import plan_gemm
+    from layoutalg.hardware import block_load, block_store, dpas, gather
     from layoutalg.nested import NestedLayoutAttr, to_nested
     from layoutalg.nested.gpu import known_target, mma
-    from layoutalg.parsing import parse
+    from layoutalg.notations import parse
+    from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
     from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType, to_xegpu
-    from layoutalg.xegpu.hardware import block_load, block_store, dpas, gather
 
 __version__ = "0.1.0"
 
@@ -69,16 +61,16 @@ _HOMES = {
     "TileType": "amx",
     "pack_vnni": "amx",
     "unpack_vnni": "amx",
-    "CuteLayout": "bridges",
-    "LinearLayout": "bridges",
-    "Same": "bridges",
-    "from_cute": "bridges",
-    "from_linear_layout": "bridges",
-    "parse_cute": "bridges",
-    "parse_linear_layout": "bridges",
-    "same": "bridges",
-    "to_cute": "bridges",
-    "to_linear_layout": "bridges",
+    "CuteLayout": "cute",
+    "LinearLayout": "triton",
+    "Same": "compare",
+    "from_cute": "cute",
+    "from_linear_layout": "triton",
+    "parse_cute": "cute",
+    "parse_linear_layout": "triton",
+    "same": "compare",
+    "to_cute": "cute",
+    "to_linear_layout": "triton",
     "bank_conflicts": "conversion",
     "best_swizzle": "conversion",
     "coalescing": "conversion",
@@ -98,16 +90,16 @@ _HOMES = {
     "NestedLayoutAttr": "nested",
     "known_target": "nested.gpu",
     "mma": "nested.gpu",
-    "parse": "parsing",
+    "parse": "notations",
     "LayoutAttr": "xegpu",
     "MemDescType": "xegpu",
     "SgMapAttr": "xegpu",
     "SliceAttr": "xegpu",
     "TensorDescType": "xegpu",
-    "block_load": "xegpu.hardware",
-    "block_store": "xegpu.hardware",
-    "dpas": "xegpu.hardware",
-    "gather": "xegpu.hardware",
+    "block_load": "hardware",
+    "block_store": "hardware",
+    "dpas": "hardware",
+    "gather": "hardware",
 }
 
 __all__ = [
@@ -120,8 +112,10 @@ __all__ = [
     "LayoutAttr",
     "LayoutError",
     "LinearLayout",
+    "Machine",
     "MemDescType",
     "NestedLayoutAttr",
+    "Notation",
     "ParseError",
     "PlanError",
     "Same",

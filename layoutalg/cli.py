@@ -67,7 +67,7 @@ def cli() -> None:
 def _of_nested_layouts(command: Callable[..., None]) -> Callable[..., None]:
     """The options that say on which machine a nested layout is."""
     subgroup = click.option(
-        "--subgroup-size", type=int, default=64, show_default=True, help="Threads of a subgroup (nested layouts)."
+        "--subgroup-size", type=int, help="Threads of a subgroup (what the text says; 64 for nested layouts)."
     )
     workgroup = click.option(
         "--workgroup-size", type=int, help="Threads of a workgroup (nested layouts; the fewest that are used)."
@@ -90,7 +90,7 @@ def show(
     sg: int | None,
     lane: int | None,
     element: str,
-    subgroup_size: int,
+    subgroup_size: int | None,
     workgroup_size: int | None,
     blocks: bool,
     as_json: bool,
@@ -99,7 +99,7 @@ def show(
 
     Types and layouts know their shape. TEXT may be `-` for standard input.
     """
-    from layoutalg.viz import describe
+    from layoutalg.show import describe
 
     value = _read(text)
     holder = {axis: one for axis, one in (("sg", sg), ("lane", lane)) if one is not None}
@@ -149,7 +149,7 @@ def draw(
     direction: str,
     full: bool,
     title: str | None,
-    subgroup_size: int,
+    subgroup_size: int | None,
     workgroup_size: int | None,
     as_json: bool,
 ) -> None:
@@ -157,17 +157,17 @@ def draw(
 
     Without SHAPE an attribute is drawn on its smallest tensor. TEXT may be `-` for standard input.
     """
-    from layoutalg.core.drawing import Drawable
     from layoutalg.core.errors import DistributionError
-    from layoutalg.nested import NestedLayoutAttr
+    from layoutalg.core.notation import Distributed
+    from layoutalg.notations import machine_of
     from layoutalg.viz import picture_of
 
     value = _read(text)
-    if not isinstance(value, Drawable):
+    if not isinstance(value, Distributed):
         raise DistributionError(f"{value} distributes nothing: there is no picture of it")
     sizes = None if shape is None else _shape(shape)
-    parts = value.parts(sizes, subgroup_size, workgroup_size) if isinstance(value, NestedLayoutAttr) else None
-    picture = picture_of(value, sizes, title=title, colour=colour, direction=direction, full=full, parts=parts)
+    machine = machine_of(None, subgroup_size, workgroup_size)
+    picture = picture_of(value, sizes, machine=machine, title=title, colour=colour, direction=direction, full=full)
     picture.save(output)
     drawn = [
         {
@@ -202,7 +202,7 @@ def convert(
     shape: str | None,
     element: str,
     target: str | None,
-    subgroup_size: int,
+    subgroup_size: int | None,
     workgroup_size: int | None,
     slm_limit: int | None,
     emitted: bool,
@@ -214,19 +214,18 @@ def convert(
     Both are attributes, types or layouts, of any system; layouts know their shape. One may be `-` for standard input.
     """
     from layoutalg.conversion import convert as plan_conversion
-    from layoutalg.nested import NestedLayoutAttr
-    from layoutalg.xegpu.elements import element_bits
+    from layoutalg.core.elements import element_bits
+    from layoutalg.notations import machine_of
 
     if source == destination == "-":
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
     sizes = None if shape is None else _shape(shape)
-    pair: list[Any] = []
-    for text in (source, destination):
-        value = _read(text)
-        nested = isinstance(value, NestedLayoutAttr)
-        pair.append(value.layout(sizes or value.shape, subgroup_size, workgroup_size) if nested else value)
+    pair = [_read(text) for text in (source, destination)]
+    machine = machine_of(None, subgroup_size, workgroup_size)
     bits = element_bits(element)
-    plan = plan_conversion(pair[0], pair[1], sizes, element_bits=bits, target=target, slm_limit=slm_limit)
+    plan = plan_conversion(
+        pair[0], pair[1], sizes, machine=machine, element_bits=bits, target=target, slm_limit=slm_limit
+    )
     facts: dict[str, Any] = {
         "source": str(plan.source),
         "destination": str(plan.destination),
@@ -260,7 +259,7 @@ def convert(
 
 
 def _read(text: str) -> Any:
-    from layoutalg.parsing import parse
+    from layoutalg.notations import parse
 
     return parse(sys.stdin.read() if text == "-" else text)
 

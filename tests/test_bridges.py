@@ -17,18 +17,8 @@ from typing import Any
 import pytest
 
 import layoutalg as la
-from layoutalg.bridges import (
-    CuteLayout,
-    LinearLayout,
-    from_cute,
-    from_linear_layout,
-    parse_cute,
-    parse_linear_layout,
-    same,
-    to_cute,
-    to_linear_layout,
-)
-from layoutalg.bridges.same import Same
+from layoutalg.compare import same
+from layoutalg.compare.same import Same
 from layoutalg.core import (
     ConversionError,
     Layout,
@@ -39,8 +29,10 @@ from layoutalg.core import (
     Swizzled,
     symbol,
 )
+from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.from_layout import to_nested
+from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
 from layoutalg.xegpu import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.xegpu.from_layout import to_xegpu
 from tests.random_layouts import machine_layout
@@ -356,7 +348,8 @@ def test_values_are_frozen_hashable_and_pickle() -> None:
 
 def test_conversions_and_comparisons_do_without_numpy() -> None:
     code = (
-        "import sys; from layoutalg.bridges import *; from layoutalg.core.layout import Layout;"
+        "import sys; from layoutalg.cute import *; from layoutalg.triton import *; from layoutalg.compare import *;"
+        "from layoutalg.core.layout import Layout;"
         "L = Layout.parse('d0 = 8@reg, d1 = 16@lane | replicas 2@lane:16'); M = Layout.parse('d0 = 8@reg, d1 = 16@lane');"
         "from_cute(to_cute(L)); from_linear_layout(to_linear_layout(L)); same(L, M); print('numpy' in sys.modules)"
     )

@@ -8,8 +8,8 @@ from math import prod
 
 import pytest
 
-from layoutalg.bridges import CuteLayout, from_cute, parse_cute, to_cute
 from layoutalg.core import ConversionError, Layout
+from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
 from tests.random_layouts import element_at, machine_layout, memory_layout
 
 parse = Layout.parse

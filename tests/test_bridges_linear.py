@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from layoutalg.bridges import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
 from layoutalg.core import ConversionError, Layout
+from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
 from tests.random_layouts import disjoint_bits, machine_layout
 
 parse = Layout.parse

@@ -232,7 +232,7 @@ def test_a_product_lines_up_around_its_corner() -> None:
         assert b.columns == c.columns
         assert max(a.columns) < min(c.columns)
         assert max(b.rows) < min(c.rows)
-        for part, (grid, _, _) in zip(value.parts(), picture.grids(), strict=True):
+        for part, (grid, _, _) in zip(value.operands(), picture.grids(), strict=True):
             assert [*grid.rows.shape, *grid.columns.shape] == list(part.layout.shape)
             assert grid.owner["lane" if "lane" in grid.owner else "row"].shape == grid.shape
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import layoutalg as la
-from layoutalg.viz import OwnerGrid, owner_grid
+from layoutalg.show import OwnerGrid, owner_grid
 
 MFMA = la.mma("MFMA_F32_16x16x16_F16")
 LAYOUTS = [

@@ -9,8 +9,8 @@ from math import prod
 import pytest
 
 import layoutalg as la
+from layoutalg.hardware import block_load
 from layoutalg.xegpu import FragmentType, LayoutAttr, SliceAttr, TensorDescType
-from layoutalg.xegpu.hardware import block_load
 
 
 def held_by_the_rule(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from layoutalg.hardware import block_load, gather
 from layoutalg.xegpu import FragmentType, LayoutAttr
-from layoutalg.xegpu.hardware import block_load, gather
 
 
 def arrangement(attr: LayoutAttr, axis: str) -> list[list[int]]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from layoutalg.hardware import block_load, dpas, gather, row_fragment
 from layoutalg.xegpu import LayoutAttr, SgMapAttr, sg_map_of
-from layoutalg.xegpu.hardware import block_load, dpas, gather, row_fragment
 
 # "Rules of sg_map setting on PVC and ARC": operand, type -> the line, the tile, the distributed size written beside it.
 PVC = [

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.amx.tiles import REGISTER_FILE, TileType, as_size, as_tile
 from layoutalg.amx.vnni import vnni_factor, vnni_layout, whole_words
 from layoutalg.core.algebra import compose
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.reader import MAX_EXTENT
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType) -> str |
 
 
 @dataclass(frozen=True, slots=True)
-class TileProduct(Drawable):
+class TileProduct(Distributed):
     """One tile product: m, n and k in elements of the matrices, the element types of A and B, what is unsigned.
 
     f32 <- bf16 x bf16, f32 <- f16 x f16, i32 <- i8 x i8. Raises `DistributionError` where k must be padded to whole words,
@@ -239,17 +239,17 @@ class TileProduct(Drawable):
         """
         return self.acc_type.layout()
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A[M, K], B[K, N] and C[M, N] in their tiles, to draw around the product.
 
         Raises `DistributionError` for a shape: the product has sizes of its own.
 
-        >>> [str(part.layout) for part in TileProduct(4, 4, 8, "i8", "i8").parts()][1]
+        >>> [str(part.layout) for part in TileProduct(4, 4, 8, "i8", "i8").operands()][1]
         'd0 = 2@row 4@col, d1 = 4@col:4'
         """
         own_sizes(self, (self.m, self.n, self.k), shape)
         layouts = (self.lhs, self.rhs, self.acc)
-        parts = product_parts(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
+        parts = product_operands(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
         sizes = (self.lhs_type.itemsize, self.rhs_type.itemsize, self.acc_type.itemsize)
         return tuple(
             part._replace(slots=_bytes(one, size)) for part, one, size in zip(parts, layouts, sizes, strict=True)

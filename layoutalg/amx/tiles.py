@@ -26,10 +26,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, own_sizes
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.extents import Extent
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
 from layoutalg.core.reader import MAX_EXTENT, Reader
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "as_size",
     "as_tile",
     "parse_tile",
+    "read_notation",
     "read_tile",
 ]
 
@@ -94,7 +96,7 @@ def as_tile(what: str, value: object) -> TileType:
 
 
 @dataclass(frozen=True, slots=True)
-class TileType(Drawable):
+class TileType(Notation):
     """`!amx.tile<rows x cols x element>`: the shape in elements, and the element type.
 
     Raises `VerificationError` for an element type that LLVM refuses (in its words), and for sizes below 1 or over 2^31.
@@ -166,17 +168,15 @@ class TileType(Drawable):
             return f"bad column width: {self.row_bytes}"
         return None
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """Where each element starts, to draw; raises as `layout` does, and for another shape than the tile's.
 
-        >>> TileType(4, 16, "f32").parts()[0].name
+        >>> TileType(4, 16, "f32").operands()[0].name
         '!amx.tile<4x16xf32>'
         """
-        layout = self.layout()
-        own_sizes(self, layout.shape, shape)
-        return (Part(str(self), layout, slots=self.byte_layout()),)
+        return (Operand(str(self), self.layout(shape, machine), slots=self.byte_layout()),)
 
-    def layout(self, tmm: int = 0) -> Layout:
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None, *, tmm: int = 0) -> Layout:
         """Where each element starts in register `tmm`: onto `tmm`, `row`, and `col` (bytes).
 
         Raises `VerificationError` with the words of `check()`, and for a register that is not there.
@@ -188,7 +188,9 @@ class TileType(Drawable):
         layoutalg.core.errors.VerificationError: bad column width: 128
         (in !amx.tile<4x32xf32>: a tile has at most 16 rows of 4, 8, .. 64 bytes)
         """
-        return self._placed(tmm, [Factor(self.cols, self.itemsize, "col")])
+        found = self._placed(tmm, [Factor(self.cols, self.itemsize, "col")])
+        own_sizes(self, found.shape, shape)
+        return found
 
     def byte_layout(self, tmm: int = 0) -> Layout:
         """Where each byte of each element lies: dimensions `d0`, `d1`, and `byte` (little end first).
@@ -238,6 +240,17 @@ class TileType(Drawable):
         problem = self.check()
         if problem is not None:
             raise VerificationError(f"{problem} (in {self}: a tile has at most 16 rows of 4, 8, .. 64 bytes)")
+
+
+def read_notation(reader: Reader) -> TileType:
+    """Read the whole type, in the spelling of LLVM 22 or of 23 and 24, and leave the reader behind it.
+
+    >>> print(read_notation(Reader("!x86.amx.tile<16x64xi8>")))
+    !amx.tile<16x64xi8>
+    """
+    if not reader.accept("!x86.amx.tile"):
+        reader.expect("!amx.tile")
+    return read_tile(reader)
 
 
 def read_tile(reader: Reader) -> TileType:

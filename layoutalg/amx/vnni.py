@@ -25,9 +25,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx.tiles import ITEMSIZES
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 
 if TYPE_CHECKING:

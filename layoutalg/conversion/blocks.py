@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from layoutalg.conversion.common import common_digits, weighed
 from layoutalg.conversion.program import VECTOR, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import SizeError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 
 __all__ = ["Blocks", "split"]

@@ -19,7 +19,7 @@ from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
 
-from layoutalg.core.digits import Factor
+from layoutalg.core.factors import Factor
 
 __all__ = ["CommonDigit", "common_digits", "weighed"]
 

@@ -69,9 +69,9 @@ from layoutalg.conversion.indices import Indices, named
 from layoutalg.conversion.needed import needed_of_chain
 from layoutalg.conversion.program import Program
 from layoutalg.conversion.steps import ALIGNMENT, cast, typed, vector_sizes, write_chain
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.ir import gpu, scatter, write_module
-from layoutalg.xegpu.elements import element_bits
 
 __all__ = ["emit_function", "emit_kernel"]
 

@@ -26,8 +26,8 @@ from layoutalg.conversion.banks import Banks
 from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
 from layoutalg.conversion.swizzles import best_rows
 from layoutalg.core.algebra import compose
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError, SizeError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout
 
 __all__ = ["through_memory_by_digits"]

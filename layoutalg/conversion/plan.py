@@ -42,9 +42,10 @@ from layoutalg.conversion.memory import through_memory
 from layoutalg.conversion.memory_by_digits import through_memory_by_digits
 from layoutalg.conversion.program import MOST_STEPS, WORD, Barrier, Program, Rotate, Select, Shuffle, Store
 from layoutalg.conversion.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
-from layoutalg.core.drawing import Drawable
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.notation import Asked, Distributed, Machine, agree, as_sizes
+from layoutalg.notations import value_of
 
 __all__ = ["Candidate", "ConversionPlan", "convert"]
 
@@ -276,16 +277,19 @@ class ConversionPlan:
 
 
 def convert(
-    source: Layout | Drawable,
-    destination: Layout | Drawable,
+    source: Distributed | str,
+    destination: Distributed | str,
     shape: Sequence[int] | None = None,
     *,
+    machine: Machine | None = None,
     element_bits: int = 32,
     target: str | None = None,
     slm_limit: int | None = None,
 ) -> ConversionPlan:
-    """The plan from one layout of a tensor to another; attributes need the tensor's `shape`, or a `Layout` beside them.
+    """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
+    `shape` is needed where neither says the tensor's. What `machine` leaves open is what the two say themselves, the larger
+    number of lanes and of subgroups: one that uses fewer holds copies in the others.
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given).
 
     Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
@@ -297,10 +301,9 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
-    given = [one for one in (source, destination) if isinstance(one, Layout)]
-    if shape is None and len(given) == 1:
-        shape = _layout(given[0], None).shape  # a layout knows its tensor, an attribute beside it may not
-    a, b = _layout(source, shape), _layout(destination, shape)
+    pair = value_of(source), value_of(destination)
+    asked = agree(pair, None if shape is None else as_sizes(shape), machine)
+    a, b = (_layout(one) for one in asked)
     if type(element_bits) is not int or element_bits not in BITS:
         raise ConversionError(f"element_bits = {_shown(element_bits)}: expected 8, 16, 32 or 64")
     if slm_limit is not None and (type(slm_limit) is not int or not 4 <= slm_limit <= 2**40):
@@ -309,7 +312,7 @@ def convert(
         )
     if a.shape != b.shape:
         sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
-        wanted = "two layouts of one tensor" if given else "the shape of the tensor, such as (16, 16)"
+        wanted = "two layouts of one tensor"
         raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected {wanted}")
     counts = [_counts(one) for one in (a, b)]
     for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
@@ -345,20 +348,13 @@ def _counts(layout: Layout) -> dict[str, int]:
     return counts
 
 
-def _layout(value: object, shape: Sequence[int] | None) -> Layout:
-    if isinstance(value, Layout):
-        layout: object = value
-        if shape is not None:
-            value.parts(shape)
-    elif isinstance(value, Drawable):
-        parts = value.parts(shape)
-        if len(parts) != 1:
-            raise ConversionError(f"{value.heading()} has {len(parts)} layouts: expected one, such as its .acc")
-        layout = parts[0].layout
-    else:
-        raise ConversionError(f"{value!r:.60}: expected a layout, or an attribute and the tensor's shape")
+def _layout(asked: Asked) -> Layout:
+    operand = asked.operand
+    if operand is None:
+        operand = asked.value.operands(asked.shape, asked.machine)[0]  # raises, and says why there is no layout
+    layout = operand.layout
     if not isinstance(layout, Layout):
-        raise ConversionError(f"{value}: expected a layout onto sg, lane and reg")
+        raise ConversionError(f"{asked.value}: expected a layout onto sg, lane and reg")
     if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
     return layout

@@ -39,8 +39,8 @@ from layoutalg.conversion.bank_bits import Side, bank_rows
 from layoutalg.conversion.banks import Banks, Conflicts, count_conflicts
 from layoutalg.conversion.bit_addresses import BitAddress, ElementBit, coordinates
 from layoutalg.conversion.bits import view
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.views import row_major

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import (
     CompositionError,
     ConversionError,
@@ -25,6 +24,7 @@ from layoutalg.core.errors import (
     VerificationError,
 )
 from layoutalg.core.extents import Condition, symbol
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.lazy import lazy_names
 

@@ -27,9 +27,9 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NoReturn, TypeAlias
 
-from layoutalg.core.digits import Factor, size_of
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import Extent, exact_quotient, extent_text, multiply
+from layoutalg.core.factors import Factor, size_of
 from layoutalg.core.layout import Layout
 
 __all__ = ["block_product", "compose", "inverse"]

@@ -1,56 +1,81 @@
-"""Element types of MLIR as numpy types.
+"""Element types of XeGPU's tensors: how they are spelled, and how many bits they have.
 
->>> numpy_type("f16"), numpy_type("i8"), numpy_type("bf16").itemsize, numpy_type("f8E5M2FNUZ").name
-(dtype('float16'), dtype('int8'), 2, 'float8_e5m2fnuz')
+>>> element_bits("bf16"), element_bits("tf32"), element_bits("ui8")
+(16, 32, 8)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.reader import Reader
 
-if TYPE_CHECKING:
-    import numpy as np
+__all__ = ["element_bits", "read_element"]
 
-__all__ = ["numpy_type"]
-
-_NUMPY = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i1": "bool",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "ui8": "uint8",
-    "ui16": "uint16",
-    "ui32": "uint32",
-    "ui64": "uint64",
-    "index": "int64",
+_FLOATS = {
+    "f64": 64,
+    "f32": 32,
+    "tf32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "f8E5M2": 8,
+    "f8E4M3": 8,
+    "f8E4M3FN": 8,
+    "f8E4M3B11FNUZ": 8,
+    "f8E4M3FNUZ": 8,
+    "f8E5M2FNUZ": 8,
+    "f8E3M4": 8,
+    "f8E8M0FNU": 8,
+    "f6E3M2FN": 6,
+    "f6E2M3FN": 6,
+    "f4E2M1FN": 4,
 }
-_SMALL = {"bf16": "bfloat16"} | {
-    f"f8{kind}": f"float8_{kind.lower()}"
-    for kind in ("E5M2", "E4M3FN", "E5M2FNUZ", "E4M3FNUZ", "E4M3B11FNUZ", "E4M3", "E3M4", "E8M0FNU")
-}
+"""MLIR's float types with the bits that an element takes; tf32 is kept in 32 bits (19 are used)."""
+
+_SPELLINGS = {"fp32": "f32", "float": "f32", "fp16": "f16"}
+"""How the RFC writes some of them."""
+
+_INTEGER = re.compile(r"(s|u)?i([1-9][0-9]{0,3})")
+_RFC_INTEGER = re.compile(r"(u)?int(8|16|32|64)")
 
 
-def numpy_type(element: str) -> np.dtype[Any]:
-    """The numpy type that holds elements of an MLIR type; the small floats are those of ml_dtypes.
+def element_bits(element: str) -> int:
+    """The size of an element type, in bits.
 
-    Raises `LayoutError` for a type that numpy has no elements of.
+    Raises `VerificationError` for what is no element type of a tensor (`index` has no size).
 
-    >>> numpy_type("tf32")
+    >>> element_bits("i4")
+    4
+    >>> element_bits("index")
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: numpy has no elements of type 'tf32'
+    layoutalg.core.errors.VerificationError: element type 'index': expected a float (f16, bf16, tf32, ...)
+    or an integer type (i8, ui8, ...); LLVM 22 crashes on it
     """
-    import numpy as np
+    bits = _FLOATS.get(element)
+    if bits is not None:
+        return bits
+    integer = _INTEGER.fullmatch(element)
+    if integer is not None and int(integer.group(2)) <= 64:
+        return int(integer.group(2))
+    raise VerificationError(
+        f"element type {element!r}: expected a float (f16, bf16, tf32, ...) or an integer type (i8, ui8, ...)"
+        + ("; LLVM 22 crashes on it" if element == "index" else "")
+    )
 
-    if element in _NUMPY:
-        return np.dtype(_NUMPY[element])
-    if element in _SMALL:
-        import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, _SMALL[element]))
-    raise LayoutError(f"numpy has no elements of type {element!r}")
+def read_element(reader: Reader) -> str:
+    """Read an element type; the RFC's `fp32`, `float`, `uint8` are read as MLIR's `f32`, `f32`, `ui8`.
+
+    >>> read_element(Reader("uint16"))
+    'ui16'
+    """
+    start = reader.skip()
+    word = reader.word("an element type, such as f16")
+    word = _SPELLINGS.get(word, word)
+    rfc = _RFC_INTEGER.fullmatch(word)
+    if rfc is not None:
+        word = f"{'u' if rfc.group(1) else ''}i{rfc.group(2)}"
+    if word != "index" and word not in _FLOATS and _INTEGER.fullmatch(word) is None:
+        reader.fail("an element type, such as f16", at=start)
+    return word

@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import LayoutError, SizeError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 
 __all__ = [

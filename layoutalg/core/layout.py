@@ -36,7 +36,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from layoutalg.core.digits import (
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.extents import Condition, Extent, multiply
+from layoutalg.core.factors import (
     Factor,
     FactorLike,
     as_factor,
@@ -49,13 +51,11 @@ from layoutalg.core.digits import (
     same_replicas,
     size_of,
 )
-from layoutalg.core.drawing import Drawable, one_part, own_sizes
-from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Condition, Extent, multiply
+from layoutalg.core.notation import Machine, Notation, one_operand, own_sizes
 
 if TYPE_CHECKING:
-    from layoutalg.core.drawing import Part
     from layoutalg.core.fragments import Indices, Selection
+    from layoutalg.core.notation import Operand
 
 __all__ = ["MACHINE", "Layout"]
 
@@ -63,7 +63,7 @@ MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
 
 
-class Layout(Drawable):
+class Layout(Notation):
     """An exact relation between two spaces of named integer coordinates; immutable, hashable, `==` by meaning.
 
     `dims` are the factors of each dimension, major to minor; `replicas` the digits tied to none; `offsets` a start per
@@ -296,16 +296,27 @@ class Layout(Drawable):
 
         return views.substitute(self, numbers)
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
-        """The layout itself, to draw.
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout itself; a layout says its machine, so `machine` changes nothing.
 
         Raises `DistributionError` for another shape than its own.
 
-        >>> Layout.parse("d0 = 4@lane").parts()[0].name
+        >>> Layout.parse("d0 = 4@lane").operands()[0].name
         'd0 = 4@lane'
         """
         own_sizes(self, self.shape, shape)
-        return one_part(self, self)
+        return one_operand(self, self)
+
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
+        """The layout itself (see `Notation.layout`).
+
+        Raises `DistributionError` for another shape than its own.
+
+        >>> Layout.parse("d0 = 4@lane").layout((4,))
+        Layout.parse('d0 = 4@lane')
+        """
+        own_sizes(self, self.shape, shape)
+        return self
 
     # Sameness
 

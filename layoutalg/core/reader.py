@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from layoutalg.core.errors import ParseError
 
@@ -27,6 +27,7 @@ MAX_NESTING = 64
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+_ALIAS = re.compile(r"[#!][A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _INTEGER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+)")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\["\\nt]|\\[0-9A-Fa-f]{2})*"')
 _ESCAPE = re.compile(r'\\(?:(["\\nt])|([0-9A-Fa-f]{2}))')
@@ -45,7 +46,7 @@ class Reader:
     layoutalg.core.errors.ParseError: line 1, column 5: expected an integer, found 'two]'
     """
 
-    __slots__ = ("depth", "position", "text")
+    __slots__ = ("aliases", "depth", "position", "text")
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -55,6 +56,8 @@ class Reader:
         self.text = text
         self.position = 0
         self.depth = 0
+        self.aliases: dict[str, Any] = {}
+        """The values of `#name` and `!name`, sigils included, that the text may use."""
 
     def skip(self) -> int:
         """Skip white space and comments; returns the position."""
@@ -99,6 +102,14 @@ class Reader:
             return None
         self.position = match.end()
         return match.group()
+
+    def accept_alias(self) -> Any | None:
+        """Read `#name` or `!name` if it is an alias that the text has defined: its value."""
+        match = _ALIAS.match(self.text, self.skip()) if self.aliases else None
+        if match is None or match.group() not in self.aliases:
+            return None
+        self.position = match.end()
+        return self.aliases[match.group()]
 
     def word(self, expected: str = "a name") -> str:
         """Read an identifier, or raise saying that `expected` was wanted."""

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Extent
 from layoutalg.core.fragments import Indices, owner_map
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 
 __all__ = ["Swizzle", "Swizzled"]
 
@@ -71,7 +71,7 @@ class Swizzle:
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzled(Drawable):
+class Swizzled(Distributed):
     """A layout whose coordinates on `axis` are swizzled afterwards. `==` compares by meaning of the layout.
 
     >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).owners((5,))
@@ -95,15 +95,15 @@ class Swizzled(Drawable):
         """
         return self.layout.shape
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
-        """The swizzled layout itself, to draw.
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The swizzled layout itself.
 
-        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).parts()[0].name
+        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).operands()[0].name
         'd0 = 16@addr, swizzled'
         """
         name = f"{self.layout}, swizzled"
         own_sizes(name, self.layout.shape, shape)
-        return one_part(name, self)
+        return one_operand(name, self)
 
     def owners(self, element: Sequence[int]) -> list[tuple[int, ...]]:
         """Every position of an element, in the order of the layout's codomain.

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.algebra import compose
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
+from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import MAX_ENTRIES, owner_map, reach
 from layoutalg.core.layout import Layout
 

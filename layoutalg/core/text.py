@@ -11,8 +11,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 
 from __future__ import annotations
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.extents import extent_text, read_extent
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.reader import Reader
 

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from layoutalg.core.algebra import block_product, compose
-from layoutalg.core.digits import Factor, default_names
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.extents import substitute as put_numbers
+from layoutalg.core.factors import Factor, default_names
 from layoutalg.core.layout import Layout
 
 __all__ = ["broadcast", "divide", "permute", "reshape", "restrict", "row_major", "slice_dim", "substitute", "tile"]

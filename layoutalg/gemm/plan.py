@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core import Layout
-from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes, product_parts
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes, product_operands
 from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
-from layoutalg.xegpu.elements import element_bits
-from layoutalg.xegpu.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store, dpas, target_info
+from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store, dpas, target_info
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -59,7 +59,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Fragment(Drawable):
+class Fragment(Distributed):
     """One operand in registers: the block that one message moves, how many of them, and who holds which element.
 
     `layout` maps the block (rows, columns) to lane and register; `vector` is the type of one lane's share.
@@ -75,15 +75,15 @@ class Fragment(Drawable):
     layout: Layout
     vector: str
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """One block, to draw.
 
-        >>> plan_gemm(64, 64, 64).fragments[2].parts()[0].name
+        >>> plan_gemm(64, 64, 64).fragments[2].operands()[0].name
         'C, 8x16xf32'
         """
         name = f"{self.name}, {'x'.join(map(str, self.block))}x{self.element}"
         own_sizes(name, self.layout.shape, shape)
-        return one_part(name, self.layout, self.block)
+        return one_operand(name, self.layout, self.block)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Registers:
 
 
 @dataclass(frozen=True)
-class Gemm(Drawable):
+class Gemm(Distributed):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
     Sizes and leading dimensions are in elements.
@@ -277,12 +277,12 @@ class Gemm(Drawable):
             f"{self.m}x{self.n}x{self.k} {self.a} x {self.b} + {self.c} on {self.target}: one subgroup, one step of k"
         )
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of A, B and C in a step, to draw around the product; the instruction tile is one DPAS.
 
         Registers count through an operand's blocks, row by row. Raises `DistributionError` for a shape.
 
-        >>> [part.layout.shape for part in plan_gemm(64, 64, 64, tile=(16, 32)).parts()]
+        >>> [part.layout.shape for part in plan_gemm(64, 64, 64, tile=(16, 32)).operands()]
         [(16, 16), (16, 32), (16, 32)]
         """
         sizes = (self.tile.m, self.tile.n, self.tile.k)
@@ -290,7 +290,7 @@ class Gemm(Drawable):
         rows, columns = self.blocks
         counts = ((rows, 1), (1, columns), (rows, columns))
         layouts = [f.layout.tile(count) for f, count in zip(self.fragments, counts, strict=True)]
-        return product_parts(layouts, (self.a, self.b, self.c), sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
+        return product_operands(layouts, (self.a, self.b, self.c), sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
 
     @property
     def registers(self) -> Registers:

@@ -17,9 +17,9 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
-from layoutalg.xegpu.elements import element_bits
-from layoutalg.xegpu.hardware import SurfaceLimits
+from layoutalg.hardware import SurfaceLimits
 
 __all__ = ["Matrix", "check_matrix", "whole_number"]
 

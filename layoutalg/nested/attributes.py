@@ -27,21 +27,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from operator import mul
-from typing import cast
+from typing import Any, cast
 
-from layoutalg.core.drawing import Drawable, Part, one_part
+from numpy.typing import NDArray
+
 from layoutalg.core.errors import (
     ConversionError,
     DistributionError,
     SizeError,
     VerificationError,
 )
-from layoutalg.core.extents import as_ints
+from layoutalg.core.extents import Extent, as_ints
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
 from layoutalg.core.reader import MAX_EXTENT, Reader
 from layoutalg.nested.distribution import exact_layout
 
-__all__ = ["NestedLayoutAttr", "parse_nested", "read_nested"]
+__all__ = ["NestedLayoutAttr", "parse_nested", "read_nested", "read_notation"]
 
 Ints = tuple[int, ...]
 
@@ -58,7 +60,7 @@ _MOST_COORDINATES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class NestedLayoutAttr(Drawable):
+class NestedLayoutAttr(Notation):
     """The seven lists of a nested layout, each as long as the tensor's rank; the stride of a unit tile is kept as 0.
 
     Raises `VerificationError` in IREE's words for lists of different lengths, and for what IREE does not check: a tile
@@ -252,8 +254,35 @@ class NestedLayoutAttr(Drawable):
             raise SizeError(f"a tensor of shape {list(self.shape)}: over 2^20 elements to list")
         return [tuple(element) for element in uncovered(self, threads, subgroup_size, prod(self.shape))[1].tolist()]
 
-    def layout(self, shape: Sequence[int], subgroup_size: int = 64, workgroup_size: int | None = None) -> Layout:
+    def tensor_shape(self) -> Ints:
+        """The shape of the tensor: `shape`.
+
+        >>> NestedLayoutAttr((1,), (1,), (1,), (16,), (4,), (0,), (1,)).tensor_shape()
+        (64,)
+        """
+        return self.shape
+
+    @property
+    def needs_machine(self) -> bool:
+        """True: the attribute counts threads, and does not say how many a subgroup has (64 unless told).
+
+        >>> NestedLayoutAttr((1,), (1,), (1,), (16,), (4,), (0,), (1,)).needs_machine
+        True
+        """
+        return True
+
+    def layout(
+        self,
+        shape: Sequence[Extent] | None = None,
+        machine: Machine | None = None,
+        *,
+        subgroup_size: int | None = None,
+        workgroup_size: int | None = None,
+    ) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers; idle digits of the thread id are replicas.
+
+        `machine` has 64 lanes and the fewest subgroups that the tiles reach, where it leaves that open. `subgroup_size` and
+        `workgroup_size` are another way to say it, in threads.
 
         Raises `DistributionError` where there is none: a tile that nobody owns (stride 0, or beyond the last thread), or
         strides that do not nest; `thread_coords` still has the coordinates.
@@ -262,21 +291,47 @@ class NestedLayoutAttr(Drawable):
         >>> print(attr.layout((64,), subgroup_size=32))
         d0 = 16@lane 4@reg | replicas 2@lane:16
         """
-        self._require(shape)
-        threads = self.threads(subgroup_size, workgroup_size)
-        return exact_layout(self, subgroup_size, threads)
+        if shape is not None:
+            self._require(cast("Sequence[int]", shape))
+        lanes, threads = self._sizes(machine, subgroup_size, workgroup_size)
+        return exact_layout(self, lanes, threads)
 
-    def parts(
-        self, shape: Sequence[int] | None = None, subgroup_size: int = 64, workgroup_size: int | None = None
-    ) -> tuple[Part, ...]:
-        """The layout on its own shape, to draw; the instruction tile is one batch. Raises as `layout` does.
+    def _sizes(
+        self, machine: Machine | None, subgroup_size: int | None = None, workgroup_size: int | None = None
+    ) -> tuple[int, int]:
+        """The threads of a subgroup and of the workgroup."""
+        on = as_machine(machine)
+        lanes = subgroup_size if subgroup_size is not None else on.lanes if on.lanes is not None else _USUAL_LANES
+        if workgroup_size is None and on.subgroups is not None:
+            self.threads(lanes)
+            workgroup_size = lanes * on.subgroups
+        return lanes, self.threads(lanes, workgroup_size)
 
-        >>> NestedLayoutAttr((1,), (2,), (1,), (64,), (4,), (0,), (1,)).parts()[0].tile
+    def coordinates(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> NDArray[Any]:
+        """The coordinates that every thread holds, `[sg, lane, reg, rank]`, whether or not they cover the tensor.
+
+        >>> NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)).coordinates((8,), Machine(lanes=4))[0, 3].tolist()
+        [[3], [7]]
+        """
+        from layoutalg.nested.coordinates import thread_map
+
+        if shape is not None:
+            self._require(shape)
+        lanes, threads = self._sizes(machine)
+        if threads * prod(self.distributed_shape) > _MOST_COORDINATES:
+            raise SizeError(f"{threads} threads with {prod(self.distributed_shape)} registers each: over 2^20 entries")
+        found = thread_map(self, range(threads), lanes)
+        return found.reshape(-1, lanes, *found.shape[1:])
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout on its own shape; the instruction tile is one batch. Raises as `layout` does.
+
+        >>> NestedLayoutAttr((1,), (2,), (1,), (64,), (4,), (0,), (1,)).operands()[0].tile
         (256,)
         """
-        layout = self.layout(self.shape if shape is None else shape, subgroup_size, workgroup_size)
+        layout = self.layout(shape, machine)
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
-        return one_part(self, layout, batch)
+        return one_operand(self, layout, batch)
 
     def threads(self, subgroup_size: int = 64, workgroup_size: int | None = None) -> int:
         """The threads of a workgroup: as given, or the fewest subgroups that the tiles reach.
@@ -374,7 +429,7 @@ class NestedLayoutAttr(Drawable):
         subgroups = max([1, *(n * s for n, s in zip(self.subgroup_tile, self.subgroup_strides, strict=True))])
         if lanes * subgroups > MAX_EXTENT:
             raise SizeError(f"its threads reach {lanes // 2} and its subgroups {subgroups}: too far to reshape {self}")
-        found = to_nested(self.layout(self.shape, lanes, lanes * subgroups).reshape(sizes))
+        found = to_nested(self.layout(self.shape, Machine(lanes, subgroups)).reshape(sizes))
         for d, stride in enumerate(found.thread_strides):
             if stride >= lanes:
                 raise ConversionError(
@@ -426,6 +481,8 @@ class NestedLayoutAttr(Drawable):
         return NestedLayoutAttr(*(pick(name) for name in _FIELDS))
 
 
+_USUAL_LANES = 64
+"""Of AMD's data-centre chips: what IREE takes where nothing else is said."""
 _set = object.__setattr__
 
 
@@ -458,6 +515,16 @@ def read_nested(reader: Reader) -> NestedLayoutAttr:
     return NestedLayoutAttr(*lists)
 
 
+def read_notation(reader: Reader) -> NestedLayoutAttr:
+    """Read the whole attribute, and leave the reader behind it (`read_nested` reads its body).
+
+    >>> read_notation(Reader(str(NestedLayoutAttr((), (), (), (), (), (), ())))).shape
+    ()
+    """
+    reader.expect("#iree_vector_ext.nested_layout")
+    return read_nested(reader)
+
+
 def parse_nested(text: str) -> NestedLayoutAttr:
     """Read `#iree_vector_ext.nested_layout<...>`.
 
@@ -468,7 +535,6 @@ def parse_nested(text: str) -> NestedLayoutAttr:
     layoutalg.core.errors.ParseError: line 1, column 50: expected ',', found '>'
     """
     reader = Reader(text)
-    reader.expect("#iree_vector_ext.nested_layout")
-    value = read_nested(reader)
+    value = read_notation(reader)
     reader.finish()
     return value

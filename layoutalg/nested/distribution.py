@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from layoutalg.core.digits import Factor, as_whole
 from layoutalg.core.errors import DistributionError
+from layoutalg.core.factors import Factor, as_whole
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import level_steps
+from layoutalg.core.work_items import level_steps
 
 if TYPE_CHECKING:
     from layoutalg.nested.attributes import NestedLayoutAttr

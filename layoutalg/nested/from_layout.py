@@ -26,10 +26,10 @@ from itertools import zip_longest
 from math import prod
 from typing import NoReturn
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import MachineDigit, level_steps, machine_digits, refuse
+from layoutalg.core.work_items import MachineDigit, level_steps, machine_digits, refuse
 from layoutalg.nested.attributes import NestedLayoutAttr
 
 __all__ = ["to_nested"]

@@ -1,6 +1,6 @@
 """XeGPU block operations on all subgroups at once. Which element goes where is not written here: it is a `Layout`.
 
-A 2D block load moves a tile of memory into registers. `layoutalg.xegpu.hardware.block_load` says how, as a Layout
+A 2D block load moves a tile of memory into registers. `layoutalg.hardware.block_load` says how, as a Layout
 from the tile's rows and columns to lane and register; its fragment map lists, for each lane and register, the row and
 column it receives. Addresses follow: base + row * pitch + column. Elements outside the matrix read as 0, and are not
 written.
@@ -22,12 +22,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, Ve
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from layoutalg.hardware import block_load, block_store, dpas, target_info
 from layoutalg.ir import block
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.machine import Array, Machine, fail, uniform, uniform_in_subgroup
 from layoutalg.simulate.numerics import dpas_chain, element_dtype
-from layoutalg.xegpu.hardware import block_load, block_store, dpas, target_info
 
 __all__ = ["HANDLERS", "Descriptor"]
 

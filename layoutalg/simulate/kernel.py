@@ -35,13 +35,13 @@ from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.hardware import target_info
 from layoutalg.ir import gpu, line_of, read_module
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.simulate import blocks, scalar
 from layoutalg.simulate.machine import MAX_OPERATIONS, Array, Machine, SimulationError, fail, uniform
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import signed_bits, wrap
-from layoutalg.xegpu.hardware import target_info
 
 __all__ = ["run_kernel"]
 

@@ -1,9 +1,9 @@
 """What the colours of a picture say: the subgroup and lane of a cell, its lane, its register, or its tile.
 
 >>> from layoutalg.core import Layout
->>> from layoutalg.core.drawing import Part
+>>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
->>> grid = tensor_grid(Part("C", Layout.parse("d0 = 2@sg 2@reg, d1 = 2@lane")))
+>>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@sg 2@reg, d1 = 2@lane")))
 >>> colourings(grid)
 ('subgroup', 'lane', 'register', 'tile')
 >>> found = hexes(paint(grid, "subgroup"))
@@ -37,9 +37,9 @@ def colourings(grid: Grid) -> tuple[str, ...]:
     """What a grid can be coloured by.
 
     >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
+    >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> colourings(tensor_grid(Part("memory", Layout.parse("d0 = 8@row, d1 = 4@col"))))
+    >>> colourings(tensor_grid(Operand("memory", Layout.parse("d0 = 8@row, d1 = 4@col"))))
     ('col', 'row')
     """
     if grid.of_machine:
@@ -53,9 +53,9 @@ def paint(grid: Grid, by: str) -> Colours:
     Raises `LayoutError` for another one.
 
     >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
+    >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> paint(tensor_grid(Part("memory", Layout.parse("d0 = 8@addr"))), "lane")
+    >>> paint(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by addr
     """
@@ -82,9 +82,9 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     """What the colours of some grids of one picture mean: texts, each with its colour or None.
 
     >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
+    >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> legend([tensor_grid(Part("memory", Layout.parse("d0 = 3@addr")))], "addr")
+    >>> legend([tensor_grid(Operand("memory", Layout.parse("d0 = 3@addr")))], "addr")
     (('addr 0', '#440154'), ('1', '#21918c'), ('2', '#fde725'))
     """
     first = grids[0]

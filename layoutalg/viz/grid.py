@@ -5,7 +5,7 @@ A tensor's grid has a cell per element and says who holds it; the hardware's has
 says which element is there. Both know element and owner of each cell, so both can be coloured alike:
 
 >>> from layoutalg.core import Layout
->>> tile = Part("C", Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
+>>> tile = Operand("C", Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
 >>> there = tensor_grid(tile, most_rows=8)
 >>> there.rows.headers()
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Part
 from layoutalg.core.errors import LayoutError, SizeError
+from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.notation import Operand
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import HUES
 from layoutalg.viz.folding import Band, Digit, fold
@@ -157,7 +157,7 @@ class Grid:
     said so.
 
     >>> from layoutalg.core import Layout
-    >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
+    >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
     [['0:0', '1:0'], ['0:1', '1:1']]
     """
 
@@ -182,7 +182,7 @@ class Grid:
         """The drawn rows and columns.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
+        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
         (2, 4)
         """
         return len(self.rows.starts), len(self.columns.starts)
@@ -192,7 +192,7 @@ class Grid:
         """Whether owners are subgroups, lanes and registers.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("memory", Layout.parse("d0 = 8@addr"))).of_machine
+        >>> tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))).of_machine
         False
         """
         return of_machine(self.axes)
@@ -201,7 +201,7 @@ class Grid:
         """How far an axis reaches in all grids of the picture.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).span("lane")
+        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).span("lane")
         64
         """
         low, high = self.scale.get(axis, (0, 0))
@@ -211,7 +211,7 @@ class Grid:
         """The text in each drawn cell.
 
         >>> from layoutalg.core import Layout
-        >>> hardware_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
+        >>> hardware_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
         [['0,0', '0,1'], ['1,0', '1,1']]
         """
         facts = self.owner if self.tensor else self.element
@@ -228,7 +228,7 @@ class Grid:
         """What the numbers beside the grid are, and what a label is made of.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
+        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
         'rows: d0; columns: d1; cells: lane:register'
         """
         sides = [(what, ",".join(spoken(side.names[d]) for d in side.wide)) for side, what in self._named_sides]
@@ -249,7 +249,7 @@ class Grid:
         """What else to say under the grid: replicas, and what is folded away.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
         'folded: 4 of 64 columns drawn'
         """
         found: list[str] = []
@@ -269,14 +269,18 @@ class Grid:
         """The sizes of rows' and columns' dimensions.
 
         >>> from layoutalg.core import Layout
-        >>> tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).sizes
+        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).sizes
         (2, 64)
         """
         return (*self.rows.shape, *self.columns.shape)
 
 
 def tensor_grid(
-    part: Part, most_rows: int | None = MOST, most_columns: int | None = MOST, *, sides: tuple[Side, Side] | None = None
+    part: Operand,
+    most_rows: int | None = MOST,
+    most_columns: int | None = MOST,
+    *,
+    sides: tuple[Side, Side] | None = None,
 ) -> Grid:
     """The grid of a tensor: each element, and its (lowest) owner.
 
@@ -285,7 +289,7 @@ def tensor_grid(
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
 
     >>> from layoutalg.core import Layout
-    >>> tensor_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).owner["lane"].tolist()
+    >>> tensor_grid(Operand("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).owner["lane"].tolist()
     [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     """
     layout, swizzled = numbered(part.layout)
@@ -296,14 +300,14 @@ def tensor_grid(
     return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
 
 
-def hardware_grid(part: Part, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
+def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
     """The grid of the hardware: registers down, subgroups and lanes across; in each cell the (lowest) element it holds.
 
     Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps;
     `SizeError` for more than 2^24 cells.
 
     >>> from layoutalg.core import Layout
-    >>> hardware_grid(Part("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
+    >>> hardware_grid(Operand("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
     ['1,0', '1,1', '1,2', '1,3', '3,0', '3,1', '3,2', '3,3']
     """
     layout, swizzled = numbered(part.layout)
@@ -405,7 +409,7 @@ def _plane(rows: Side, columns: Side) -> dict[str, NDArray[np.int64]]:
 
 
 def _grid(
-    part: Part,
+    part: Operand,
     layout: Layout,
     rows: Side,
     columns: Side,

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.drawing import Drawable, Part, as_sizes
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.viz.colouring import colourings
 from layoutalg.viz.grid import MOST, Grid, Side, hardware_grid, tensor_grid
 from layoutalg.viz.scene import Scene, lay_out
@@ -45,7 +45,7 @@ class Picture:
     'd0 = 4@lane'
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Operand, ...]
     title: str
     colour: str | None = None
     direction: str = "tensor"
@@ -227,23 +227,23 @@ def _like(side: Side, other: Side) -> Side:
 
 
 def picture_of(
-    value: Drawable,
+    value: Distributed,
     shape: Sequence[int] | None = None,
     *,
+    machine: Machine | None = None,
     title: str | None = None,
     colour: str | None = None,
     direction: str = "tensor",
     full: bool = False,
-    parts: tuple[Part, ...] | None = None,
 ) -> Picture:
-    """The picture of a value (see `Drawable.picture`), or of other `parts` than it would give.
+    """The picture of a value (see `Distributed.picture`).
 
     >>> from layoutalg.xegpu import LayoutAttr
     >>> picture_of(LayoutAttr(lane_layout=(2, 8)), (4, 8)).title
     '#xegpu.layout<lane_layout = [2, 8]>, 4x8'
     """
     sizes: Any = None if shape is None else as_sizes(shape)
-    drawn = value.parts(sizes) if parts is None else parts
+    drawn = value.operands(sizes, machine)
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"title {title!r:.60}: expected a text")
     own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)

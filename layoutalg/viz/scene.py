@@ -166,9 +166,9 @@ def lay_out(
     Raises `SizeError` for more than 2^16 cells.
 
     >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
+    >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> grid = tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
+    >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
     >>> [words.text for words in lay_out("a tile", [(grid, 0, 0)], "lane", ["lane"]).words][:2]
     ['a tile', 'C']
     """

@@ -1,9 +1,9 @@
 """What there is to tell about every cell of a picture: a sentence, and which cells its lane holds.
 
 >>> from layoutalg.core import Layout
->>> from layoutalg.core.drawing import Part
+>>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
->>> tile = tensor_grid(Part("B", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
+>>> tile = tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
 >>> sentences(tile)[3], sorted(holders(tile)[1][0, 1])
 ('element (1, 1): subgroup 0, lane 1, register 1', [1, 3])
 """
@@ -23,9 +23,9 @@ def sentences(grid: Grid) -> list[str]:
     """A sentence about every drawn cell, row by row: the element, and who has it.
 
     >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
+    >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> sentences(tensor_grid(Part("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))))[3]
+    >>> sentences(tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))))[3]
     'element (1, 1): subgroup 0, lane 1, register 1; also in lane 3'
     """
     words = [spoken(axis) for axis in grid.axes]
@@ -61,9 +61,9 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     A lane is its subgroup and number; of layouts onto other axes, a place.
 
     >>> from layoutalg.core import Layout
-    >>> from layoutalg.core.drawing import Part
+    >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> grid = tensor_grid(Part("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
+    >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
     >>> holders(grid)[0], holders(grid)[1][0, 1]
     ([(0, 0), (0, 1), (0, 0), (0, 1)], {1, 3})
     """

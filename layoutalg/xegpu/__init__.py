@@ -8,6 +8,7 @@ chips can do, `messages` and `dpas` the fragments that loads deliver and matrix 
 Layout.parse('d0 = 16@reg, d1 = 16@lane')
 """
 
+from layoutalg.core.elements import element_bits
 from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
 from layoutalg.xegpu.descriptors import (
     BlockTensorDescAttr,
@@ -19,7 +20,6 @@ from layoutalg.xegpu.descriptors import (
     ScatterTensorDescAttr,
     TensorDescType,
 )
-from layoutalg.xegpu.elements import element_bits
 from layoutalg.xegpu.fragments import FragmentType
 from layoutalg.xegpu.from_layout import to_xegpu
 from layoutalg.xegpu.reading import parse_attribute

@@ -19,11 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import prod
 
-from layoutalg.core.drawing import Drawable, Part, as_sizes, one_part
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_ints
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
+from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
 from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
@@ -33,7 +34,7 @@ __all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr"]
 Ints = tuple[int, ...]
 
 
-class DistributeLayout(Drawable, ABC):
+class DistributeLayout(Notation, ABC):
     """What `#xegpu.layout` and `#xegpu.slice` have in common: everything that is asked with a shape.
 
     >>> isinstance(LayoutAttr(lane_layout=(1, 16)), DistributeLayout)
@@ -94,31 +95,45 @@ class DistributeLayout(Drawable, ABC):
             raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
         return self.distribution().blocks(sizes, str(self), level)
 
-    def layout(self, shape: Sequence[Extent]) -> Layout:
+    def tensor_shape(self) -> None:
+        """None: the attribute fits many shapes.
+
+        >>> LayoutAttr(lane_layout=(2, 8)).tensor_shape()
+        """
+        return
+
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation between a tensor of `shape` and subgroups (`sg`), lanes and registers.
 
         Registers count as LLVM's values do: a subgroup's blocks row-major, in each the instruction tiles, in each the
         lane's vector. Without `lane_layout`, registers are those of the whole subgroup. Sizes may be symbols. A pair that LLVM
         refuses (`check`) may still have one clear meaning, which is returned.
 
+        On a `machine` with more lanes or subgroups than the attribute uses, the others hold copies: ids wrap around.
+
         Raises `DistributionError` where the pair has no such relation: it names the dimension and what would fit.
 
         >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).layout((4, 32))
         Layout.parse('d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg')
+        >>> LayoutAttr(lane_layout=(8, 1)).layout((8, 2), Machine(lanes=16))
+        Layout.parse('d0 = 8@lane, d1 = 2@reg | replicas 2@lane:8')
         """
-        return self.distribution().layout(as_shape(shape), self)
+        if shape is None:
+            raise DistributionError(f"{self} needs a shape, such as (32, 64)")
+        found = self.distribution().layout(as_shape(shape), self)
+        return found if machine is None else cover(found, as_machine(machine), self)
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
-        """The layout on `shape`, to draw; without a shape, on the smallest that needs every subgroup and lane once.
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout on `shape`; without a shape, on the smallest that needs every subgroup and lane once.
 
         Raises as `layout` does.
 
-        >>> LayoutAttr(sg_layout=(2, 2), inst_data=(8, 16), lane_layout=(1, 16)).parts()[0].layout.shape
+        >>> LayoutAttr(sg_layout=(2, 2), inst_data=(8, 16), lane_layout=(1, 16)).operands()[0].layout.shape
         (16, 32)
         """
         found = self.distribution()
         sizes: tuple[Extent, ...] = found.unit if shape is None else as_sizes(shape)
-        return one_part(f"{self}, {'x'.join(map(str, sizes))}", self.layout(sizes), found.inst_data)
+        return one_operand(f"{self}, {'x'.join(map(str, sizes))}", self.layout(sizes, machine), found.inst_data)
 
     def fragment_type(
         self, shape: Sequence[int], element: str, level: str = "lane", array_length: int = 1, block: bool = True

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
 from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.hardware import block_load
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
-from layoutalg.xegpu.elements import element_bits
 from layoutalg.xegpu.fragments import FragmentType
-from layoutalg.xegpu.hardware import block_load
 
 __all__ = [
     "CACHE_POLICIES",
@@ -48,7 +48,7 @@ _WORDS = {"cache_hint": CACHE_POLICIES, "memory_space": MEMORY_SPACES, "fence_sc
 
 
 @dataclass(frozen=True, slots=True)
-class EnumAttr:
+class EnumAttr(Notation):
     """`#xegpu.cache_hint<cached>`, `#xegpu.memory_space<slm>`, `#xegpu.fence_scope<gpu>`: one word of a list.
 
     >>> print(EnumAttr("cache_hint", "cached"))
@@ -68,7 +68,7 @@ class EnumAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeAttr:
+class RangeAttr(Notation):
     """`#xegpu.range<[start, end]>`: the half-open range `start <= id < end`.
 
     Raises `VerificationError` in LLVM's words unless `start < end`.
@@ -98,7 +98,7 @@ class RangeAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockTensorDescAttr:
+class BlockTensorDescAttr(Notation):
     """`#xegpu.block_tdesc_attr<memory_space, array_length, boundary_check>`.
 
     `array_length` blocks lie side by side: a tensor of 8x16 with array_length = 2 is 8x32 elements.
@@ -129,7 +129,7 @@ class BlockTensorDescAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterTensorDescAttr:
+class ScatterTensorDescAttr(Notation):
     """`#xegpu.scatter_tdesc_attr<memory_space, chunk_size>`: `chunk_size` contiguous elements at each offset.
 
     Raises `VerificationError` in LLVM's words for a chunk size below 1.
@@ -155,7 +155,7 @@ class ScatterTensorDescAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class TensorDescType(Drawable):
+class TensorDescType(Notation):
     """`!xegpu.tensor_desc<8x16xf16, encoding, layout>`: a block of elements, or (scattered) one chunk per lane.
 
     Raises `VerificationError` in LLVM's words.
@@ -238,10 +238,10 @@ class TensorDescType(Drawable):
         """
         return self.encoding.array_length if isinstance(self.encoding, BlockTensorDescAttr) else 1
 
-    def layout(self) -> Layout:
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation of the type's layout on its shape (its blocks in registers one after another).
 
-        Raises `DistributionError` for a type without a layout.
+        Raises `DistributionError` for a type without a layout, and for another shape than the type's.
 
         >>> TensorDescType((32,), "f32", layout=LayoutAttr(lane_layout=(16,), lane_data=(2,))).layout()
         Layout.parse('d0 = 16@lane 2@reg')
@@ -250,20 +250,20 @@ class TensorDescType(Drawable):
             raise DistributionError(
                 f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
             )
-        one = self.attr.layout(self.shape)
-        if self.array_length == 1:
-            return one
-        return one.tile((1,) * (len(self.shape) - 1) + (self.array_length,))
+        found = self.attr.layout(self.shape, machine)
+        if self.array_length != 1:
+            found = found.tile((1,) * (len(self.shape) - 1) + (self.array_length,))
+        own_sizes(self, found.shape, shape)
+        return found
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The type's layout, to draw; raises as `layout` does, and for another shape than the type's.
 
-        >>> TensorDescType((32,), "f32", layout=LayoutAttr(lane_layout=(16,), lane_data=(2,))).parts()[0].layout
+        >>> TensorDescType((32,), "f32", layout=LayoutAttr(lane_layout=(16,), lane_data=(2,))).operands()[0].layout
         Layout.parse('d0 = 16@lane 2@reg')
         """
-        layout = self.layout()
-        own_sizes(self, layout.shape, shape)
-        return one_part(self, layout, None if self.attr is None else self.attr.distribution().inst_data)
+        tile = None if self.attr is None else self.attr.distribution().inst_data
+        return one_operand(self, self.layout(shape, machine), tile)
 
     def fragment_type(self, level: str = "lane") -> FragmentType:
         """The vector type that a load of this descriptor gives one subgroup or one lane.
@@ -323,7 +323,7 @@ def _places(owners: list[tuple[int, ...]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MemLayoutAttr:
+class MemLayoutAttr(Notation):
     """`#xegpu.mem_layout<stride = [..], block = [..]>`: strides in elements; elements of one block are contiguous.
 
     >>> print(MemLayoutAttr(stride=(1, 128), block=(8, 8)))
@@ -348,7 +348,7 @@ class MemLayoutAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class MemDescType(Drawable):
+class MemDescType(Notation):
     """`!xegpu.mem_desc<128x128xf16, mem_layout>`: a matrix in shared local memory; row-major unless it says otherwise.
 
     >>> MemDescType((4, 8), "f16").layout()
@@ -377,17 +377,16 @@ class MemDescType(Drawable):
         shape = f"{''.join(f'{n}x' for n in self.shape)}{self.element}"
         return f"!xegpu.mem_desc<{shape}{'' if self.mem_layout is None else f', {self.mem_layout}'}>"
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """Where each element lies, to draw; raises as `layout` does, and for another shape than the type's.
 
-        >>> MemDescType((4, 4), "f16").parts()[0].layout
+        >>> MemDescType((4, 4), "f16").operands()[0].layout
         Layout.parse('d0 = 4@addr:4, d1 = 4@addr')
         """
-        layout = self.layout()
-        own_sizes(self, layout.shape, shape)
-        return one_part(self, layout, None if self.mem_layout is None else self.mem_layout.block)
+        tile = None if self.mem_layout is None else self.mem_layout.block
+        return one_operand(self, self.layout(shape, machine), tile)
 
-    def layout(self) -> Layout:
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """Where each element lies: a `Layout` onto `addr`, in elements from the start of the buffer.
 
         Blocks follow one another in the order of the strides, elements inside a block too: with `stride = [1, 128]` both
@@ -431,7 +430,7 @@ class MemDescType(Drawable):
 
 
 @dataclass(frozen=True, slots=True)
-class NbarrierType:
+class NbarrierType(Notation):
     """`!xegpu.nbarrier`: a named barrier.
 
     >>> print(NbarrierType())

@@ -24,11 +24,11 @@ from math import prod
 from operator import mul
 from typing import NamedTuple, NoReturn
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import level_steps
+from layoutalg.core.work_items import level_steps
 from layoutalg.xegpu.rules import Rules, rules
 
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape"]

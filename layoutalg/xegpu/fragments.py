@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.extents import as_ints
 from layoutalg.xegpu.distribution import Distribution
-from layoutalg.xegpu.elements import element_bits
 
 __all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]
 

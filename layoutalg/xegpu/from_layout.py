@@ -34,10 +34,10 @@ from __future__ import annotations
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, NoReturn
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import MachineDigit, level_steps, machine_digits, refuse
+from layoutalg.core.work_items import MachineDigit, level_steps, machine_digits, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 
 __all__ = ["to_xegpu"]

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from layoutalg.core.elements import read_element
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.reader import MAX_EXTENT, Reader
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
@@ -29,10 +30,9 @@ from layoutalg.xegpu.descriptors import (
     ScatterTensorDescAttr,
     TensorDescType,
 )
-from layoutalg.xegpu.elements import read_element
 from layoutalg.xegpu.rfc import SgMapAttr
 
-__all__ = ["Aliases", "Value", "parse_attribute", "read_attribute"]
+__all__ = ["Aliases", "Value", "parse_attribute", "read_attribute", "read_notation"]
 
 Value: TypeAlias = (
     LayoutAttr
@@ -93,6 +93,15 @@ def read_attribute(reader: Reader, aliases: Aliases) -> Value:
         names = ", ".join(f"'{n}'" for n in readers if n not in _OLD_NAMES)
         reader.fail(f"one of {names}", at=at + len("xegpu."))
     return reader.nested(lambda: read(reader, aliases))
+
+
+def read_notation(reader: Reader) -> Value:
+    """Read one attribute or type; aliases are the reader's.
+
+    >>> print(read_notation(Reader("!xegpu.nbarrier")))
+    !xegpu.nbarrier
+    """
+    return read_attribute(reader, reader.aliases)
 
 
 def _layout(reader: Reader, aliases: Aliases) -> LayoutAttr:

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from layoutalg.core.digits import Factor, merge_digits, size_of
-from layoutalg.core.drawing import Drawable, Part, as_sizes
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.factors import Factor, merge_digits, size_of
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, as_sizes
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.xegpu.attributes import LayoutAttr
 from layoutalg.xegpu.distribution import as_numbers
@@ -31,7 +31,7 @@ __all__ = ["SgMapAttr", "sg_map_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class SgMapAttr(Drawable):
+class SgMapAttr(Notation):
     """`#xegpu.sg_map<wi_layout = [..], wi_data = [..]>`, always 2-D.
 
     Raises `VerificationError` for anything but two sizes of at least 1 each.
@@ -81,21 +81,28 @@ class SgMapAttr(Drawable):
                 return f"dimension {d} of {list(shape)}: {size} is not divisible by {product} = {unit}"
         return None
 
-    def layout(self, shape: tuple[int, ...]) -> Layout:
-        """The exact relation on a tensor of `shape`.
+    def tensor_shape(self) -> None:
+        """None: the map fits many shapes.
+
+        >>> SgMapAttr((2, 8), (1, 1)).tensor_shape()
+        """
+        return
+
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
+        """The exact relation on a tensor of `shape`, on a `machine` (see `LayoutAttr.layout`).
 
         >>> SgMapAttr((2, 8), (1, 1)).layout((8, 8))
         Layout.parse('d0 = 4@reg 2@lane:8, d1 = 8@lane')
         """
-        return self.to_layout(len(shape)).layout(shape)
+        return self.to_layout(2 if shape is None else len(as_sizes(shape))).layout(shape, machine)
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layout on `shape` (unless given, one unit of the map), to draw.
 
-        >>> SgMapAttr((2, 8), (1, 2)).parts()[0].layout
+        >>> SgMapAttr((2, 8), (1, 2)).operands()[0].layout
         Layout.parse('d0 = 2@lane:8, d1 = 8@lane 2@reg')
         """
-        return self.to_layout(2 if shape is None else len(as_sizes(shape))).parts(shape)
+        return self.to_layout(2 if shape is None else len(as_sizes(shape))).operands(shape, machine)
 
     def fragment_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """The RFC's `WI_data_frag`: how many distributions, and the elements of each.

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from layoutalg.bridges import CuteLayout, from_cute, parse_cute, to_cute
 from layoutalg.core import Swizzle, Swizzled
+from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
 from tests.oracle.toolchains import require_module
 from tests.random_layouts import element_at, machine_layout, memory_layout
 

@@ -16,20 +16,14 @@ from typing import Any
 
 import pytest
 
-from layoutalg.bridges import (
-    LinearLayout,
-    from_linear_layout,
-    parse_cute,
-    parse_linear_layout,
-    same,
-    to_cute,
-    to_linear_layout,
-)
+from layoutalg.compare import same
 from layoutalg.core import Layout
+from layoutalg.cute import parse_cute, to_cute
+from layoutalg.hardware import dpas, dpas_instructions
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.gpu import mma as la_mma
+from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
 from layoutalg.xegpu import LayoutAttr, SliceAttr
-from layoutalg.xegpu.hardware import dpas, dpas_instructions
 from tests.oracle.toolchains import require_module
 from tests.random_layouts import disjoint_bits, machine_layout
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from layoutalg.core import Layout
-from layoutalg.xegpu.hardware import (
+from layoutalg.hardware import (
     BlockLoad,
     BlockStore,
     block_load,

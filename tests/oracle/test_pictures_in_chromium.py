@@ -15,7 +15,7 @@ import pytest
 from matplotlib.image import imread
 
 import layoutalg as la
-from layoutalg.core.drawing import Drawable
+from layoutalg.core.notation import Distributed
 from tests.oracle.toolchains import require, require_module
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -239,7 +239,7 @@ def test_a_name_with_a_script_in_it_shows_as_text(form: str, browser: Browser, t
     browser.check_quiet()
 
 
-def notebook_page(*values: Drawable) -> str:
+def notebook_page(*values: Distributed) -> str:
     shown = "".join(f"<section>{value._repr_html_()}</section>" for value in values)
     return f"<!DOCTYPE html><html><head><meta charset=utf-8><title>outputs</title></head><body>{shown}</body></html>"
 

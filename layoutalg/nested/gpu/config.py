@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.notation import Notation
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, value_text
 from layoutalg.nested.gpu.enums import IteratorType, ReorderWorkgroupsStrategy, TilingLevel
@@ -36,7 +37,7 @@ Flag: TypeAlias = bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class LoweringConfigAttr:
+class LoweringConfigAttr(Notation):
     """`#iree_gpu.lowering_config<{...}>`: tile sizes per level, an MMA kind, and whatever else a pass looks for.
 
     >>> LoweringConfigAttr(Dictionary()).text()
@@ -87,7 +88,7 @@ def _items(sizes: Any) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineOptionsAttr:
+class PipelineOptionsAttr(Notation):
     """`#iree_gpu.pipeline_options<...>`; what is None is left out.
 
     `prefetch_shared_memory` is of IREE 3.2, `prefetch_num_stages` of 3.13.
@@ -139,7 +140,7 @@ def _strategy(value: ReorderWorkgroupsStrategy) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneIdAttr:
+class LaneIdAttr(Notation):
     """`#iree_gpu.lane_id<0>`: maps a dimension of a loop to the lanes of a subgroup.
 
     >>> print(LaneIdAttr(1))
@@ -166,7 +167,7 @@ class LaneIdAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class DerivedThreadConfigAttr:
+class DerivedThreadConfigAttr(Notation):
     """`#iree_gpu.derived_thread_config`: the thread tiles are derived after the outer levels are tiled.
 
     >>> print(DerivedThreadConfigAttr())
@@ -187,7 +188,7 @@ class DerivedThreadConfigAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class UKernelConfigAttr:
+class UKernelConfigAttr(Notation):
     """`#iree_gpu.ukernel_config<...>` of IREE 3.2: the microkernel that an operation was matched with.
 
     >>> print(UKernelConfigAttr("argmax", Dictionary((("a", 1),))))
@@ -211,7 +212,7 @@ class UKernelConfigAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class GPUEncodingLayoutAttr:
+class GPUEncodingLayoutAttr(Notation):
     """`#iree_gpu.gpu_encoding_layout<...>` of IREE 3.2, for a target; `#iree_gpu.gpu_encoding_resolver<...>` of IREE 3.13.
 
     >>> print(GPUEncodingLayoutAttr())
@@ -252,7 +253,7 @@ class GPUEncodingLayoutAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class EnumAttr:
+class EnumAttr(Notation):
     """An enum as an attribute: its mnemonic and the spelling of its value.
 
     IREE writes `#iree_gpu<compute_bitwidths fp32|fp16>`, and its page `#iree_gpu.compute_bitwidths<...>`: both are read.

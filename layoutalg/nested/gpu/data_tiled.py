@@ -13,7 +13,7 @@ d0 = 2@addr:256 16@addr:4, d1 = 4@addr 4@addr:64
 A digit belongs to the threads, to the intrinsic (`internal`) or to the count of intrinsics. Threads take the slice at their
 digits; its elements in memory order are their registers:
 
->>> print(kind.layout("Lhs"))
+>>> print(kind.operand_layout("Lhs"))
 d0 = 2@reg:4 16@lane, d1 = 4@reg 4@lane:16
 
 The subgroups are counted m, n, k, the last fastest; subgroups that an operand does not have hold copies of it. Measured with
@@ -27,11 +27,11 @@ from dataclasses import dataclass, field, fields
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import as_ints
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
@@ -202,7 +202,7 @@ def _idle(axis: str, size: int, used: Sequence[SwizzleDigit]) -> list[Factor]:
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledMMAAttr(Drawable):
+class DataTiledMMAAttr(Notation):
     """`#iree_gpu.data_tiled_mma_layout<...>`: counts of intrinsics per thread and of subgroups, along m, n and k.
 
     `operands_interleaving_intrinsics_*` list the operands (0 Lhs, 1 Rhs, 2 Acc) that keep that count next to a thread's own
@@ -324,25 +324,25 @@ class DataTiledMMAAttr(Drawable):
             build.push(SwizzleDigit(d, getattr(self, f"subgroups_{letters[d]}"), "thread", "sg", strides[letters[d]]))
         return build.done()
 
-    def layout(self, fragment: str | int) -> Layout:
+    def operand_layout(self, fragment: str | int) -> Layout:
         """Who holds what of an operand's tile (Lhs M x K, Rhs N x K, Acc M x N).
 
-        >>> print(DataTiledMMAAttr("MFMA_F32_16x16x16_F16", subgroups_n=2).layout("Lhs"))
+        >>> print(DataTiledMMAAttr("MFMA_F32_16x16x16_F16", subgroups_n=2).operand_layout("Lhs"))
         d0 = 16@lane, d1 = 4@lane:16 4@reg | replicas 2@sg
         """
         return self.swizzle(fragment).fragment(self.subgroups, self.subgroup_size)
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B (turned to K x N) and C, to draw around the product.
 
         Raises `DistributionError` where no layout is published, and for a shape: the tile has sizes of its own.
 
-        >>> [part.layout.shape for part in DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).parts()]
+        >>> [part.layout.shape for part in DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).operands()]
         [(16, 16), (16, 32), (16, 32)]
         """
         own_sizes(self, self.shape, shape)
         one = self.native.intrinsic
-        return product_parts(
+        return product_operands(
             (self.lhs, self.rhs.permute((1, 0)), self.acc),
             (one.a_type, one.b_type, one.c_type),
             self.shape,
@@ -356,7 +356,7 @@ class DataTiledMMAAttr(Drawable):
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_m=2).lhs.shape
         (32, 16)
         """
-        return self.layout(MMAFragment.Lhs)
+        return self.operand_layout(MMAFragment.Lhs)
 
     @property
     def rhs(self) -> Layout:
@@ -365,7 +365,7 @@ class DataTiledMMAAttr(Drawable):
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).rhs.shape
         (32, 16)
         """
-        return self.layout(MMAFragment.Rhs)
+        return self.operand_layout(MMAFragment.Rhs)
 
     @property
     def acc(self) -> Layout:
@@ -374,7 +374,7 @@ class DataTiledMMAAttr(Drawable):
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).acc.shape
         (16, 32)
         """
-        return self.layout(MMAFragment.Acc)
+        return self.operand_layout(MMAFragment.Acc)
 
     def multiply(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
         """`acc + lhs * rhs` on fragments `[sg, lane, reg]`: every subgroup runs its intrinsics on parts of its registers.

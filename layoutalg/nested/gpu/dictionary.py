@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.notation import Notation
 from layoutalg.core.reader import Reader
 
 __all__ = ["UNIT", "Dictionary", "Raw", "Typed", "Value", "number_text", "read_dictionary", "read_value", "value_text"]
@@ -45,7 +46,7 @@ _LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Notation):
     """A piece of MLIR text that layoutalg does not look into.
 
     >>> str(Raw("vector<4xf32>"))
@@ -59,7 +60,7 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Notation):
     """A number with its type: any but i64. A float is rounded to its type.
 
     >>> str(Typed(5.3, "f32")), str(Typed(2, "i32")), str(Typed(0.1, "f16"))
@@ -116,7 +117,7 @@ UNIT = Raw("unit")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dictionary:
+class Dictionary(Notation):
     """A frozen dictionary of attributes, its entries sorted by name; equal where the texts are.
 
     Raises `VerificationError` for a name that stands twice, in MLIR's words.

@@ -113,7 +113,7 @@ def _fragments(op: MultiMma, fragment: MMAFragment, array: NDArray[Any], scope: 
     flat = array.reshape(*array.shape[:outer], -1)
     if isinstance(op.kind, DataTiledMMAAttr):
         swizzle = op.kind.swizzle(fragment)
-        return distribute(op.kind.layout(fragment), collect(swizzle.memory, flat))
+        return distribute(op.kind.operand_layout(fragment), collect(swizzle.memory, flat))
     tile = flat.reshape(*array.shape[:outer], *op.kind.intrinsic.shape(fragment))
     return op.kind.distribute(fragment, tile)
 

@@ -35,6 +35,7 @@ from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment, VirtualMMAIntrinsic
@@ -172,7 +173,7 @@ class OperandLayout:
         >>> OperandLayout((1, 1), (16, 1), (1, 0), (1, 16)).layout(32)
         Layout.parse('d0 = 16@lane, d1 = 16@reg | replicas 2@lane:16')
         """
-        return self.nested.layout(self.shape, subgroup_size, subgroup_size)
+        return self.nested.layout(self.shape, Machine(lanes=subgroup_size, subgroups=1))
 
     def transposed(self) -> OperandLayout:
         """The last two dimensions exchanged.

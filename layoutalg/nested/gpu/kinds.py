@@ -28,9 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
@@ -42,7 +42,7 @@ __all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma"]
 
 
 @dataclass(frozen=True, slots=True)
-class MMAKind(Drawable):
+class MMAKind(Notation):
     """What native and virtual kinds share: a name (stored in the newest spelling) and whether C is held transposed.
 
     >>> MMAAttr("WMMA_F32_16x16x16_F16").name
@@ -85,17 +85,17 @@ class MMAKind(Drawable):
         """
         return self.intrinsic.subgroup_size
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C, to draw around the product.
 
         Raises `DistributionError` where no layout is published, and for a shape: the intrinsic has sizes of its own.
 
-        >>> [part.role for part in MMAAttr("MFMA_F32_16x16x16_F16").parts()]
+        >>> [part.role for part in MMAAttr("MFMA_F32_16x16x16_F16").operands()]
         ['A', 'B', 'C']
         """
         one = self.intrinsic
         own_sizes(self, (one.m, one.n, one.k), shape)
-        return product_parts(
+        return product_operands(
             (self.lhs, self.rhs, self.acc), (one.a_type, one.b_type, one.c_type), (one.m, one.n, one.k)
         )
 
@@ -109,12 +109,12 @@ class MMAKind(Drawable):
         found = self.intrinsic.operand(which)
         return found.transposed() if self.col_major and which is MMAFragment.Acc else found
 
-    def layout(self, fragment: str | int) -> Layout:
+    def operand_layout(self, fragment: str | int) -> Layout:
         """The exact layout of an operand.
 
         Raises `DistributionError` where none is published.
 
-        >>> print(MMAAttr("MFMA_F32_4x4x4x16B_F16").layout("Lhs"))
+        >>> print(MMAAttr("MFMA_F32_4x4x4x16B_F16").operand_layout("Lhs"))
         d0 = 16@lane:4, d1 = 4@lane, d2 = 4@reg
         """
         return self.operand(fragment).layout(self.subgroup_size)
@@ -126,7 +126,7 @@ class MMAKind(Drawable):
         >>> print(mma("WMMA_F32_16x16x16_F16").lhs)
         d0 = 16@lane, d1 = 16@reg | replicas 2@lane:16
         """
-        return self.layout(MMAFragment.Lhs)
+        return self.operand_layout(MMAFragment.Lhs)
 
     @property
     def rhs(self) -> Layout:
@@ -135,7 +135,7 @@ class MMAKind(Drawable):
         >>> print(mma("WMMA_F32_16x16x16_F16").rhs)
         d0 = 16@reg, d1 = 16@lane | replicas 2@lane:16
         """
-        return self.layout(MMAFragment.Rhs)
+        return self.operand_layout(MMAFragment.Rhs)
 
     @property
     def acc(self) -> Layout:
@@ -144,7 +144,7 @@ class MMAKind(Drawable):
         >>> print(mma("WMMA_F16_16x16x16_F16").acc)
         d0 = 8@reg 2@lane:16, d1 = 16@lane
         """
-        return self.layout(MMAFragment.Acc)
+        return self.operand_layout(MMAFragment.Acc)
 
     def distribute(self, fragment: str | int, matrix: NDArray[Any]) -> NDArray[Any]:
         """Spread a matrix `[..., rows, columns]` over the lanes: `[..., lane, reg]`.
@@ -155,7 +155,7 @@ class MMAKind(Drawable):
         """
         from layoutalg.core.fragments import distribute
 
-        return distribute(self.layout(fragment), matrix)[..., 0, :, :]
+        return distribute(self.operand_layout(fragment), matrix)[..., 0, :, :]
 
     def collect(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
         """Put a matrix together from `[..., lane, reg]`.
@@ -168,7 +168,7 @@ class MMAKind(Drawable):
 
         if getattr(fragments, "ndim", 0) < 2:
             raise LayoutError(f"{fragment_of(fragment).name}: expected an array [..., lane, reg] (of {self.name})")
-        return collect(self.layout(fragment), fragments[..., None, :, :])
+        return collect(self.operand_layout(fragment), fragments[..., None, :, :])
 
     def __str__(self) -> str:
         return self.text()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.notation import Notation
 from layoutalg.core.reader import MAX_EXTENT, Reader
 from layoutalg.nested.attributes import read_nested
 from layoutalg.nested.gpu import config, enums
@@ -26,7 +27,7 @@ from layoutalg.nested.gpu.kinds import MMAAttr, VirtualMMAAttr
 from layoutalg.nested.gpu.schedule import MMAScheduleAttr
 from layoutalg.nested.gpu.target import MMAOpsAttr, ScaledMMAAttr, TargetAttr, TargetChipAttr, TargetWgpAttr
 
-__all__ = ["GpuAttr", "parse_gpu", "read_gpu"]
+__all__ = ["GpuAttr", "parse_gpu", "read_gpu", "read_notation"]
 
 GpuAttr: TypeAlias = (
     MMAAttr
@@ -108,6 +109,17 @@ def read_gpu(reader: Reader, aliases: Aliases) -> GpuAttr:
     if read is None:
         reader.fail(f"one of {', '.join(_BODIES)}", f"unknown attribute `{mnemonic[:40]}` in dialect `iree_gpu`", at=at)
     return reader.nested(lambda: read(reader, aliases))
+
+
+def read_notation(reader: Reader) -> Notation:
+    """Read an attribute, or an affine map, which attributes may name; aliases are the reader's.
+
+    >>> print(read_notation(Reader("#iree_gpu.lane_id<0>")))
+    #iree_gpu.lane_id<0>
+    """
+    if reader.looking_at("affine_map<"):
+        return read_value(reader)
+    return read_gpu(reader, reader.aliases)
 
 
 def _enum(reader: Reader, mnemonic: str) -> config.EnumAttr:

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from layoutalg.core.drawing import Drawable, Part, as_sizes, product_parts
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
+from layoutalg.core.notation import Machine, Notation, Operand, as_sizes, product_operands
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment
@@ -39,7 +39,7 @@ _LETTERS = {MMAFragment.Lhs: (0, 2), MMAFragment.Rhs: (2, 1), MMAFragment.Acc: (
 
 
 @dataclass(frozen=True, slots=True)
-class MMAScheduleAttr(Drawable):
+class MMAScheduleAttr(Notation):
     """`#iree_gpu.mma_schedule<...>`: an MMA kind, and how many subgroups share m and n.
 
     Raises `VerificationError` for a count below 1.
@@ -61,12 +61,12 @@ class MMAScheduleAttr(Drawable):
             if type(count) is not int or not 1 <= count < 2**31:
                 raise VerificationError(f"{name} = {count!r}: expected a count of at least 1 (IREE accepts this)")
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup), to draw around the product.
 
-        Raises as `operands` does.
+        Raises as `nested_operands` does.
 
-        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).parts()[2].layout.shape
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).operands()[2].layout.shape
         (16, 64)
         """
         kind = self.intrinsic
@@ -79,11 +79,12 @@ class MMAScheduleAttr(Drawable):
                 f"{self} needs the sizes m, n, k, such as {'x'.join(map(str, map(mul, unit, counts)))}"
             )
         lanes = one.subgroup_size
-        nested = self.operands(sizes[0], sizes[1], sizes[2])
-        layouts = [each.layout(each.shape, lanes, lanes * counts[0] * counts[1]) for each in nested]
-        return product_parts(layouts, (one.a_type, one.b_type, one.c_type), sizes, unit)
+        whole = Machine(lanes=lanes, subgroups=counts[0] * counts[1])
+        nested = self.nested_operands(sizes[0], sizes[1], sizes[2])
+        layouts = [each.layout(each.shape, whole) for each in nested]
+        return product_operands(layouts, (one.a_type, one.b_type, one.c_type), sizes, unit)
 
-    def operands(
+    def nested_operands(
         self, m: int, n: int, k: int, maps: Sequence[MapLike] = MATMUL
     ) -> tuple[NestedLayoutAttr, NestedLayoutAttr, NestedLayoutAttr]:
         """The nested layouts of Lhs, Rhs and Acc for a product of these sizes.

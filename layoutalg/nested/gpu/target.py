@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
+from layoutalg.core.notation import Machine, Notation, Operand
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, value_text
@@ -45,7 +46,7 @@ _SCALED = ("MFMA_SCALE_F32_16x16x128_B32", "MFMA_SCALE_F32_32x32x64_B32")
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledMMAAttr:
+class ScaledMMAAttr(Notation):
     """`#iree_gpu.scaled_mma_layout<...>` of IREE 3.13: an MMA with block scales; its name and types, no layout.
 
     >>> print(ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32"))
@@ -63,10 +64,10 @@ class ScaledMMAAttr:
         if not isinstance(self.intrinsic, str) or self.intrinsic not in _SCALED:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"unknown scaled intrinsic {self.intrinsic!r:.80}: expected {' or '.join(_SCALED)}")
 
-    def layout(self, fragment: str | int) -> None:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """Not known: raises `DistributionError`.
 
-        >>> ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").layout("Lhs")
+        >>> ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").operands()
         Traceback (most recent call last):
         layoutalg.core.errors.DistributionError: MFMA_SCALE_F32_16x16x128_B32: the layouts of scaled intrinsics are not known
         """
@@ -88,7 +89,7 @@ class ScaledMMAAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class MMAOpsAttr:
+class MMAOpsAttr(Notation):
     """A list of intrinsics, as a target has it. The page writes `#iree_gpu.mma_ops<[...]>`; IREE reads it only in a target.
 
     >>> print(MMAOpsAttr((MMAAttr("MFMA_F32_16x16x4_F32"),)))
@@ -110,7 +111,7 @@ class MMAOpsAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetWgpAttr:
+class TargetWgpAttr(Notation):
     """`#iree_gpu.target_wgp<...>`: features and limits of one workgroup processor. Sizes are threads and bytes.
 
     Raises `VerificationError` for a limit that is no whole number of 32 bits.
@@ -244,7 +245,7 @@ def _bodies(values: Sequence[MMAAttr | ScaledMMAAttr], dialect: str | None) -> s
 
 
 @dataclass(frozen=True, slots=True)
-class TargetChipAttr:
+class TargetChipAttr(Notation):
     """`#iree_gpu.target_chip<...>`: the whole chip: how many workgroup processors, and what is sold.
 
     >>> print(TargetChipAttr(304, sku="mi300x"))
@@ -289,7 +290,7 @@ class TargetChipAttr:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetAttr:
+class TargetAttr(Notation):
     """`#iree_gpu.target<...>`: an architecture, its features, a workgroup processor, and perhaps the chip.
 
     >>> known_target("mi300x").chip.wgp_count

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from layoutalg.core.digits import Factor
+from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.viz.colours import hexes, hue_of, shades

@@ -20,10 +20,10 @@ from math import prod
 from operator import mul
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from layoutalg.core.digits import Factor
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.machine import machine_digits
+from layoutalg.core.work_items import machine_digits
 
 __all__ = ["Digits", "Leaf", "from_thread_values", "thread_values"]
 

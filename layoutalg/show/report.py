@@ -1,6 +1,6 @@
 """What there is to say about a layout: the answer of `layoutalg show`, as facts and as text.
 
->>> from layoutalg.parsing import parse
+>>> from layoutalg.notations import parse
 >>> found = describe(parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"), (8, 16), element="f16")
 >>> found.facts["fragment_type"], found.facts["index"]
 ('vector<8xf16>', {'d0': 'reg', 'd1': 'lane'})
@@ -16,20 +16,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx import TileType
-from layoutalg.core.drawing import Drawable
 from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Notation
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.coordinates import uncovered
-from layoutalg.viz.terminal import owner_grid, render
+from layoutalg.show.terminal import owner_grid, render
 from layoutalg.xegpu import DistributeLayout, SgMapAttr, TensorDescType
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from layoutalg.parsing import Parsed
 
 __all__ = ["Description", "describe"]
 
@@ -127,13 +126,13 @@ class Description:
 
 
 def describe(
-    value: Parsed,
+    value: Notation,
     shape: Sequence[int] | None = None,
     element: str = "f32",
     *,
     holder: dict[str, int] | None = None,
     blocks: bool = False,
-    subgroup_size: int = 64,
+    subgroup_size: int | None = None,
     workgroup_size: int | None = None,
 ) -> Description:
     """Gather the facts about an attribute, a type or a layout.
@@ -152,7 +151,7 @@ def describe(
     >>> describe(Layout.parse("d0 = 2@reg, d1 = 16@lane"), holder={"lane": 5}).facts["holds"]
     [[0, 5], [1, 5]]
     """
-    from layoutalg.viz.products import describe_product, is_product
+    from layoutalg.show.products import describe_product, is_product
 
     if blocks and not isinstance(value, DistributeLayout):
         raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
@@ -160,7 +159,7 @@ def describe(
         return describe_product(value, shape, holder or {})
     facts: dict[str, Any] = {"input": str(value)}
     if isinstance(value, NestedLayoutAttr):
-        return _describe_nested(value, shape, facts, holder or {}, subgroup_size, workgroup_size)
+        return _describe_nested(value, shape, facts, holder or {}, subgroup_size or 64, workgroup_size)
     try:
         layout = _layout_of(value, shape, element, facts)
     except DistributionError as error:
@@ -243,7 +242,7 @@ def _describe_nested(
         "packed_shape": list(value.packed_shape),
     }
     try:
-        layout = value.layout(sizes, subgroup_size, workgroup_size)
+        layout = value.layout(sizes, subgroup_size=subgroup_size, workgroup_size=workgroup_size)
     except DistributionError as error:
         threads = value.threads(subgroup_size, workgroup_size)
         facts |= {"layout": None, "reason": str(error)}
@@ -265,14 +264,14 @@ def _describe_nested(
     return Description(layout, facts)
 
 
-def _layout_of(value: Parsed, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
+def _layout_of(value: Notation, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
     """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
-    if not isinstance(value, Drawable):
+    if not isinstance(value, Distributed):
         raise DistributionError(
             f"{value} distributes nothing: expected a layout, a slice, a tensor_desc, a mem_desc, a tile or an MMA kind"
         )
     if not isinstance(value, (DistributeLayout, SgMapAttr)):
-        (part,) = value.parts(shape)
+        (part,) = value.operands(shape)
         layout = part.layout
         if isinstance(layout, Swizzled):
             raise DistributionError(f"{value} is swizzled: its digits are {layout.layout}, then the XOR")

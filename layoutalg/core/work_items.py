@@ -12,15 +12,16 @@ from 0 without gap or overlap. `machine_digits` turns one into the other:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from layoutalg.core.digits import Factor
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, DistributionError
 from layoutalg.core.extents import Extent, multiply
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine
 from layoutalg.core.reader import MAX_EXTENT
 
-__all__ = ["MachineDigit", "level_steps", "machine_digits", "refuse"]
+__all__ = ["MachineDigit", "cover", "level_steps", "machine_digits", "refuse"]
 
 MachineDigit: TypeAlias = tuple[int, int, int, int]
 """A digit on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
@@ -106,3 +107,35 @@ def refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
     """
     where = "" if dim is None or not 0 <= dim < layout.rank else f"dimension {layout.names[dim]}: "
     raise ConversionError(f"{where}{problem} (in {layout})")
+
+
+def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
+    """The layout on a whole machine: the lanes and subgroups that it does not use hold copies, in turn.
+
+    Raises `DistributionError` where the machine has fewer work-items than the layout uses, or no multiple of them.
+
+    >>> cover(Layout.parse("d0 = 8@lane 2@reg"), Machine(lanes=16, subgroups=2), "this layout")
+    Layout.parse('d0 = 8@lane 2@reg | replicas 2@sg 2@lane:8')
+    >>> cover(Layout.parse("d0 = 3@lane"), Machine(lanes=16), "this layout")
+    Traceback (most recent call last):
+    layoutalg.core.errors.DistributionError: a machine of 16 lanes: this layout uses 3, and 16 is not a multiple of it
+    """
+    spans: Any = None
+    copies: list[Factor] = []
+    for axis, count, word in (("sg", machine.subgroups, "subgroups"), ("lane", machine.lanes, "lanes")):
+        if count is None:
+            continue
+        spans = layout.spans() if spans is None else spans
+        used = spans.get(axis, 1)
+        if used == count:
+            continue
+        if type(used) is not int or count % used:
+            raise DistributionError(
+                f"a machine of {count} {word}: {notation} uses {used}, and {count} is not a multiple of it"
+            )
+        copies.append(Factor(count // used, used, axis))
+    if not copies:
+        return layout
+    return Layout(
+        layout.dims, (*layout.replicas, *copies), layout.offsets, names=layout.names, origins=layout.origins
+    ).canonical()

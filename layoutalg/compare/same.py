@@ -17,26 +17,23 @@ Names of dimensions do not count, only their positions.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING
 
-from layoutalg.bridges.cute import CuteLayout, from_cute
-from layoutalg.bridges.linear import LinearLayout
-from layoutalg.bridges.places import Owner, Places, copies_of, first_owners, owners_text
-from layoutalg.core.digits import Factor, merge_digits, same_replicas
-from layoutalg.core.errors import ConversionError, DistributionError
+from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
+from layoutalg.core.errors import ConversionError
+from layoutalg.core.factors import Factor, merge_digits, same_replicas
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.notation import Asked, Distributed, Machine, agree
+from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:
     from layoutalg.core.swizzle import Swizzled
 
 __all__ = ["Same", "same"]
 
-Sizes: TypeAlias = tuple[int, "int | None"]
-"""Threads per subgroup, and per workgroup where that is known."""
 
 _LISTED = 16
 _COUNTED = 2**12
@@ -91,141 +88,57 @@ _YES = Same(True, "the same map")
 
 
 def same(
-    a: Any,
-    b: Any,
+    a: Distributed | str,
+    b: Distributed | str,
     shape: Sequence[int] | None = None,
     *,
+    machine: Machine | None = None,
     subgroup_size: int | None = None,
     workgroup_size: int | None = None,
 ) -> Same:
-    """Whether `a` and `b` mean the same map; each a `Layout`, or what has one for a shape (an attribute of any dialect).
+    """Whether `a` and `b` mean the same map; each a `Layout`, a value of any notation, or its text.
 
-    `shape` is needed where neither side has one; a linear layout is resized to it, and a CuTe text without a tile is read as
-    threads and values of it where the other side is on the machine. `subgroup_size` and `workgroup_size` (threads) are what
-    a nested layout is asked with: unless given, the lanes, and lanes times subgroups, of the other side; of two nested
-    layouts 64, and the fewest that each reaches. A nested layout without an exact `Layout` is compared by its threads'
-    coordinates; swizzled memory by its addresses.
+    `shape` is needed where neither side says it; a linear layout is resized to it, and a CuTe text without a tile is read as
+    threads and values of it where the other side is on the machine. What `machine` leaves open is what the two sides say
+    themselves (of two nested layouts, 64 lanes): one that uses fewer lanes or subgroups holds copies in the others.
+    `subgroup_size` and `workgroup_size` are another way to say the machine, in threads. A nested layout without an exact
+    `Layout` is compared by its threads' coordinates; swizzled memory by its addresses.
 
-    Raises `ConversionError` for what has no layout (or several) and for symbolic sizes, the dialect's own error where it has
-    none for this shape, `SizeError` where places have to be counted through and are too many.
+    Raises `ConversionError` for what has no layout (or several) and for symbolic sizes, the notation's own error where it
+    has none for this shape, `SizeError` where places have to be counted through and are too many.
 
     >>> from layoutalg.nested import NestedLayoutAttr
     >>> rows = NestedLayoutAttr((1, 1), (1, 1), (1, 1), (1, 16), (8, 1), (0, 0), (0, 1))
-    >>> print(same(rows, Layout.parse("d0 = 8@reg, d1 = 16@lane")))
+    >>> print(same(rows, "d0 = 8@reg, d1 = 16@lane"))
     the same map
     """
-    for name, given in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
-        if given is not None and (type(given) is not int or given < 1):
-            raise ConversionError(f"{name} = {given!r:.60}: expected a whole number of at least 1")
-    if shape is not None and not isinstance(shape, (tuple, list)):
+    if isinstance(a, Layout) and isinstance(b, Layout) and shape is None:
+        return _compare_layouts(a.canonical(), b.canonical())
+    on = machine_of(machine, subgroup_size, workgroup_size)
+    if shape is not None and not isinstance(shape, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"shape = {shape!r:.60}: expected a list of whole numbers")
-    nested = _has_threads(a), _has_threads(b)
-    if any(nested) and a == b:
+    pair = value_of(a), value_of(b)
+    if pair[0] == pair[1] and (shape is None or pair[0].tensor_shape() is not None):
+        agree(pair[:1], shape, on)
         return _YES
-    one, two = (None if n else _own_layout(v, shape) for v, n in zip((a, b), nested, strict=True))
-    if _is_swizzled(one) or _is_swizzled(two):
+    one, two = (_side(asked) for asked in agree(pair, shape, on))
+    if isinstance(one, Places) or isinstance(two, Places):
+        if not isinstance(one, (Layout, Places)) or not isinstance(two, (Layout, Places)):
+            raise ConversionError(_SWIZZLED)
+        return _compare_places(one, two)
+    if not isinstance(one, Layout) or not isinstance(two, Layout):
         return _compare_addresses(one, two)
-    one, two = _unswizzled(one), _unswizzled(two)
-    if shape is None:
-        shape = one.shape if one else two.shape if two else a.shape if nested[0] else b.shape if nested[1] else None
-        for value, own in ((a, nested[0]), (b, nested[1])):
-            if own and tuple(shape or ()) != value.shape:
-                shapes = [list(v.shape if n else shape or ()) for v, n in zip((a, b), nested, strict=True)]
-                return Same(False, f"the first has shape {shapes[0]} and the second {shapes[1]}")
-    one = one or (None if nested[0] else _asked_layout(a, shape))
-    two = two or (None if nested[1] else _asked_layout(b, shape))
-    one, two = (
-        _by_thread_values(a, one, two, shape, subgroup_size),
-        _by_thread_values(b, two, one, shape, subgroup_size),
-    )
-    if one is None or two is None:
-        sizes = _sizes(one or two, subgroup_size, workgroup_size)
-        first = one or _threads_of(a, shape, sizes)
-        second = two or _threads_of(b, shape, sizes)
-        if isinstance(first, Places) or isinstance(second, Places):
-            return _compare_places(first, second)
-        one, two = first, second
     return _compare_layouts(one.canonical(), two.canonical())
 
 
-def _own_layout(value: Any, shape: Sequence[int] | None) -> Layout | Swizzled | None:
-    """The layout of a value that knows its shape itself."""
-    if isinstance(value, Layout) or _is_swizzled(value):
-        return value
-    if isinstance(value, LinearLayout):
-        return value.layout(shape)
-    if isinstance(value, CuteLayout):
-        return value.layout()
-    return _checked(value, value.layout()) if hasattr(value, "shape") and _asks(value) else None
+_SWIZZLED = "same: swizzled memory is compared with memory, not with what is on the machine"
 
 
-def _by_thread_values(
-    value: Any, own: Layout | None, other: Layout | None, shape: Sequence[int] | None, subgroup_size: int | None
-) -> Layout | None:
-    """A CuTe text that names no tile, beside a layout on the machine: threads and values of a tile of `shape`."""
-    if not isinstance(value, CuteLayout) or value.tile is not None or shape is None or own is None:
-        return own
-    if other is None or not set(other.axes) & set(MACHINE):
-        return own
-    lanes = other.spans().get("lane", 1)
-    return _checked(value, from_cute(value, shape, lanes if subgroup_size is None else subgroup_size))
-
-
-def _asked_layout(value: Any, shape: Sequence[int] | None) -> Layout:
-    if not _asks(value):
-        raise ConversionError(f"same: a {type(value).__name__} has no layout")
-    if shape is None:
-        raise ConversionError(f"same: {value} needs a shape to be compared")
-    return _checked(value, value.layout(shape))
-
-
-def _is_swizzled(value: object) -> TypeGuard[Swizzled]:
-    """Whether a value is a `Swizzled`; without importing it (and numpy) where nobody did."""
-    found = sys.modules.get("layoutalg.core.swizzle")
-    return found is not None and isinstance(value, found.Swizzled)
-
-
-def _unswizzled(value: Layout | Swizzled | None) -> Layout | None:
-    return value if isinstance(value, Layout) else None
-
-
-def _has_threads(value: Any) -> bool:
-    return hasattr(value, "thread_coords") and not isinstance(value, type)
-
-
-def _asks(value: Any) -> bool:
-    if hasattr(value, "lhs") and not isinstance(value, type):
-        raise ConversionError(f"same: {value} has a layout per operand; compare its lhs, rhs or acc")
-    return callable(getattr(value, "layout", None)) and not isinstance(value, type)
-
-
-def _checked(value: Any, found: object) -> Layout:
-    if not isinstance(found, Layout):
-        raise ConversionError(f"same: the layout of {value} is a {type(found).__name__}")
-    return found
-
-
-def _sizes(other: Layout | None, subgroup_size: int | None, workgroup_size: int | None) -> Sizes:
-    """The threads per subgroup and workgroup to ask a nested layout with: as given, or as the other side has them."""
-    if other is None:
-        return 64 if subgroup_size is None else subgroup_size, workgroup_size
-    spans = other.spans()
-    lanes, subgroups = spans.get("lane", 1), spans.get("sg", 1)
-    if "sg" in spans and "lane" not in spans and subgroup_size is None:
-        raise ConversionError(f"{other} deals out subgroups and no lanes: say their number, subgroup_size")
-    if type(lanes) is not int or type(subgroups) is not int:
-        raise ConversionError(f"{other} has symbols, and a number is needed to compare places")
-    size = lanes if subgroup_size is None else subgroup_size
-    return size, size * subgroups if workgroup_size is None else workgroup_size
-
-
-def _threads_of(value: Any, shape: Sequence[int] | None, sizes: Sizes) -> Layout | Places:
-    """A nested layout's map: exact, or thread by thread."""
-    own = value.shape if shape is None else shape
-    try:
-        return value.layout(own, subgroup_size=sizes[0], workgroup_size=sizes[1])
-    except DistributionError:
-        return Places.of_threads(value, own, *sizes)
+def _side(asked: Asked) -> Layout | Swizzled | Places:
+    """One side: its layout, or where it has none the places that its coordinates say."""
+    if asked.operand is not None:
+        return asked.operand.layout
+    return Places.of_map(asked.coordinates(), asked.shape or asked.value.tensor_shape() or ())
 
 
 def _compare_layouts(a: Layout, b: Layout) -> Same:
@@ -339,14 +252,12 @@ def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
     return Same(False, note, element, MACHINE, tuple(first[:_LISTED]), tuple(second[:_LISTED]), counts)
 
 
-def _compare_addresses(one: Layout | Swizzled | None, two: Layout | Swizzled | None) -> Same:
+def _compare_addresses(one: Layout | Swizzled, two: Layout | Swizzled) -> Same:
     """Two memory layouts of which one at least is swizzled: every address is computed."""
     import numpy as np
 
     from layoutalg.core.swizzle import Swizzled
 
-    if one is None or two is None:
-        raise ConversionError("same: swizzled memory is compared with memory, not with what is on the machine")
     if one == two:
         return _YES
     axis = next(v.axis for v in (one, two) if isinstance(v, Swizzled))

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutalg.core.drawing import Drawable, Part, own_sizes, product_parts
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
-from layoutalg.xegpu.hardware.messages import row_fragment
-from layoutalg.xegpu.hardware.targets import TargetInfo, target_info
+from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.hardware.chips import TargetInfo, target_info
+from layoutalg.hardware.messages import row_fragment
 
 __all__ = ["Dpas", "dpas", "dpas_instructions"]
 
@@ -47,7 +47,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dpas(Drawable):
+class Dpas(Distributed):
     """One instruction: types, sizes and fragments.
 
     `m` rows (the repeat count, 1 to 8), `k` the depth in elements. `a`, `b`, `c` are layouts from each operand's
@@ -74,16 +74,16 @@ class Dpas(Drawable):
         """
         return self.builtin
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C, to draw around the product.
 
         Raises `DistributionError` for a shape: the instruction has sizes of its own.
 
-        >>> [str(part.layout) for part in dpas("f16", "f16", "f32").parts()]
+        >>> [str(part.layout) for part in dpas("f16", "f16", "f32").operands()]
         ['d0 = 8@reg, d1 = 16@lane', 'd0 = 16@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane']
         """
         own_sizes(self.builtin, (self.m, self.n, self.k), shape)
-        return product_parts(
+        return product_operands(
             (self.a, self.b, self.c), (self.a_type, self.b_type, self.acc_type), (self.m, self.n, self.k)
         )
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from layoutalg.core.drawing import own_sizes
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, own_sizes
 from layoutalg.nested.gpu import DataTiledMMAAttr, MMAAttr, MMAFragment, MMAScheduleAttr, VirtualMMAAttr
-from layoutalg.viz.report import Description, note_layout
+from layoutalg.show.report import Description, note_layout
 
 __all__ = ["describe_product", "is_product"]
 
@@ -85,10 +85,9 @@ def describe_product(value: Product, shape: Sequence[int] | None, holder: dict[s
 def _operands(value: Product, sizes: tuple[int, ...]) -> list[tuple[Layout, dict[str, Any]]]:
     """Each operand's layout, and what else there is to note about it."""
     if isinstance(value, MMAScheduleAttr):
-        lanes = value.intrinsic.subgroup_size
-        threads = lanes * value.subgroup_m_count * value.subgroup_n_count
-        nested = value.operands(sizes[0], sizes[1], sizes[2])
-        return [(one.layout(one.shape, lanes, threads), {"nested": str(one)}) for one in nested]
+        machine = Machine(value.intrinsic.subgroup_size, value.subgroup_m_count * value.subgroup_n_count)
+        nested = value.nested_operands(sizes[0], sizes[1], sizes[2])
+        return [(one.layout(one.shape, machine), {"nested": str(one)}) for one in nested]
     if isinstance(value, DataTiledMMAAttr):
-        return [(value.layout(f), {"memory": str(value.swizzle(f).memory)}) for f in MMAFragment]
-    return [(value.layout(f), {}) for f in MMAFragment]
+        return [(value.operand_layout(f), {"memory": str(value.swizzle(f).memory)}) for f in MMAFragment]
+    return [(value.operand_layout(f), {}) for f in MMAFragment]

@@ -5,9 +5,11 @@
 
 `Places` is a relation written out. A nested layout whose threads leave tiles to nobody has no `Layout`, but it has these:
 
+>>> from layoutalg.core.notation import Machine
 >>> from layoutalg.nested import NestedLayoutAttr
 >>> half = NestedLayoutAttr((1,), (1,), (1,), (2,), (2,), (0,), (0,))
->>> Places.of_threads(half, (4,), 2).owners((1,)), Places.of_threads(half, (4,), 2).owners((3,))
+>>> places = Places.of_map(half.coordinates((4,), Machine(lanes=2)), (4,))
+>>> places.owners((1,)), places.owners((3,))
 ([(0, 0, 1), (0, 1, 1)], [])
 """
 
@@ -17,10 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import MACHINE, Layout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Owner", "Places", "copies_of", "first_owners", "owners_text", "places_text"]
 
@@ -43,25 +48,25 @@ class Places:
     table: dict[tuple[int, ...], list[Owner]]
 
     @staticmethod
-    def of_threads(value: Any, shape: Sequence[int], subgroup_size: int, threads: int | None = None) -> Places:
-        """The coordinates that each thread of a nested layout holds, the other way round.
+    def of_map(held: NDArray[Any], shape: Sequence[int]) -> Places:
+        """The coordinates that each work-item holds, `[sg, lane, reg, rank]`, the other way round.
 
         Raises `SizeError` over 2^18 registers in all.
 
-        >>> from layoutalg.nested import NestedLayoutAttr
-        >>> Places.of_threads(NestedLayoutAttr((1,), (1,), (1,), (2,), (1,), (0,), (1,)), (2,), 2).table
+        >>> import numpy as np
+        >>> Places.of_map(np.array([[[[0]], [[1]]]]), (2,)).table
         {(0,): [(0, 0, 0)], (1,): [(0, 1, 0)]}
         """
-        count = value.threads(subgroup_size, threads)
-        if count * prod(value.distributed_shape) > _MOST_ENTRIES:
-            raise SizeError(
-                f"{count} threads with {prod(value.distributed_shape)} registers: over 2^18 to count through"
-            )
+        subgroups, lanes, registers, rank = held.shape
+        if subgroups * lanes * registers > _MOST_ENTRIES:
+            raise SizeError(f"{subgroups * lanes} threads with {registers} registers: over 2^18 to count through")
+        import numpy as np
+
         table: dict[tuple[int, ...], list[Owner]] = {}
-        held = value.thread_coords(shape, subgroup_size=subgroup_size, workgroup_size=threads)
-        for thread, elements in held.items():
-            for register, element in enumerate(elements):
-                table.setdefault(element, []).append((*divmod(thread, subgroup_size), register))
+        for owner, element in zip(
+            np.ndindex(subgroups, lanes, registers), held.reshape(-1, rank).tolist(), strict=True
+        ):
+            table.setdefault(tuple(element), []).append(owner)
         return Places(tuple(shape), table)
 
     @staticmethod

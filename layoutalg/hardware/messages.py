@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.reader import MAX_EXTENT
-from layoutalg.xegpu.hardware.targets import target_info
+from layoutalg.hardware.chips import target_info
 
 __all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "row_fragment"]
 
@@ -75,7 +75,7 @@ def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockLoad(Drawable):
+class BlockLoad(Distributed):
     """A 2D block load of `count` blocks side by side, each `rows` x `width` elements of `bits` bits.
 
     >>> block_load(16, 16, 16, transform=True).name
@@ -104,14 +104,14 @@ class BlockLoad(Drawable):
             bits, width = self._unit, self.width * self.bits // self._unit
         return f"read_{kind}{bits}b_{self.rows}r{width}x{self.count}c"
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """From the memory tile to lanes and registers, to draw.
 
-        >>> block_load(8, 16, 16).parts()[0].name
+        >>> block_load(8, 16, 16).operands()[0].name
         'read_16b_8r16x1c'
         """
         own_sizes(self.name, self.layout.shape, shape)
-        return one_part(self.name, self.layout)
+        return one_operand(self.name, self.layout)
 
     @property
     def _unit(self) -> int:
@@ -146,7 +146,7 @@ class BlockLoad(Drawable):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockStore(Drawable):
+class BlockStore(Distributed):
     """A 2D block store of `rows` x `width` elements of `bits` bits.
 
     >>> block_store(8, 16, 32).layout
@@ -158,14 +158,14 @@ class BlockStore(Drawable):
     bits: int
     subgroup_size: int = 16
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """From the memory tile to the lanes and registers that it is stored from, to draw.
 
-        >>> block_store(8, 16, 32).parts()[0].name
+        >>> block_store(8, 16, 32).operands()[0].name
         '2D block store of 8x16, 32 bits'
         """
         own_sizes(self, self.layout.shape, shape)
-        return one_part(f"2D block store of {self.rows}x{self.width}, {self.bits} bits", self.layout)
+        return one_operand(f"2D block store of {self.rows}x{self.width}, {self.bits} bits", self.layout)
 
     @property
     def layout(self) -> Layout:

@@ -32,13 +32,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
-from layoutalg.bridges.numbers import whole_numbers
-from layoutalg.bridges.thread_values import Leaf, from_thread_values, thread_values
-from layoutalg.core.digits import Factor, as_name
-from layoutalg.core.drawing import Drawable, Part, one_part, own_sizes
 from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
+from layoutalg.core.factors import Factor, as_name
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand, own_sizes
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING, Reader
+from layoutalg.core.whole_numbers import whole_numbers
+from layoutalg.core.work_items import cover
+from layoutalg.cute.thread_values import Leaf, from_thread_values, thread_values
 
 if TYPE_CHECKING:
     from layoutalg.core.swizzle import Swizzled
@@ -53,7 +54,7 @@ _MOST_STRIDE = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class CuteLayout(Drawable):
+class CuteLayout(Notation):
     """`shape:stride`, and what stands beside it: a swizzle with its offset, or the tile of a thread-value layout.
 
     Raises `VerificationError` where shape and stride are not of one form, for an extent below 1 or a negative stride.
@@ -113,23 +114,36 @@ class CuteLayout(Drawable):
             index ^= high << (base - min(0, shift) if shift < 0 else base)
         return index
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
-        """The same map as a layout, on `shape` where the tile is not known, to draw; raises as `from_cute` does.
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The same map as a layout; raises as `from_cute` does.
 
-        >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).parts()[0].layout
+        Without a tile it is memory, unless `shape` is another than its own or a `machine` is named: then its modes are the
+        threads and values of a tile of that shape.
+
+        >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).operands()[0].layout
         Layout.parse('d0 = 8@reg, d1 = 16@lane')
         """
-        layout = from_cute(self, shape) if self.tile is None and shape is not None else self.layout()
-        own_sizes(self, layout.shape, shape)
-        return one_part(self, layout)
+        lanes = as_machine(machine).lanes
+        found: Layout | Swizzled | None = None
+        if self.tile is None:
+            found = None if lanes is not None and shape is not None else from_cute(self)
+            if shape is not None and (found is None or found.shape != as_sizes(shape)):
+                found = from_cute(self, shape, lanes)
+        if found is None:
+            found = from_cute(self)
+        own_sizes(self, found.shape, shape)
+        if machine is not None and isinstance(found, Layout) and set(found.axes) & set(MACHINE):
+            found = cover(found, machine, self)
+        return one_operand(self, found)
 
-    def layout(self) -> Layout | Swizzled:
-        """The same map as a `Layout` (see `from_cute`).
+    @property
+    def needs_machine(self) -> bool:
+        """Whether no tile is named: beside a layout on a machine, its modes are then threads and values.
 
-        >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).layout()
-        Layout.parse('d0 = 8@reg, d1 = 16@lane')
+        >>> CuteLayout((16, 8), (8, 1)).needs_machine, CuteLayout((16, 8), (8, 1), tile=(8, 16)).needs_machine
+        (True, False)
         """
-        return from_cute(self)
+        return self.tile is None
 
     @property
     def size(self) -> int:

@@ -26,12 +26,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
-from layoutalg.bridges.numbers import whole_numbers
-from layoutalg.core.digits import Factor
-from layoutalg.core.drawing import Drawable, Part, one_part
 from layoutalg.core.errors import ConversionError, VerificationError
+from layoutalg.core.extents import Extent
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
 from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.whole_numbers import whole_numbers
+from layoutalg.core.work_items import cover
 
 __all__ = ["LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
 
@@ -44,7 +46,7 @@ _MOST_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)
-class LinearLayout(Drawable):
+class LinearLayout(Notation):
     """The bases of each bit, least significant first, and the tensor's shape (powers of two).
 
     Raises `VerificationError` for a shape that is no power of two, a basis of another rank or outside the shape.
@@ -102,21 +104,22 @@ class LinearLayout(Drawable):
                     found = [x ^ b for x, b in zip(found, basis, strict=True)]
         return tuple(found)
 
-    def layout(self, shape: Sequence[int] | None = None) -> Layout:
-        """The same map as a `Layout` (see `from_linear_layout`).
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
+        """The same map as a `Layout` (see `from_linear_layout`), resized to `shape`, on a `machine`.
 
         >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).layout((8,))
         Layout.parse('d0 = 2@reg 4@lane')
         """
-        return from_linear_layout(self, shape)
+        found = from_linear_layout(self, cast("Sequence[int] | None", shape))
+        return found if machine is None else cover(found, as_machine(machine), self)
 
-    def parts(self, shape: Sequence[int] | None = None) -> tuple[Part, ...]:
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The same map as a layout on `shape`, to draw; raises as `from_linear_layout` does.
 
-        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).parts()[0].layout
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).operands()[0].layout
         Layout.parse('d0 = 4@lane')
         """
-        return one_part(self, self.layout(shape))
+        return one_operand(self, self.layout(shape, machine))
 
     def resized(self, shape: Sequence[int]) -> LinearLayout:
         """The layout that Triton gives a tensor of another size: repeated over registers, or cut off.

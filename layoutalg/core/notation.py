@@ -1,0 +1,433 @@
+"""The contract between notations and everything above them: a value gives named operands for a shape and a machine.
+
+An attribute has one operand, a matrix product three: A, B and C. What is above the notations (comparison, conversions,
+questions about memory, pictures, reports, the command line) asks for operands, and knows no notation:
+
+>>> from layoutalg.core.layout import Layout
+>>> tile = Layout.parse("d0 = 8@reg, d1 = 16@lane")
+>>> [(one.name, str(one.layout)) for one in tile.operands()]
+[('d0 = 8@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane')]
+
+A `Machine` says what a notation leaves open: how many lanes a subgroup has, and how many subgroups there are. Work-items
+that a notation does not use hold copies (`core.work_items.cover`), so that no work-item is a gap.
+
+`Distributed` is the contract. `Notation`, what `parse` returns, adds `layout(shape, machine)` for values with one operand. To
+write a new notation, subclass it and give `operands`; `agree` then finds the shape and the machine that two values share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from layoutalg.core.extents import Extent
+    from layoutalg.core.layout import Layout
+    from layoutalg.core.swizzle import Swizzled
+    from layoutalg.viz.picture import Picture
+
+__all__ = [
+    "Asked",
+    "Distributed",
+    "Machine",
+    "Notation",
+    "Operand",
+    "agree",
+    "as_machine",
+    "as_sizes",
+    "one_operand",
+    "own_sizes",
+    "plain_layout",
+    "product_operands",
+]
+
+_MOST_SIZES = 64
+_MOST_WORK_ITEMS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a layout is for: `lanes` in each subgroup, and `subgroups`; None where that is left open.
+
+    Raises `LayoutError` for a number that is not a whole number from 1 to 2^31.
+
+    >>> Machine(lanes=16, subgroups=8)
+    Machine(lanes=16, subgroups=8)
+    >>> Machine(lanes=0)
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: lanes = 0: expected a whole number from 1 to 2147483648
+    """
+
+    lanes: int | None = None
+    subgroups: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, given in (("lanes", self.lanes), ("subgroups", self.subgroups)):
+            if given is not None and (type(given) is not int or not 1 <= given <= _MOST_WORK_ITEMS):
+                shown = "(a huge number)" if type(given) is int and abs(given) > 2**64 else f"{given!r:.60}"
+                raise LayoutError(f"{name} = {shown}: expected a whole number from 1 to {_MOST_WORK_ITEMS}")
+
+    def __or__(self, other: Machine) -> Machine:
+        """This machine, with what it leaves open taken from `other`.
+
+        >>> Machine(lanes=16) | Machine(lanes=32, subgroups=4)
+        Machine(lanes=16, subgroups=4)
+        """
+        return Machine(
+            other.lanes if self.lanes is None else self.lanes,
+            other.subgroups if self.subgroups is None else self.subgroups,
+        )
+
+
+def as_machine(machine: object) -> Machine:
+    """A machine that a caller gave; None leaves everything open.
+
+    Raises `LayoutError` for anything else.
+
+    >>> as_machine(None), as_machine(Machine(lanes=16)).lanes
+    (Machine(lanes=None, subgroups=None), 16)
+    >>> as_machine("pvc")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: machine 'pvc': expected a Machine, such as Machine(lanes=16, subgroups=8)
+    """
+    if machine is None:
+        return Machine()
+    if not isinstance(machine, Machine):
+        raise LayoutError(f"machine {machine!r:.60}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
+    return machine
+
+
+class Operand(NamedTuple):
+    """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
+
+    `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
+    has gaps (an AMX tile's bytes).
+
+    >>> from layoutalg.core.layout import Layout
+    >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
+    """
+
+    name: str
+    layout: Layout | Swizzled
+    tile: tuple[int, ...] | None = None
+    role: str | None = None
+    slots: Layout | None = None
+
+
+class Distributed:
+    """A value that spreads tensors over hardware: it gives operands, has pictures, and shows one in a notebook.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> isinstance(Layout.parse("d0 = 4@lane"), Distributed)
+    True
+    """
+
+    __slots__ = ()
+
+    def tensor_shape(self) -> tuple[Extent, ...] | None:
+        """The tensor's shape, where the notation says it; None where it fits many (`operands()` is then for one whole unit).
+
+        >>> from layoutalg.xegpu import LayoutAttr
+        >>> LayoutAttr(lane_layout=(2, 8)).tensor_shape()
+        """
+        return _single(self, None, None).layout.shape
+
+    @property
+    def needs_machine(self) -> bool:
+        """Whether the notation leaves the number of lanes open; without a machine it takes its usual one.
+
+        >>> from layoutalg.xegpu import LayoutAttr
+        >>> LayoutAttr(lane_layout=(2, 8)).needs_machine
+        False
+        """
+        return False
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layouts of the value, for a tensor of `shape` on a `machine`; of one whole unit unless a shape is given.
+
+        Raises `DistributionError` where the value has no layout.
+
+        >>> from layoutalg.xegpu import LayoutAttr
+        >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).operands()[0].layout
+        Layout.parse('d0 = 2@lane:8 2@reg:2, d1 = 8@lane 2@reg')
+        """
+        raise DistributionError(f"{self} distributes nothing: it has no layout")
+
+    def coordinates(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> NDArray[Any]:
+        """The coordinates that each work-item holds: an int array `[sg, lane, reg, rank]` (see `Layout.fragment_map`).
+
+        A notation that gives coordinates where it has no exact layout says them here.
+
+        >>> from layoutalg.xegpu import LayoutAttr
+        >>> LayoutAttr(lane_layout=(2,), lane_data=(1,)).coordinates((2,)).tolist()
+        [[[[0]], [[1]]]]
+        """
+        return plain_layout(self, _single(self, shape, machine)).fragment_map()
+
+    def heading(self) -> str:
+        """What to call it above a picture of several operands.
+
+        >>> import layoutalg as la
+        >>> la.dpas("f16", "f16", "f32").heading()
+        'intel_sub_group_f16_f16_matrix_mad_k16'
+        """
+        return str(self)
+
+    def picture(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        machine: Machine | None = None,
+        title: str | None = None,
+        colour: str | None = None,
+        direction: str = "tensor",
+        full: bool = False,
+    ) -> Picture:
+        """The picture of who holds what, to show in a notebook, to save, or to take apart.
+
+        `shape` is the tensor's (one whole unit of the value unless given), `machine` what the notation leaves open.
+        `direction` is "tensor" (a cell per element, with its owner) or "hardware" (a cell per register of each lane, with
+        its element). `colour` is "subgroup" (one hue per subgroup, a shade per lane), "lane", "register" or "tile"; for
+        layouts onto other axes, one of them. Large tensors are folded unless `full`.
+
+        Raises `DistributionError` where there is no layout, `LayoutError` for symbols and for an unknown colour or
+        direction, `SizeError` for a full picture of more than 2^24 cells.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().save("build/c.svg")
+        >>> Layout.parse("d0 = M@reg").picture()
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: d0 = M@reg has symbols; put numbers for them with substitute() before drawing it
+        """
+        from layoutalg.viz.picture import picture_of
+
+        return picture_of(self, shape, machine=machine, title=title, colour=colour, direction=direction, full=full)
+
+    def draw(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        machine: Machine | None = None,
+        title: str | None = None,
+        colour: str | None = None,
+        direction: str = "tensor",
+        full: bool = False,
+    ) -> Figure:
+        """The picture as a matplotlib figure, for a paper (`pip install layoutalg[viz]`); the arguments of `picture`.
+
+        >>> from layoutalg.core.layout import Layout
+        >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").draw().get_size_inches().round(1).tolist()
+        [6.6, 2.7]
+        """
+        picture = self.picture(shape, machine=machine, title=title, colour=colour, direction=direction, full=full)
+        return picture.figure()
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None (the text, then) for a value without a picture."""
+        try:
+            return self.picture()._repr_html_()  # pyright: ignore[reportPrivateUsage]
+        except LayoutError:
+            return None
+
+
+class Notation(Distributed):
+    """What a text of any notation becomes; `str` prints its canonical text, and `parse(str(value)) == value`.
+
+    >>> import layoutalg as la
+    >>> isinstance(la.parse("#xegpu.layout<lane_layout = [1, 16]>"), Notation)
+    True
+    """
+
+    __slots__ = ()
+
+    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
+        """The exact relation from a tensor of `shape` to the hardware, on a `machine`.
+
+        Raises `DistributionError` where there is none; `ConversionError` for a value with several operands, and for one
+        that is swizzled: its `operands` have what there is.
+
+        >>> import layoutalg as la
+        >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((8, 32))
+        Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')
+        """
+        if shape is None and self.tensor_shape() is None:
+            raise DistributionError(f"{self} needs a shape, such as (32, 64)")
+        return plain_layout(self, _single(self, cast("Sequence[int] | None", shape), machine))
+
+
+def _single(value: Distributed, shape: Sequence[int] | None, machine: Machine | None) -> Operand:
+    found = value.operands(shape, machine)
+    if len(found) != 1:
+        names = ", ".join(one.role or one.name for one in found)
+        raise ConversionError(f"{value.heading()} has {len(found)} layouts ({names}): expected one of its operands")
+    return found[0]
+
+
+def plain_layout(value: object, operand: Operand) -> Layout:
+    """The layout of an operand, which must not be swizzled.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> tile = Layout.parse("d0 = 4@lane")
+    >>> plain_layout(tile, tile.operands()[0]) is tile
+    True
+    """
+    from layoutalg.core.layout import Layout
+
+    if not isinstance(operand.layout, Layout):
+        raise ConversionError(f"{value} is swizzled: expected a layout of factors alone")
+    return operand.layout
+
+
+class Asked(NamedTuple):
+    """A value, and what to ask it with; its operand is None where the value has coordinates and no exact layout.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine
+    Machine(lanes=4, subgroups=1)
+    """
+
+    value: Distributed
+    shape: Sequence[Any] | None
+    machine: Machine
+    operand: Operand | None
+
+    def coordinates(self) -> NDArray[Any]:
+        """The coordinates that each work-item holds (see `Distributed.coordinates`).
+
+        >>> from layoutalg.core.layout import Layout
+        >>> agree((Layout.parse("d0 = 2@lane"),))[0].coordinates().tolist()
+        [[[[0]], [[1]]]]
+        """
+        return self.value.coordinates(self.shape, self.machine)
+
+
+def agree(
+    values: Sequence[Distributed], shape: Sequence[Any] | None = None, machine: Machine | None = None
+) -> tuple[Asked, ...]:
+    """What to ask each of several values with, so that they speak of one tensor on one machine.
+
+    A value that leaves the shape open is asked with `shape`, or with the shape of another value. What `machine` leaves open
+    is what the values themselves say, the largest number of each: one that uses fewer lanes or subgroups holds copies in the
+    others. A value that does not go into that machine is asked as it says itself.
+
+    Raises what `operands` raises, `DistributionError` where no value says the shape, `ConversionError` for a value with
+    several operands.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> few, all16 = LayoutAttr(lane_layout=(8,), lane_data=(1,)), Layout.parse("d0 = 8@lane | replicas 2@lane:8")
+    >>> [str(one.operand.layout) for one in agree((few, all16))]
+    ['d0 = 8@lane | replicas 2@lane:8', 'd0 = 8@lane | replicas 2@lane:8']
+    """
+    given = as_machine(machine)
+    own = [value.tensor_shape() if shape is None else None for value in values]
+    known = next((sizes for sizes in own if sizes is not None), None)
+    shapes: list[Sequence[Any] | None] = []
+    for value, sizes in zip(values, own, strict=True):
+        if shape is None and known is None:
+            raise DistributionError(f"{value} needs a shape, such as (32, 64)")
+        shapes.append(shape if shape is not None else None if sizes is not None else known)
+    found: list[Operand | None] = [None] * len(values)
+    on = given
+    for open_ones in (False, True):
+        for i, value in enumerate(values):
+            if value.needs_machine is not open_ones:
+                continue
+            try:
+                found[i] = _single(value, shapes[i], on)
+            except DistributionError:
+                if not open_ones:
+                    raise
+        on = given | _largest(found)
+    asked: list[Asked] = []
+    for value, sizes, operand in zip(values, shapes, found, strict=True):
+        alone = given | _largest([operand])
+        if operand is not None and alone != on:
+            try:
+                asked.append(Asked(value, sizes, on, _single(value, sizes, on)))
+                continue
+            except DistributionError:
+                pass  # it does not go into that machine: it stays as it says itself
+        asked.append(Asked(value, sizes, on if operand is None else alone, operand))
+    return tuple(asked)
+
+
+def _largest(operands: Iterable[Operand | None]) -> Machine:
+    """The largest number of lanes, and of subgroups, that the layouts reach."""
+    from layoutalg.core.layout import Layout
+
+    largest = {"lane": 0, "sg": 0}
+    for operand in operands:
+        axes = operand.layout.axes if operand is not None and isinstance(operand.layout, Layout) else {}
+        if not any(axis in ("sg", "lane", "reg") for axis in axes):
+            continue  # memory
+        for axis, most in largest.items():
+            count = axes.get(axis, 1)
+            largest[axis] = max(most, count if type(count) is int else 0)
+    return Machine(largest["lane"] or None, largest["sg"] or None)
+
+
+def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:
+    """The operands of a value that has one layout.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> one_operand("it", Layout.parse("d0 = 4@lane"))[0].name
+    'it'
+    """
+    return (Operand(str(name), layout, tile),)
+
+
+def product_operands(
+    layouts: Sequence[Layout], elements: Sequence[str], sizes: Sequence[int], unit: Sequence[int] | None = None
+) -> tuple[Operand, ...]:
+    """The operands of a matrix product of m x n x k: A (M x K), B (K x N), C (M x N); `unit` is one instruction's m, n, k.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> tile = Layout.parse("d0 = 4@reg, d1 = 4@lane")
+    >>> [one.name for one in product_operands((tile, tile, tile), ("f16", "f16", "f32"), (4, 4, 4))]
+    ['A  4x4xf16', 'B  4x4xf16', 'C  4x4xf32']
+    """
+    m, n, k = sizes if unit is None else unit
+    tiles = ((m, k), (k, n), (m, n))
+    return tuple(
+        Operand(f"{role}  {'x'.join(map(str, layout.shape))}x{element}", layout, tile, role)
+        if layout.rank == 2
+        else Operand(f"{role}  {'x'.join(map(str, layout.shape))}x{element}", layout)
+        for role, layout, element, tile in zip("ABC", layouts, elements, tiles, strict=True)
+    )
+
+
+def own_sizes(value: object, sizes: Sequence[Extent], shape: Sequence[Extent] | None) -> None:
+    """Refuse a shape that is not the one that a value has, for a product its m, n, k.
+
+    >>> own_sizes("a product", (8, 16, 16), (32, 32))
+    Traceback (most recent call last):
+    layoutalg.core.errors.DistributionError: shape 32x32: a product has sizes of its own, 8x16x16
+    """
+    if shape is not None and as_sizes(shape) != tuple(sizes):
+        theirs, own = ("x".join(map(str, one)) for one in (shape, sizes))
+        raise DistributionError(f"shape {theirs}: {value} has sizes of its own, {own}")
+
+
+def as_sizes(shape: object) -> tuple[Extent, ...]:
+    """A shape as a tuple.
+
+    Raises `LayoutError` for what is not a sequence of sizes.
+
+    >>> as_sizes("8x16")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: shape '8x16': expected sizes, such as (32, 64)
+    """
+    if isinstance(shape, str) or not isinstance(shape, Iterable):
+        raise LayoutError(f"shape {shape!r:.60}: expected sizes, such as (32, 64)")
+    sizes = tuple(islice(cast("Iterable[Extent]", shape), _MOST_SIZES + 1))
+    if len(sizes) > _MOST_SIZES:
+        raise LayoutError(f"a shape of more than {_MOST_SIZES} sizes: expected sizes, such as (32, 64)")
+    return sizes

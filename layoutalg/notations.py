@@ -1,0 +1,235 @@
+"""Which text belongs to which notation, and `parse`: any text that layoutalg reads.
+
+The text says itself what it is: `#xegpu.layout<...>`, `#iree_gpu.mma_layout<...>`, `!amx.tile<...>`, CuTe's `(8,4):(4,1)`, or a
+layout's own `d0 = ...`. Definitions of aliases may stand before it, as in MLIR, whatever notation they are of:
+
+>>> value = parse('''
+... #l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>
+... #xegpu.slice<#l, dims = [0]>
+... ''')
+>>> value.layout((128,))
+Layout.parse('d0 = 4@sg 32@reg | replicas 8@sg:4')
+
+A notation is one row here: how its texts begin, what reads them, and what an error lists. One from outside is registered with
+one call (see the page "Adding a notation"). What is above the notations takes a `Layout`, a value or its text, and gets a value
+from `value_of`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import NoReturn, cast
+
+from layoutalg.core.errors import ConversionError, LayoutError, ParseError
+from layoutalg.core.notation import Distributed, Machine, Notation, as_machine
+from layoutalg.core.reader import Reader
+
+__all__ = ["NotationText", "machine_of", "notations", "parse", "read_value", "register_notation", "value_of"]
+
+_DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
+_MOST_ALIASES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class NotationText:
+    """How a notation's texts look: what they begin with, who reads them, and examples for errors.
+
+    `begins` is a regular expression that is tried where a value may begin. `reader` takes a `Reader` that stands there, reads
+    one value, and leaves the reader behind it; it is a function, or `"package.module:name"`, imported when first needed.
+    `lists` are the beginnings that an error names, such as `#xegpu.layout<`.
+
+    >>> next(iter(notations().values())).lists[0]
+    '#xegpu.layout<'
+    """
+
+    name: str
+    begins: re.Pattern[str]
+    reader: Callable[[Reader], Notation] | str
+    lists: tuple[str, ...] = ()
+    whole: bool = field(default=False)
+    """Whether such a text always stands alone: never the value of an alias, never inside another value."""
+
+    def read(self, reader: Reader) -> Notation:
+        """Read one value.
+
+        >>> print(notations()["XeGPU"].read(Reader("#xegpu.layout<lane_layout = [16]>")))
+        #xegpu.layout<lane_layout = [16]>
+        """
+        read = self.reader
+        if isinstance(read, str):
+            module, _, name = read.partition(":")
+            read = cast("Callable[[Reader], Notation]", getattr(import_module(module), name))
+        return read(reader)
+
+
+_ROWS = (
+    NotationText(
+        "XeGPU",
+        re.compile(r"[#!]?(?:xegpu|XeGPU)[.<]"),
+        "layoutalg.xegpu.reading:read_notation",
+        ("#xegpu.layout<", "#xegpu.slice<", "!xegpu.tensor_desc<", "!xegpu.mem_desc<", "#xegpu.sg_map<"),
+    ),
+    NotationText(
+        "IREE nested layout",
+        re.compile(r"#iree_vector_ext\."),
+        "layoutalg.nested.attributes:read_notation",
+        ("#iree_vector_ext.nested_layout<",),
+    ),
+    NotationText(
+        "IREE GPU",
+        re.compile(r"#iree_gpu[.<]|affine_map<"),
+        "layoutalg.nested.gpu.reading:read_notation",
+        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<"),
+    ),
+    NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
+    NotationText(
+        "Triton",
+        re.compile(r"#(?:ttg|triton_gpu)\."),
+        "layoutalg.triton.linear:read_linear_layout",
+        ("#ttg.linear<",),
+    ),
+    NotationText(
+        "CuTe",
+        re.compile(r"Sw[ \t]*<|\([ \t]*[(_0-9]|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"),
+        "layoutalg.cute.cute_layout:read_cute",
+        ("(8,4):(4,1)", "Sw<3,3,3> o 0 o (8,64):(64,1)"),
+    ),
+    NotationText(
+        "layout",
+        re.compile(r"[A-Za-z_][A-Za-z0-9_]*[ \t]*=|\(\)"),
+        "layoutalg.core.text:read_layout",
+        ("d0 = 16@lane",),
+        whole=True,
+    ),
+)
+_known: dict[str, NotationText] = {row.name: row for row in _ROWS}
+
+
+def notations() -> dict[str, NotationText]:
+    """The notations that are read, by name, in the order in which they are tried.
+
+    >>> list(notations())
+    ['XeGPU', 'IREE nested layout', 'IREE GPU', 'AMX', 'Triton', 'CuTe', 'layout']
+    """
+    return dict(_known)
+
+
+def register_notation(notation: NotationText) -> None:
+    """Make `parse`, and with it everything that takes texts, read another notation.
+
+    Raises `LayoutError` for a name that is taken by something else; the same notation may be registered again.
+
+    >>> register_notation(notations()["AMX"])
+    """
+    if not isinstance(notation, NotationText):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"register_notation of a {type(notation).__name__}: expected a NotationText")
+    if _known.setdefault(notation.name, notation) != notation:
+        raise LayoutError(f"a notation {notation.name!r} is registered already")
+
+
+def parse(text: str) -> Notation:
+    """Read an attribute, a type or a layout, of any notation.
+
+    Returns a frozen value: `str` prints its canonical text, and `parse(str(value)) == value` for what was parsed. A text
+    that ends with the definition of an alias is the value of that alias.
+
+    Raises `ParseError` with line and column; `VerificationError` where the text breaks a rule of its dialect.
+
+    >>> print(parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"))
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+    >>> parse("#xegpu.layout<lane_layout = [1, 16>")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ParseError: line 1, column 35: expected ',' or ']', found '>'
+    """
+    reader = Reader(text)
+    value: Notation | None = None
+    while not reader.at_end():
+        definition = _DEFINITION.match(reader.text, reader.position)
+        if definition is None:
+            value = read_value(reader, alone=not reader.aliases)
+            reader.finish()
+            return value
+        if len(reader.aliases) == _MOST_ALIASES:
+            reader.fail(f"at most {_MOST_ALIASES} aliases", "found one more")
+        reader.position = definition.end()
+        value = reader.aliases[definition.group(1) + definition.group(2)] = read_value(reader)
+    if value is None:
+        reader.fail("an attribute, a type or a layout, such as #xegpu.layout<lane_layout = [1, 16]> or d0 = 16@lane")
+    return value
+
+
+def read_value(reader: Reader, alone: bool = False) -> Notation:
+    """Read one value of whatever notation it is, or an alias; `alone` where it is all that the text has.
+
+    >>> print(read_value(Reader("!amx.tile<16x64xi8> more")))
+    !amx.tile<16x64xi8>
+    """
+    found = reader.accept_alias()
+    if found is not None:
+        return found
+    start = reader.skip()
+    for notation in _known.values():
+        if (alone or not notation.whole) and notation.begins.match(reader.text, start):
+            return notation.read(reader)
+    return _refuse(reader, start)
+
+
+_BEGINNING = re.compile(r"[#!]?[^\s<>(){}\[\],:=]{1,80}<?")
+
+
+def _refuse(reader: Reader, start: int) -> NoReturn:
+    """Say which notations are read, and the nearest."""
+    match = _BEGINNING.match(reader.text, start)
+    beginning = match.group() if match is not None else reader.text[start : start + 1]
+    spelled = [text for notation in _known.values() for text in notation.lists]
+    names = [*reader.aliases, *spelled]
+    near = get_close_matches(beginning, names, 1, 0.6) or get_close_matches(beginning.lstrip("#!"), names, 1, 0.6)
+    if not near and "." in beginning:
+        dialect = beginning.partition(".")[0].lstrip("#!")
+        near = [text for text in spelled if text.lstrip("#!").startswith(f"{dialect}.")][:1]
+    examples = ", ".join([notation.lists[0] for notation in _known.values() if notation.lists])
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise ParseError(reader.text, start, f"a text of a notation that is read: {examples}{hint}")
+
+
+def value_of(value: object) -> Distributed:
+    """A value that has operands: itself, or what its text means.
+
+    Raises `ConversionError` for anything else, and what `parse` raises.
+
+    >>> value_of("d0 = 4@lane")
+    Layout.parse('d0 = 4@lane')
+    """
+    if isinstance(value, str):
+        return parse(value)
+    if not isinstance(value, Distributed):
+        kind = value.__name__ if isinstance(value, type) else type(value).__name__
+        raise ConversionError(f"a {kind}: expected a Layout, a value of a notation, or its text")
+    return value
+
+
+def machine_of(machine: Machine | None, subgroup_size: int | None = None, workgroup_size: int | None = None) -> Machine:
+    """A machine, or what threads per subgroup and per workgroup say of it.
+
+    Raises `LayoutError` for sizes that are not whole numbers of at least 1, and for threads that leave a subgroup half full.
+
+    >>> machine_of(None, subgroup_size=16, workgroup_size=64)
+    Machine(lanes=16, subgroups=4)
+    """
+    on = as_machine(machine)
+    for name, given in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
+        if given is not None and (type(given) is not int or not 1 <= given <= 2**31):
+            raise ConversionError(f"{name} = {given!r:.60}: expected a whole number of at least 1")
+    lanes = subgroup_size if subgroup_size is not None else on.lanes
+    if workgroup_size is None:
+        return Machine(lanes, on.subgroups)
+    size = 64 if lanes is None else lanes
+    if workgroup_size % size:
+        raise ConversionError(
+            f"workgroup_size = {workgroup_size}: expected a multiple of the {size} lanes of a subgroup"
+        )
+    return Machine(size, workgroup_size // size)
