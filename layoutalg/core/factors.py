@@ -23,7 +23,7 @@ __all__ = [
     "as_name",
     "as_whole",
     "default_names",
-    "merge_digits",
+    "merge_factors",
     "merge_replicas",
     "natural_order",
     "same_replicas",
@@ -102,10 +102,10 @@ def as_factor(given: FactorLike) -> Factor:
     return Factor(extent, stride, as_name(axis, "axis"))
 
 
-def merge_digits(factors: Sequence[Factor]) -> tuple[Factor, ...]:
+def merge_factors(factors: Sequence[Factor]) -> tuple[Factor, ...]:
     """Merge neighbouring digits of one dimension that together count as one; drop extents of 1.
 
-    >>> [str(f) for f in merge_digits([Factor(4, 2, "reg"), Factor(2, 1, "reg"), Factor(1, 1, "sg")])]
+    >>> [str(f) for f in merge_factors([Factor(4, 2, "reg"), Factor(2, 1, "reg"), Factor(1, 1, "sg")])]
     ['8@reg']
     """
     merged: list[Factor] = []

@@ -45,7 +45,7 @@ from layoutalg.core.factors import (
     as_name,
     as_whole,
     default_names,
-    merge_digits,
+    merge_factors,
     merge_replicas,
     natural_order,
     same_replicas,
@@ -328,7 +328,7 @@ class Layout(Notation):
         """
         found = self._canonical
         if found is None:
-            dims = tuple(merge_digits(factors) for factors in self.dims)
+            dims = tuple(merge_factors(factors) for factors in self.dims)
             replicas = merge_replicas(self.replicas) if self.replicas else ()
             found = Layout._make(dims, replicas, self._offsets, self.names, self._origins, self._codomain)
             _set(found, "_canonical", found)
