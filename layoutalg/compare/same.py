@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.factors import Factor, merge_factors, same_replicas
+from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.notation import Asked, Distributed, Machine, agree
+from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:

@@ -149,6 +149,15 @@ class Distributed:
         """
         return False
 
+    @property
+    def is_swizzled(self) -> bool:
+        """Whether an XOR swizzle follows the layout, so that factors alone do not say where an element lives.
+
+        >>> Layout.parse("d0 = 4@addr").is_swizzled
+        False
+        """
+        return False
+
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layouts of the value, for a tensor of `shape` on a `machine`; of one whole unit unless a shape is given.
 
@@ -278,11 +287,9 @@ def plain_layout(value: object, operand: Operand) -> Layout:
     >>> plain_layout(tile, tile.operands()[0]) is tile
     True
     """
-    from layoutalg.core.layout import Layout
-
-    if not isinstance(operand.layout, Layout):
+    if operand.layout.is_swizzled:
         raise ConversionError(f"{value} is swizzled: expected a layout of factors alone")
-    return operand.layout
+    return cast("Layout", operand.layout)
 
 
 class Asked(NamedTuple):
@@ -361,11 +368,9 @@ def agree(
 
 def _largest(operands: Iterable[Operand | None]) -> Machine:
     """The largest number of lanes, and of subgroups, that the layouts reach."""
-    from layoutalg.core.layout import Layout
-
     largest = {"lane": 0, "sg": 0}
     for operand in operands:
-        axes = operand.layout.axes if operand is not None and isinstance(operand.layout, Layout) else {}
+        axes = {} if operand is None else operand.layout.axes
         if not any(axis in ("sg", "lane", "reg") for axis in axes):
             continue  # memory
         for axis, most in largest.items():

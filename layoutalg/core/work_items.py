@@ -115,7 +115,7 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     Raises `DistributionError` where the machine has fewer work-items than the layout uses, or no multiple of them.
 
     >>> cover(Layout.parse("d0 = 8@lane 2@reg"), Machine(lanes=16, subgroups=2), "this layout")
-    Layout.parse('d0 = 8@lane 2@reg | replicas 2@sg 2@lane:8')
+    Layout.parse('d0 = 8@lane 2@reg | replicas 2@lane:8 2@sg')
     >>> cover(Layout.parse("d0 = 3@lane"), Machine(lanes=16), "this layout")
     Traceback (most recent call last):
     layoutalg.core.errors.DistributionError: a machine of 16 lanes: this layout uses 3, and 16 is not a multiple of it
