@@ -8,7 +8,7 @@ The two-lane transpose of `layoutalg.conversion.program` becomes one shuffle and
     %w4 = arith.select %lane_in_0x2, %w3, %w0 : i32
     %w5 = arith.select %lane_in_0x2, %w1, %w3 : i32
 
->>> from layoutalg.conversion.program import Program, Select, Shuffle
+>>> from layoutalg.conversion.program.program import Program, Select, Shuffle
 >>> steps = (Select(2, 0, 1, "lane", 0b10), Shuffle(3, 2, (1, 0)), Select(4, 3, 0, "lane", 0b10), Select(5, 1, 3, "lane", 0b10))
 >>> transpose = Program(1, 2, 32, 2, 2, pack=(0, 1), steps=steps, unpack=(4, 5))
 >>> text = emit_function(transpose, "f32", "transpose")
@@ -65,10 +65,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from layoutalg.conversion.indices import Indices, named
-from layoutalg.conversion.needed import needed_of_chain
-from layoutalg.conversion.program import Program
-from layoutalg.conversion.steps import ALIGNMENT, cast, typed, vector_sizes, write_chain
+from layoutalg.conversion.lowering.indices import Indices, named
+from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, typed, vector_sizes, write_chain
+from layoutalg.conversion.program.liveness import needed_of_chain
+from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.ir import gpu, scatter, write_module

@@ -4,8 +4,7 @@ Every slot of the destination is looked up in the source (the own lane first, th
 together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).
 Three lanes that turn their registers:
 
->>> from layoutalg.conversion.program import Shuffle
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.conversion.program.program import Shuffle
 >>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
 >>> tables = slot_tables(source, destination)
 >>> found = exchange_by_table(*tables, 32)
@@ -25,13 +24,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.conversion.accesses import held_elements
-from layoutalg.conversion.bits import bit_mask
-from layoutalg.conversion.packing import pack_slots
-from layoutalg.conversion.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
-from layoutalg.conversion.schedule import Items, rounds
+from layoutalg.conversion.program.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
+from layoutalg.conversion.program.schedule import Items, rounds
+from layoutalg.conversion.strategies.packing import pack_slots
+from layoutalg.conversion.strategies.renaming import bit_mask
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
+from layoutalg.memory.accesses import held_elements
 
 __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
 

@@ -4,9 +4,8 @@ The renaming of bits (conversion.bits) says all. A register bit of the source th
 lane bit that is a register bit change places: with m such pairs, a lane gets a share of 1/2^m of its words from each of 2^m
 lanes, itself included. In 4 lanes with 4 registers, transposed, lane l keeps one word and gets one from each other lane:
 
->>> from layoutalg.conversion.bits import view
->>> from layoutalg.conversion.program import Select, Shuffle
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.memory.machine_bits import view
+>>> from layoutalg.conversion.program.program import Select, Shuffle
 >>> source, destination = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
 >>> found = exchange(view(source), view(destination), 32)
 >>> found.count(Shuffle), found.count(Select)
@@ -23,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, sums, unpacked, with_cells
-from layoutalg.conversion.draft import Draft
-from layoutalg.conversion.program import WORD, Program
+from layoutalg.conversion.program.builder import Draft
+from layoutalg.conversion.program.program import WORD, Program
+from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, sums, unpacked, with_cells
+from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
 
@@ -33,8 +33,7 @@ __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
 def stays_in_subgroup(source: View, destination: View) -> bool:
     """Whether every element is somewhere in its destination's own subgroup already.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> one, two = view(Layout.parse("d0 = 2@sg, d1 = 2@reg")), view(Layout.parse("d0 = 2@reg, d1 = 2@sg"))
     >>> stays_in_subgroup(one, one), stays_in_subgroup(one, two)
     (True, False)
@@ -48,8 +47,7 @@ def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
     A lane receives from the lanes of each value of the exchanged bits but its own; where the other lane bits change places
     too, some lane has nothing that it needs. Lanes of other subgroups count like others.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> fewest_shuffles(view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg")), 32)
     15
     """
@@ -75,8 +73,7 @@ class _Row(NamedTuple):
 def exchange(source: View, destination: View, element_bits: int) -> Program:
     """The program for a conversion that stays in its subgroup (`stays_in_subgroup`).
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> both = view(Layout.parse("d0 = 8@reg, d1 = 16@lane"))
     >>> exchange(both, both, 16).steps
     ()

@@ -3,7 +3,7 @@
 Three subgroups with two elements each that change places with the registers:
 
 >>> source, destination = Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")
->>> found = through_memory_by_digits(source, destination, 32)
+>>> found = through_padded_memory(source, destination, 32)
 >>> for step in found.steps:
 ...     print(step)
 Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 2),)), where=None)
@@ -22,27 +22,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutalg.conversion.banks import Banks
-from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
-from layoutalg.conversion.swizzles import best_rows
+from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.memory.conflicts import Banks
+from layoutalg.memory.swizzles import best_rows
 
-__all__ = ["through_memory_by_digits"]
+__all__ = ["through_padded_memory"]
 
 
-def through_memory_by_digits(
-    source: Layout, destination: Layout, element_bits: int, limit: int | None = None
-) -> Program:
+def through_padded_memory(source: Layout, destination: Layout, element_bits: int, limit: int | None = None) -> Program:
     """The program that moves every element through memory, of at most `limit` bytes (None: of any size).
 
     Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements; `SizeError`
     over the limit.
 
     >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
-    >>> through_memory_by_digits(*pair, 16).slm_words, through_memory_by_digits(*pair, 32).slm_words
+    >>> through_padded_memory(*pair, 16).slm_words, through_padded_memory(*pair, 32).slm_words
     (6, 12)
     """
     for layout in (source, destination):

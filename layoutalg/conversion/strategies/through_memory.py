@@ -2,8 +2,7 @@
 
 Two subgroups of 16 lanes that change which bits of a row's number are lanes:
 
->>> from layoutalg.conversion.bits import view
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.memory.machine_bits import view
 >>> both = view(Layout.parse("d0 = 2@sg, d1 = 16@lane")), view(Layout.parse("d0 = 2@lane:8, d1 = 2@sg 8@lane"))
 >>> store, barrier, load = through_memory(*both, 32).steps
 >>> print(store.address)
@@ -21,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.bank_bits import Side, bank_rows
-from layoutalg.conversion.bits import Place, View, packed, sums, unpacked, with_cells
-from layoutalg.conversion.exchange import packed_pairs
-from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
+from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
+from layoutalg.conversion.strategies.exchange import packed_pairs
+from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
+from layoutalg.memory.bank_matrix import Side, bank_rows
+from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["BANK_BITS", "VECTOR_BITS", "through_memory"]
 
@@ -37,8 +37,7 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
 
     Raises `SizeError` where a round would need more than `limit` however small.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> both = [view(Layout.parse(f"d0 = {rows}, d1 = 8@reg")) for rows in ("2@sg 16@lane", "2@lane:8 2@sg 8@lane")]
     >>> found = through_memory(*both, 32)
     >>> found.slm_words, [len(step.words) for step in found.steps if isinstance(step, Store)]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import eq
 
-from layoutalg.conversion.program import NEW, Rotate, Select, Shuffle, Step
+from layoutalg.conversion.program.program import NEW, Rotate, Select, Shuffle, Step
 
 __all__ = ["Draft"]
 

@@ -3,8 +3,7 @@
 Where a subgroup bit changes places with a register bit, half of a subgroup's words are its own already: each subgroup stores
 the other half, and loads the other one's. Two subgroups that hold rows 0-1 and 2-3 of a tile, and want even and odd ones:
 
->>> from layoutalg.conversion.bits import view
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.memory.machine_bits import view
 >>> rows, turned = (view(Layout.parse(f"d0 = {digits}, d1 = 16@lane")) for digits in ("2@sg 2@reg", "2@reg 2@sg"))
 >>> [[program.slm_words for program in way] for way in across_subgroups(rows, turned, 32)]
 [[32]]
@@ -17,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, unpacked
-from layoutalg.conversion.exchange import exchange
-from layoutalg.conversion.memory import VECTOR_BITS
-from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Select, Step, Store
+from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Select, Step, Store
+from layoutalg.conversion.strategies.exchange import exchange
+from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, unpacked
+from layoutalg.conversion.strategies.through_memory import VECTOR_BITS
+from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["across_subgroups"]
 
@@ -33,8 +33,7 @@ def across_subgroups(
     Empty where a subgroup bit changes places with another one, or is repeated or dropped by only one side, where no register
     is left to take part, and where a round would need more than `limit` bytes however small.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> lanes = (view(Layout.parse(f"d0 = {digits}, d1 = 8@lane, d2 = 2@reg")) for digits in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
     >>> for way in across_subgroups(*lanes, 32):
     ...     print([sorted({type(step).__name__ for step in program.steps}) for program in way])

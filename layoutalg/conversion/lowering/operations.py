@@ -29,9 +29,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from layoutalg.conversion.indices import Indices, linear_terms, named
-from layoutalg.conversion.needed import Needed, needed_of_chain
-from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.program.liveness import Needed, needed_of_chain
+from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import gpu
 from layoutalg.ir.vectors import FromElementsOp

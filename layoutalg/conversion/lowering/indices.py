@@ -23,7 +23,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from layoutalg.conversion.program import Address
+from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import gpu
 

@@ -19,8 +19,19 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.common import common_digits, weighed
-from layoutalg.conversion.program import VECTOR, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.program import (
+    VECTOR,
+    WORD,
+    Barrier,
+    Load,
+    Program,
+    Rotate,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+)
+from layoutalg.conversion.strategies.common_factors import common_digits, weighed
 from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout

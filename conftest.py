@@ -1,0 +1,15 @@
+"""Names that every doctest may use: `la`, `Layout`, `Factor` and `np`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import layoutalg
+
+
+@pytest.fixture(autouse=True)
+def _names(doctest_namespace: dict[str, Any]) -> None:  # pyright: ignore[reportUnusedFunction]
+    doctest_namespace.update(la=layoutalg, Layout=layoutalg.Layout, Factor=layoutalg.Factor, np=numpy)
