@@ -98,7 +98,7 @@ NESTED = (
 
 def layoutalg_column() -> Column:
     import layoutalg as la
-    from layoutalg.conversion.plan import _candidates
+    from layoutalg.conversion.candidates import candidates_of
 
     factors = [[(8, 4, "sg"), (16, 2, "reg")], [(4, 1, "sg"), (2, 1, "reg"), (16, 1, "lane")]]
     tile, again = la.Layout.parse(TILE), la.Layout.parse(TILE.replace("16@reg:2", "4@reg:8 4@reg:2"))

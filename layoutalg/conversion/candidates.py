@@ -3,13 +3,13 @@
 Where all factors are powers of two, the two layouts say which bit of the machine becomes which (`strategies.renaming`), and
 the exchange follows (`exchange`). Where a subgroup cannot do it alone, only what crosses goes through shared memory, perhaps
 between two exchanges (`cross_subgroup`), or everything does (`through_memory`). Other factors that stay in registers make
-blocks of a smaller conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`), or row by
-row through memory (`padded`).
+blocks of a smaller conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`), or row
+by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "pvc", None):
 ...     print(one.cost, one.name)
-54 only what crosses goes through shared memory
+53 only what crosses goes through shared memory
 60 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Select, Step, Store
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import WORD, Address, Program
 from layoutalg.conversion.strategies.exchange import exchange
 from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, unpacked
 from layoutalg.conversion.strategies.through_memory import VECTOR_BITS
@@ -133,7 +134,7 @@ class _Crossing:
     """
 
     def __init__(self, layout: View, swaps: Sequence[tuple[int, int]], element_bits: int) -> None:
-        self.layout, self.swaps, self.element_bits = layout, swaps, element_bits
+        self.layout, self.swaps = layout, swaps
         wide = 1 if element_bits > WORD else 0
         self.parts = max(WORD // element_bits, 1)
         self.width = layout.widths["reg"] + wide
@@ -142,9 +143,9 @@ class _Crossing:
         self.inside = stay[: self.parts.bit_length() - 1]
         self.index = stay[len(self.inside) :] + moved  # the bits of a word's number, low to high
         self.staying = len(self.index) - len(moved)
-        self.steps: list[Step] = []
+        pack = packed(self.index, self.inside, self.parts)
+        self.builder = Builder(1 << layout.widths["sg"], 1 << layout.widths["lane"], element_bits, pack)
         self.words = list(range(1 << len(self.index)))
-        self.made = len(self.words)
 
     def program(self, limit: int | None) -> Program | None:
         vector, turns, together = self._rounds(limit)
@@ -163,7 +164,7 @@ class _Crossing:
         for turn in range(1 << turns):
             for group in groups:
                 if turn or group is not groups[0]:
-                    self.steps.append(Barrier())
+                    self.builder.barrier()
                 for load in (False, True):
                     for i, t in enumerate(group):
                         partner = (
@@ -176,20 +177,11 @@ class _Crossing:
                                 load, range(first, first + (1 << vector)), Address(at, True, lane_terms, sg_terms)
                             )
                     if not load:
-                        self.steps.append(Barrier())
+                        self.builder.barrier()
         self._turn()
         registers = 1 << widths["reg"]
-        return Program(
-            1 << widths["sg"],
-            1 << widths["lane"],
-            self.element_bits,
-            registers,
-            registers,
-            tuple(packed(self.index, self.inside, self.parts)),
-            tuple(self.steps),
-            tuple(unpacked(self.words, self.index, self.inside, self.parts, self.width)),
-            min(together, len(distances)) << block,
-        )
+        unpack = unpacked(self.words, self.index, self.inside, self.parts, self.width)
+        return self.builder.program(registers, registers, unpack, slm_words=min(together, len(distances)) << block)
 
     def _rounds(self, limit: int | None) -> tuple[int, int, int]:
         """Of the word bits that stay, how many an access moves, and how many tell rounds apart; and exchanges in a round.
@@ -211,16 +203,12 @@ class _Crossing:
         for i, (bit, _) in enumerate(self.swaps):
             mask = bit_mask(1 << self.layout.widths["sg"], bit)
             step = 1 << self.staying + i
-            turned: list[int] = []
-            for x in range(len(self.words)):
-                self.steps.append(Select(self.made, self.words[x ^ step], self.words[x], "sg", mask))
-                turned.append(self.made)
-                self.made += 1
-            self.words = turned
+            pairs = [(self.words[x ^ step], self.words[x]) for x in range(len(self.words))]
+            self.words = [self.builder.select(on, off, "sg", mask) for on, off in pairs]
 
     def _access(self, load: bool, numbers: range, address: Address) -> None:
+        here = slice(numbers.start, numbers.stop)
         if load:
-            self.words[numbers.start : numbers.stop] = range(self.made, self.made + len(numbers))
-            self.made += len(numbers)
-        words = tuple(self.words[numbers.start : numbers.stop])
-        self.steps.append(Load(words, address) if load else Store(words, address))
+            self.words[here] = self.builder.load(len(numbers), address)
+        else:
+            self.builder.store(self.words[here], address)
