@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from layoutalg.conversion.banks import program_ways
-from layoutalg.conversion.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program.bank_conflicts import program_ways
+from layoutalg.conversion.program.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import PlanError
 
 __all__ = ["Cost", "cost_of"]
@@ -44,7 +44,7 @@ class Cost:
     def of(self, program: Program) -> int:
         """What a program costs.
 
-        >>> from layoutalg.conversion.program import Shuffle
+        >>> from layoutalg.conversion.program.program import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """

@@ -3,7 +3,6 @@
 A dimension of 24 that is 2 x 3 x 4 on one side and 6 x 4 on the other has three: what either side divides, the other side
 must be able to divide too.
 
->>> from layoutalg.core.layout import Layout
 >>> source, destination = Layout.parse("d0 = 2@sg 3@reg 4@lane"), Layout.parse("d0 = 6@reg 4@lane")
 >>> for digit in common_digits(source.dims[0], destination.dims[0]):
 ...     print(digit.weight, digit.extent, digit.before, digit.after)

@@ -2,8 +2,7 @@
 
 Two subgroups of 16 lanes that change which bits of a row's number are lanes:
 
->>> from layoutalg.conversion.bits import view
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.memory.machine_bits import view
 >>> both = view(Layout.parse("d0 = 2@sg, d1 = 16@lane")), view(Layout.parse("d0 = 2@lane:8, d1 = 2@sg 8@lane"))
 >>> store, barrier, load = through_memory(*both, 32).steps
 >>> print(store.address)
@@ -21,11 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.bank_bits import Side, bank_rows
-from layoutalg.conversion.bits import Place, View, packed, sums, unpacked, with_cells
-from layoutalg.conversion.exchange import packed_pairs
-from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Program
+from layoutalg.conversion.strategies.exchange import packed_pairs
+from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
+from layoutalg.memory.bank_matrix import Side, bank_rows
+from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["BANK_BITS", "VECTOR_BITS", "through_memory"]
 
@@ -37,14 +38,13 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
 
     Raises `SizeError` where a round would need more than `limit` however small.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> both = [view(Layout.parse(f"d0 = {rows}, d1 = 8@reg")) for rows in ("2@sg 16@lane", "2@lane:8 2@sg 8@lane")]
     >>> found = through_memory(*both, 32)
-    >>> found.slm_words, [len(step.words) for step in found.steps if isinstance(step, Store)]
+    >>> found.slm_words, [len(step.words) for step in found.steps[:2]]
     (256, [4, 4])
-    >>> through_memory(*both, 32, limit=512).count(Barrier)
-    3
+    >>> through_memory(*both, 32, limit=512).slm_words
+    128
     """
     wide = 1 if element_bits > WORD else 0
     parts = max(WORD // element_bits, 1)
@@ -63,35 +63,22 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
     own = sorted({bit for _, bit in before.registers} | {a[1] for a, _ in turns})
     number = {value: x for x, value in enumerate(sums([1 << bit for bit in own]))}  # by the bits of a register's number
     pack = packed(own, [a for a, _ in together], parts)
-    made = len(number)
+    builder = Builder(1 << destination.widths["sg"], 1 << destination.widths["lane"], element_bits, pack)
     arrived: dict[int, int] = {}
-    steps: list[Step] = []
     for count, (turn_in, turn_out) in enumerate(zip(before.turns, after.turns, strict=True)):
         if count:
-            steps.append(Barrier())
+            builder.barrier()
         for base, at in before.accesses():
-            stored = tuple(number[turn_in + base + v] for v in before.vector)
-            steps.append(Store(stored, before.address(at), _first(source)))
-        steps.append(Barrier())
+            stored = [number[turn_in + base + v] for v in before.vector]
+            builder.store(stored, before.address(at), _first(source))
+        builder.barrier()
         for base, at in after.accesses():
-            loaded = tuple(range(made, made + len(after.vector)))
-            made += len(loaded)
+            loaded = builder.load(len(after.vector), after.address(at))
             arrived |= {turn_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
-            steps.append(Load(loaded, after.address(at)))
     wanted = sorted({bit for _, bit in after.registers} | {b[1] for _, b in turns})
     found = [arrived[register] for register in sums([1 << bit for bit in wanted])]
     unpack = unpacked(found, wanted, [b for _, b in together], parts, destination.widths["reg"] + wide)
-    return Program(
-        1 << destination.widths["sg"],
-        1 << destination.widths["lane"],
-        element_bits,
-        1 << source.widths["reg"],
-        1 << destination.widths["reg"],
-        tuple(pack),
-        tuple(steps),
-        tuple(unpack),
-        1 << len(words),
-    )
+    return builder.program(1 << source.widths["reg"], 1 << destination.widths["reg"], unpack, slm_words=1 << len(words))
 
 
 def _turns(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tuple[Place, Place]]:

@@ -9,9 +9,10 @@ Two lanes with two registers each, which hold a column of a 2 x 2 tile. Stored b
 per lane, from addresses 0 and 2; stored by rows two accesses of one, from 0 and 1, then from 2 and 3:
 
 >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
+>>> from layoutalg.memory.addresses import addresses_of
 >>> held = held_elements(tile)
 >>> for memory in ("d0 = 2@addr, d1 = 2@addr:2", "d0 = 2@addr:2, d1 = 2@addr"):
-...     starts, vector = lane_accesses(held, address_table(Layout.parse(memory), tile, 4), 4)
+...     starts, vector = lane_accesses(held, addresses_of(memory, tile, 4), 4)
 ...     print(vector, starts.tolist())    # by subgroup, instruction and lane
 2 [[[0, 2]]]
 1 [[[0, 1], [2, 3]]]
@@ -19,80 +20,34 @@ per lane, from addresses 0 and 2; stored by rows two accesses of one, from 0 and
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Sequence
 from math import prod
-from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutalg.core.errors import ConversionError, SizeError
-from layoutalg.core.fragments import fragment_map, owner_map
+from layoutalg.core.fragments import fragment_map
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.swizzle import Swizzled
+from layoutalg.memory.addresses import Numbers
 
-__all__ = [
-    "MOST_ACCESSES",
-    "WIDEST",
-    "Addressed",
-    "Memory",
-    "Numbers",
-    "address_table",
-    "held_elements",
-    "lane_accesses",
-    "memory_text",
-]
+__all__ = ["MOST_ACCESSES", "WIDEST", "held_elements", "lane_accesses"]
 
 MOST_ACCESSES = 2**24
 """Slots (subgroups x lanes x registers) of a distribution that is counted: more are refused."""
 WIDEST = 16
 """The bytes that a lane moves in one access, at most."""
 
-Numbers: TypeAlias = NDArray[np.int64]
-"""Whole numbers: elements, addresses, words."""
 
-
-@runtime_checkable
-class Addressed(Protocol):
-    """What can say where in memory elements lie, in elements: `BitAddress` and `BestSwizzle` do.
-
-    >>> from layoutalg.conversion.swizzles import BitAddress
-    >>> isinstance(BitAddress.of(Layout.parse("d0 = 4@addr")), Addressed)
-    True
-    """
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor, in elements."""
-        ...
-
-    def address(self, coords: Sequence[Any]) -> Numbers:
-        """The addresses of elements: one array of coordinates per dimension, broadcast against each other."""
-        ...
-
-
-Memory: TypeAlias = Layout | Swizzled | Addressed
-"""Where the elements of a tensor lie: a layout onto one axis such as `addr`, perhaps swizzled, or an `Addressed`."""
-
-
-def held_elements(layout: object) -> Numbers:
+def held_elements(layout: Layout) -> Numbers:
     """Which element each slot of the machine holds, as a row-major number: `[sg, lane, reg]`, -1 for none.
 
-    Raises `ConversionError` for what is no distribution over sg, lane and reg, `SizeError` over 2^24 slots.
+    Raises `ConversionError` for a layout onto other axes than sg, lane and reg, `SizeError` over 2^24 slots.
 
     >>> held_elements(Layout.parse("d0 = 2@reg, d1 = 2@lane | offset 1@lane")).tolist()
     [[[-1, -1], [0, 2], [1, 3]]]
     """
-    if not isinstance(layout, Layout):
-        raise ConversionError(
-            f"{reprlib.repr(layout)}: expected a Layout such as Layout.parse('d0 = 16@reg, d1 = 32@lane')"
-        )
     axes, starts = layout.axes, layout.offsets
     if any(axis not in MACHINE for axis in axes):
         raise ConversionError(f"axes {', '.join(axes)}: expected a distribution over sg, lane and reg (in {layout})")
-    if any(type(n) is not int for n in (*layout.shape, *axes.values())):
-        raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before counting accesses")
     idle = starts.get("lane", 0)
     if min(starts.values(), default=0) < 0:
         raise ConversionError(f"an offset below 0: subgroups, lanes and registers count from 0 (in {layout})")
@@ -114,51 +69,10 @@ def held_elements(layout: object) -> Numbers:
     return np.pad(numbers, ((0, 0), (idle, 0), (0, 0)), constant_values=-1) if idle else numbers
 
 
-def address_table(memory: object, layout: Layout, element_bytes: int) -> Numbers:
-    """The address of every element of the layout's tensor, in elements, in row-major order; `memory` None is row-major.
-
-    Raises `ConversionError` for memory of another shape, with several addresses for an element or below 0.
-
-    >>> address_table(Layout.parse("d0 = 2@addr, d1 = 2@addr:2"), Layout.parse("d0 = 2@reg, d1 = 2@lane"), 4).tolist()
-    [0, 2, 1, 3]
-    """
-    shape = layout.shape
-    if memory is None:
-        return np.arange(prod(shape), dtype=np.int64)
-    if not isinstance(memory, (Layout, Swizzled, Addressed)):
-        raise ConversionError(
-            f"memory={reprlib.repr(memory)}: expected a Layout such as Layout.parse('d0 = 16@addr:32, d1 = 32@addr'), "
-            "a Swizzled one, or what best_swizzle gives"
-        )
-    if tuple(memory.shape) != shape:
-        raise ConversionError(
-            f"memory for a tensor of shape {list(memory.shape)}, a distribution of shape {list(shape)}: expected one "
-            f"tensor ({memory_text(memory)}; {layout})"
-        )
-    if isinstance(memory, (Layout, Swizzled)):
-        plain = memory if isinstance(memory, Layout) else memory.layout
-        axes = list(plain.axes)
-        if len(axes) > 1 or (isinstance(memory, Swizzled) and axes not in ([], [memory.axis])):
-            raise ConversionError(f"memory on the axes {', '.join(axes)}: expected one axis of addresses (in {plain})")
-        if any(f.extent != 1 for f in plain.replicas):
-            raise ConversionError(f"replicas in memory: expected one address for each element (in {plain})")
-        found = memory.owner_map() if isinstance(memory, Swizzled) else owner_map(plain, (*axes, *plain.codomain)[0])
-    else:
-        found = memory.address(np.meshgrid(*map(np.arange, shape), indexing="ij", sparse=True))
-    table = np.asarray(found, np.int64).reshape(-1)
-    if int(table.min()) < 0:
-        raise ConversionError(f"an address of {table.min()}: memory counts from 0 (in {memory_text(memory)})")
-    if int(table.max()) >= 2**62 // element_bytes:
-        raise SizeError(
-            f"an address of {table.max()} elements: over the limit of 2^62 bytes (in {memory_text(memory)})"
-        )
-    return table
-
-
 def lane_accesses(held: Numbers, table: Numbers, most: int) -> tuple[Numbers, int]:
     """The first address of every access, `[sg, instruction, lane]` (-1: the lane is idle), and the elements of each.
 
-    `held` and `table` are what `held_elements` and `address_table` give; an access has at most `most` elements, a power of two.
+    `held` and `table` are what `held_elements` and `addresses_of` give; an access has at most `most` elements, a power of two.
 
     >>> lane_accesses(np.array([[[0, 1], [2, -1]]]), np.arange(4), 4)[1]    # lane 1 holds one element only
     1
@@ -205,16 +119,3 @@ def _by_instruction(starts: Numbers, shape: tuple[int, ...]) -> Numbers:
     """From `[subgroup and lane, instruction]` to `[subgroup, instruction, lane]`, by the addresses of the first lane."""
     starts = starts[:, np.argsort(starts[0], kind="stable")]
     return np.ascontiguousarray(starts.reshape(shape[0], shape[1], -1).swapaxes(1, 2))
-
-
-def memory_text(memory: object) -> str:
-    """How messages call a memory.
-
-    >>> memory_text(None)
-    'row-major memory'
-    """
-    if memory is None:
-        return "row-major memory"
-    if isinstance(memory, Swizzled):
-        return f"{memory.layout}, swizzled"
-    return str(memory) if isinstance(memory, Layout) else f"a {type(memory).__name__}"

@@ -8,7 +8,7 @@ The two-lane transpose of `layoutalg.conversion.program` becomes one shuffle and
     %w4 = arith.select %lane_in_0x2, %w3, %w0 : i32
     %w5 = arith.select %lane_in_0x2, %w1, %w3 : i32
 
->>> from layoutalg.conversion.program import Program, Select, Shuffle
+>>> from layoutalg.conversion.program.program import Program, Select, Shuffle
 >>> steps = (Select(2, 0, 1, "lane", 0b10), Shuffle(3, 2, (1, 0)), Select(4, 3, 0, "lane", 0b10), Select(5, 1, 3, "lane", 0b10))
 >>> transpose = Program(1, 2, 32, 2, 2, pack=(0, 1), steps=steps, unpack=(4, 5))
 >>> text = emit_function(transpose, "f32", "transpose")
@@ -45,7 +45,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 
-from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     Float16Type,
@@ -65,13 +64,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from layoutalg.conversion.indices import Indices, named
-from layoutalg.conversion.needed import needed_of_chain
-from layoutalg.conversion.program import Program
-from layoutalg.conversion.steps import ALIGNMENT, cast, typed, vector_sizes, write_chain
+from layoutalg.conversion.lowering.indices import Indices, named
+from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, typed, vector_sizes, write_chain
+from layoutalg.conversion.program.liveness import needed_of_chain
+from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.ir import gpu, scatter, write_module
+from layoutalg.ir.building import written_into
 
 __all__ = ["emit_function", "emit_kernel"]
 
@@ -103,7 +103,7 @@ def emit_function(programs: Program | Sequence[Program], element: str = "i32", n
     kind = _FLOATS.get(element, cell)
     takes, gives = vector_sizes(chain[0].source_registers), vector_sizes(chain[-1].registers)
     block = Block(arg_types=[typed(size, kind) for size in takes])
-    with ImplicitBuilder(block):
+    with written_into(block):
         source = [cast(named("source", argument), cell) for argument in block.args]
         indices = Indices(chain[0].subgroups, chain[0].lanes)
         pieces = write_chain(chain, _shared(chain, name), indices, source, gives)
@@ -131,7 +131,7 @@ def emit_kernel(programs: Program | Sequence[Program], element: str = "i32", nam
     chain, cell = _checked(programs, element, name)
     indices = Indices(chain[0].subgroups, chain[0].lanes)
     block = Block(arg_types=[i64, i64])
-    with ImplicitBuilder(block):
+    with written_into(block):
         source, destination = (
             named(text, one) for text, one in zip(("source", "destination"), block.args, strict=True)
         )

@@ -4,9 +4,8 @@ The renaming of bits (conversion.bits) says all. A register bit of the source th
 lane bit that is a register bit change places: with m such pairs, a lane gets a share of 1/2^m of its words from each of 2^m
 lanes, itself included. In 4 lanes with 4 registers, transposed, lane l keeps one word and gets one from each other lane:
 
->>> from layoutalg.conversion.bits import view
->>> from layoutalg.conversion.program import Select, Shuffle
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.memory.machine_bits import view
+>>> from layoutalg.conversion.program.program import Select, Shuffle
 >>> source, destination = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
 >>> found = exchange(view(source), view(destination), 32)
 >>> found.count(Shuffle), found.count(Select)
@@ -23,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, sums, unpacked, with_cells
-from layoutalg.conversion.draft import Draft
-from layoutalg.conversion.program import WORD, Program
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import WORD, Program
+from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, sums, unpacked, with_cells
+from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
 
@@ -33,8 +33,7 @@ __all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
 def stays_in_subgroup(source: View, destination: View) -> bool:
     """Whether every element is somewhere in its destination's own subgroup already.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> one, two = view(Layout.parse("d0 = 2@sg, d1 = 2@reg")), view(Layout.parse("d0 = 2@reg, d1 = 2@sg"))
     >>> stays_in_subgroup(one, one), stays_in_subgroup(one, two)
     (True, False)
@@ -48,8 +47,7 @@ def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
     A lane receives from the lanes of each value of the exchanged bits but its own; where the other lane bits change places
     too, some lane has nothing that it needs. Lanes of other subgroups count like others.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> fewest_shuffles(view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg")), 32)
     15
     """
@@ -75,8 +73,7 @@ class _Row(NamedTuple):
 def exchange(source: View, destination: View, element_bits: int) -> Program:
     """The program for a conversion that stays in its subgroup (`stays_in_subgroup`).
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> both = view(Layout.parse("d0 = 8@reg, d1 = 16@lane"))
     >>> exchange(both, both, 16).steps
     ()
@@ -89,8 +86,7 @@ def exchange(source: View, destination: View, element_bits: int) -> Program:
     parts = max(WORD // element_bits, 1)
     both = [(bit, place[1]) for bit, place in enumerate(registers) if place is not None and place[0] == "reg"]
     together = packed_pairs(both, parts)
-    build = _Build(source, destination, registers, lanes, together, parts, wide)
-    return build.program(element_bits)
+    return _Exchange(source, destination, registers, lanes, together, element_bits, wide).program()
 
 
 def packed_pairs(pairs: Sequence[tuple[int, int]], parts: int) -> list[tuple[int, int]]:
@@ -102,7 +98,7 @@ def packed_pairs(pairs: Sequence[tuple[int, int]], parts: int) -> list[tuple[int
     return sorted(pairs, key=lambda pair: (max(pair), pair))[: parts.bit_length() - 1]
 
 
-class _Build:
+class _Exchange:
     """The words of one exchange as they are made: lists over the values of some bits, a word number each."""
 
     def __init__(
@@ -112,31 +108,31 @@ class _Build:
         registers: Sequence[Place | None],
         lanes: Sequence[Place | None],
         together: list[tuple[int, int]],
-        parts: int,
+        element_bits: int,
         wide: int,
     ) -> None:
         self.subgroups, self.lanes = 1 << destination.widths["sg"], 1 << destination.widths["lane"]
         self.source_bits, self.bits = source.widths["reg"] + wide, destination.widths["reg"] + wide
         self.registers, self.lane_places = registers, lanes
-        self.together, self.parts, self.wide = together, parts, wide
+        self.together, self.parts, self.wide = together, max(WORD // element_bits, 1), wide
         self.rows = self._rows()
         self.followed = {row.lane: row for row in self.rows if row.lane is not None}
         # Register bits that a lane bit picks which the sender can't tell: parts of the word while there is room, then words.
         picked = [bit for bit, place in enumerate(registers) if place is not None and place[0] == "lane"]
         picked = [bit for bit in picked if self._picks(bit) not in self.followed]
-        self.picked = picked[: parts.bit_length() - 1 - len(together)]
+        self.picked = picked[: self.parts.bit_length() - 1 - len(together)]
         inside_words = {bit for bit, _ in together}.union(self.picked)
         # Source word bits: register bits with a meaning that are not packed. Free bits are 0.
         self.words = [bit for bit, place in enumerate(registers) if place is not None and bit not in inside_words]
         inside = {bit for _, bit in together}
         meant = {place[1] for place in (*registers, *lanes) if place is not None and place[0] == "reg"}
         self.rounds = [bit for bit in sorted(meant) if bit not in inside]
-        self.draft = Draft(given=1 << len(self.words))
+        pack = packed(self.words, [*(bit for bit, _ in together), *self.picked], self.parts)
+        self.builder = Builder(self.subgroups, self.lanes, element_bits, pack)
 
-    def program(self, element_bits: int) -> Program:
+    def program(self) -> Program:
         rows = self.rows
-        pack = packed(self.words, [*(bit for bit, _ in self.together), *self.picked], self.parts)
-        current = list(range(self.draft.given))
+        current = list(range(self.builder.given))
         position = {bit: i for i, bit in enumerate(self.words)}
         index: dict[int, tuple[str, int]] = {}  # word bit: which bit of the round, or of the choice, it is
         choices: list[int] = []
@@ -160,9 +156,7 @@ class _Build:
             if row.round is not None and row.lane is not None:
                 arrived = self._turn(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
         unpack = unpacked(arrived, self.rounds, [bit for _, bit in self.together], self.parts, self.bits)
-        steps, unpack = self.draft.finished(unpack, self.parts)
-        sizes = (1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide))
-        return Program(self.subgroups, self.lanes, element_bits, *sizes, tuple(pack), steps, unpack)
+        return self.builder.program(1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide), unpack)
 
     def _rows(self) -> list[_Row]:
         """What each bit of the source lane is, seen from the destination lane; free choices are made here.
@@ -208,14 +202,14 @@ class _Build:
         """Drop a bit of the index: where the mask says so, the words with the bit set."""
         step = 1 << position[bit]
         return [
-            self.draft.select(words[x | step], words[x & ~step], axis, mask) if not x & step else -1
+            self.builder.select(words[x | step], words[x & ~step], axis, mask) if not x & step else -1
             for x in range(len(words))
         ]
 
     def _turn(self, words: list[int], position: int, mask: int) -> list[int]:
         """XOR a bit of the index, where the mask says so."""
         step = 1 << position
-        return self.draft.select_all([words[x ^ step] for x in range(len(words))], words, mask)
+        return self.builder.select_all([words[x ^ step] for x in range(len(words))], words, mask)
 
     def _arrive(
         self,
@@ -249,11 +243,11 @@ class _Build:
             found = [self._shuffle(words[number + choice], patterns[base], terms) for choice in sums(of_choice)]
             for bit in choices:
                 mask = self._mask("lane", bit)
-                found = [self.draft.select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
+                found = [self.builder.select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
             word = found[0]
             for i, bit in enumerate(self.picked, len(self.together)):
-                turned = self.draft.rotate(word, WORD // self.parts << i)
-                word = self.draft.select(turned, word, "lane", self._mask("lane", self._picks(bit)))
+                turned = self.builder.rotate(word, WORD // self.parts << i)
+                word = self.builder.select(turned, word, "lane", self._mask("lane", self._picks(bit)))
             arrived.append(word)
         return arrived
 
@@ -272,11 +266,11 @@ class _Build:
     def _ask(self, zero: int, one: int, lane: int, sg: int, lanes: list[int], base: int, terms: tuple[int, ...]) -> int:
         """The word `zero` or `one` by a lane bit: kept where that is the subgroup's bit, asked for elsewhere."""
         mask = self._mask("sg", sg)
-        sent = self.draft.select(zero, one, "sg", mask)
+        sent = self.builder.select(zero, one, "sg", mask)
         received = self._shuffle(sent, tuple([source ^ base for source in lanes]), terms)
-        upper = self.draft.select(one, received, "sg", mask)
-        lower = self.draft.select(received, zero, "sg", mask)
-        return self.draft.select(upper, lower, "lane", self._mask("lane", lane))
+        upper = self.builder.select(one, received, "sg", mask)
+        lower = self.builder.select(received, zero, "sg", mask)
+        return self.builder.select(upper, lower, "lane", self._mask("lane", lane))
 
     def _sources(self, rows: list[_Row]) -> tuple[list[int], tuple[int, ...]]:
         """The lane that each lane reads in round 0; what the subgroup's number brings in."""
@@ -291,4 +285,4 @@ class _Build:
     def _shuffle(self, word: int, lanes: tuple[int, ...] | None, terms: tuple[int, ...]) -> int:
         if lanes is None:
             return word
-        return self.draft.shuffle(word, lanes, terms)
+        return self.builder.shuffle(word, lanes, terms)

@@ -23,7 +23,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from layoutalg.conversion.program import Address
+from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import gpu
 
@@ -98,11 +98,11 @@ def reverses(moved: Sequence[tuple[int, int]]) -> bool:
 class Indices:
     """The values of one function that depend on nothing but the numbers of lane and subgroup, each computed once.
 
-    It writes operations where xDSL's builder stands, which is the function's own block.
+    It writes operations into the function's own block (see `ir.building`).
 
-    >>> from xdsl.builder import ImplicitBuilder
+    >>> from layoutalg.ir.building import written_into
     >>> from xdsl.ir import Block
-    >>> with ImplicitBuilder(block := Block()):
+    >>> with written_into(block := Block()):
     ...     indices = Indices(2, 16)
     ...     even = indices.holds("lane", 0b0101010101010101)
     ...     indices.holds("lane", 0b0101010101010101) is even

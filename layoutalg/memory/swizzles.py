@@ -21,7 +21,7 @@ read: 1 instruction of 1 x 32 bits per lane, 1 cycle: conflict-free
 >>> best.address([[[0], [1], [2], [3]], [0, 1, 2, 3]]).tolist()
 [[0, 1, 2, 3], [5, 4, 7, 6], [10, 11, 8, 9], [15, 14, 13, 12]]
 
-How it is found: conversion.bank_bits. Where sizes are no powers of two, the tensor is stored row by row, with the padding
+How it is found: memory.bank_matrix. Where sizes are not powers of two, the tensor is stored row by row, with the padding
 that costs least.
 """
 
@@ -34,15 +34,18 @@ from typing import Any
 
 import numpy as np
 
-from layoutalg.conversion.accesses import Numbers, address_table, held_elements
-from layoutalg.conversion.bank_bits import Side, bank_rows
-from layoutalg.conversion.banks import Banks, Conflicts, count_conflicts
-from layoutalg.conversion.bit_addresses import BitAddress, ElementBit, coordinates
-from layoutalg.conversion.bits import view
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout, row_major
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.memory.accesses import held_elements
+from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordinates
+from layoutalg.memory.arguments import distributions
+from layoutalg.memory.bank_matrix import Side, bank_rows
+from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
+from layoutalg.memory.linear_address import BitAddress, ElementBit
+from layoutalg.memory.machine_bits import view
 
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 
@@ -51,10 +54,10 @@ _MOST_PADDING = 8
 
 
 @dataclass(frozen=True, slots=True)
-class BestSwizzle:
+class BestSwizzle(Addresses):
     """The addresses in shared memory that `best_swizzle` found, and what writing and reading there costs a subgroup.
 
-    `memory` maps elements to addresses: by bits, or padded rows where sizes are no powers of two (`padding` elements after
+    `memory` maps elements to addresses: by bits, or padded rows where sizes are not powers of two (`padding` elements after
     each row of the last dimension). `vector` is the elements that both sides move in one access at least.
 
     >>> best = best_swizzle(Layout.parse("d0 = 16@reg, d1 = 32@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg 2@lane:16"))
@@ -95,6 +98,14 @@ class BestSwizzle:
         """
         return prod(self.shape) if isinstance(self.memory, BitAddress) else self.memory.spans().get("addr", 1)
 
+    def table(self) -> Numbers:
+        """The address of every element, in elements: an array of the tensor's shape.
+
+        >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).table().tolist()
+        [0, 1, 2, 3]
+        """
+        return self.address(np.meshgrid(*map(np.arange, self.shape), indexing="ij", sparse=True))
+
     def address(self, coords: Sequence[Any]) -> Numbers:
         """The addresses of elements, in elements: one array of coordinates per dimension, broadcast against each other.
 
@@ -134,17 +145,26 @@ class BestSwizzle:
 
 
 def best_swizzle(
-    write: Layout, read: Layout, *, element_bits: int = 32, banks: int = 32, width: int = 4
+    write: Distributed | str,
+    read: Distributed | str,
+    shape: Sequence[int] | None = None,
+    *,
+    machine: Machine | None = None,
+    element_bits: int = 32,
+    banks: int = 32,
+    width: int = 4,
 ) -> BestSwizzle:
     """Where to put a tensor in shared memory that is written as `write` and read as `read` distributes it.
 
+    Both are a `Layout`, a value of any notation, or its text; `shape` and `machine` are what they leave open.
+
     The accesses that both sides make are as wide as they can be (up to 16 bytes), then the cycles of writing plus reading (of
     a subgroup, see `bank_conflicts` for the model and its arguments) are fewest, then those of them that are lost to
-    conflicts, then the instructions. Row-major is kept where nothing beats it. Where sizes, digits or banks are no powers of
+    conflicts, then the instructions. Row-major is kept where nothing beats it. Where sizes, factors or banks are not powers of
     two: rows, padded by up to 8 words or so.
 
-    Raises `ConversionError` for distributions of different shapes, or that are none over sg, lane and reg; `SizeError` over
-    2^24 slots.
+    Raises `ConversionError` for different shapes, and for layouts onto other axes than sg, lane and reg; `SizeError` over
+    2^24 slots; what `parse` raises for a text.
 
     >>> write, read = Layout.parse("d0 = 8@reg, d1 = 2@reg:8 8@lane"), Layout.parse("d0 = 8@lane, d1 = 16@reg")
     >>> print(best_swizzle(write, read, banks=8))
@@ -160,7 +180,13 @@ def best_swizzle(
     read: 4 instructions of 4 x 32 bits per lane, 16 cycles: conflict-free
     """
     hardware = Banks.checked(banks, width, element_bits)
+    writer, reader = distributions((write, read), shape, machine, "counting accesses")
+    return _best(writer, reader, hardware)
+
+
+def _best(write: Layout, read: Layout, hardware: Banks) -> BestSwizzle:
     held = held_elements(write), held_elements(read)
+    banks = hardware.banks
     if write.shape != read.shape:
         raise ConversionError(
             f"a tensor of shape {list(write.shape)} to write, of shape {list(read.shape)} to read: expected one tensor "
@@ -203,7 +229,7 @@ def best_rows(write: Layout, read: Layout, hardware: Banks, most: int | None = N
 def _measured(
     memory: BitAddress | Layout, tensor: Layout, held: tuple[Numbers, Numbers], hardware: Banks, padding: int = 0
 ) -> BestSwizzle:
-    table = address_table(memory, tensor, hardware.element_bytes)
+    table = addresses_of(memory, tensor, hardware.element_bytes)
     costs = count_conflicts(held[0], table, hardware), count_conflicts(held[1], table, hardware)
     return BestSwizzle(memory, min(cost.vector for cost in costs), costs[0], costs[1], padding)
 

@@ -4,7 +4,7 @@ A lane holds four elements of 16 bits, one in each of four words, and the result
 third word, which a shuffle has brought: word 0 is needed in part 0, word 1 in nothing, word 2 as a whole, since a shuffle
 moves whole words.
 
->>> from layoutalg.conversion.program import Program, Shuffle
+>>> from layoutalg.conversion.program.program import Program, Shuffle
 >>> program = Program(1, 2, 16, 4, 2, (0, -1, 1, -1, 2, -1, 3, -1), (Shuffle(4, 2, (1, 0)),), unpack=(0, 8))
 >>> found = needed_of(program)
 >>> sorted(found.cells), sorted(found.words), sorted(found.parts)
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from layoutalg.conversion.program import Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program.program import Program, Rotate, Select, Shuffle, Store
 
 __all__ = ["Needed", "needed_of", "needed_of_chain"]
 

@@ -3,7 +3,6 @@
 Each shuffle is a strip: the lanes that send above, the lanes that receive below. Lanes that keep what they have show no arrow.
 
 >>> from layoutalg.conversion import convert
->>> from layoutalg.core import Layout
 >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"))
 >>> arrows_svg(plan).count("<path")             # three shuffles of four lanes
 12
@@ -14,8 +13,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from layoutalg.conversion.banks import counted
-from layoutalg.conversion.program import Barrier, Load, Select, Shuffle, Store
+from layoutalg.conversion.program.program import Barrier, Load, Select, Shuffle, Store
+from layoutalg.memory.counted import counted
 from layoutalg.viz.colours import hexes, ink, ramp
 from layoutalg.viz.svg import escaped
 
@@ -38,7 +37,6 @@ def arrows_svg(plan: ConversionPlan) -> str:
     Of subgroups whose lanes differ, subgroup 0 is drawn.
 
     >>> from layoutalg.conversion import convert
-    >>> from layoutalg.core import Layout
     >>> "nothing moves" in arrows_svg(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")))
     True
     """

@@ -3,7 +3,7 @@
 Three subgroups with two elements each that change places with the registers:
 
 >>> source, destination = Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")
->>> found = through_memory_by_digits(source, destination, 32)
+>>> found = through_padded_memory(source, destination, 32)
 >>> for step in found.steps:
 ...     print(step)
 Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 2),)), where=None)
@@ -22,27 +22,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutalg.conversion.banks import Banks
-from layoutalg.conversion.program import BANKS, VECTOR, WORD, Address, Barrier, Load, Program, Step, Store
-from layoutalg.conversion.swizzles import best_rows
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Program
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.memory.conflicts import Banks
+from layoutalg.memory.swizzles import best_rows
 
-__all__ = ["through_memory_by_digits"]
+__all__ = ["through_padded_memory"]
 
 
-def through_memory_by_digits(
-    source: Layout, destination: Layout, element_bits: int, limit: int | None = None
-) -> Program:
+def through_padded_memory(source: Layout, destination: Layout, element_bits: int, limit: int | None = None) -> Program:
     """The program that moves every element through memory, of at most `limit` bytes (None: of any size).
 
     Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements; `SizeError`
     over the limit.
 
     >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
-    >>> through_memory_by_digits(*pair, 16).slm_words, through_memory_by_digits(*pair, 32).slm_words
+    >>> through_padded_memory(*pair, 16).slm_words, through_padded_memory(*pair, 32).slm_words
     (6, 12)
     """
     for layout in (source, destination):
@@ -51,7 +50,7 @@ def through_memory_by_digits(
             raise ConversionError(f"{layout}: a slot holds several elements, or the numbers do not start at 0")
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
-    registers = [_count(layout, "reg") for layout in (source, destination)]
+    registers = _count(source, "reg"), _count(destination, "reg")
     source, destination, together = _in_words(source.canonical(), destination.canonical(), parts)
     most = None if limit is None else limit * 8 // WORD // cells
     if most is not None and prod(source.shape) > most:
@@ -61,27 +60,18 @@ def through_memory_by_digits(
         )
     memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
     before, after = (_Side.of(memory, layout, cells) for layout in (source, destination))
-    words = made = len(before.bases)
-    steps: list[Step] = [Store(run, before.address(run[0]), before.where) for run in before.runs()]
-    steps.append(Barrier())
+    words = range(len(before.bases))
+    pack = [word * together + part if part < together else -1 for word in words for part in range(parts)]
+    builder = Builder(_count(source, "sg"), _count(source, "lane"), element_bits, pack)
+    for run in before.runs():
+        builder.store(run, before.address(run[0]), before.where)
+    builder.barrier()
     loaded: dict[int, int] = {}  # by address
     for run in after.runs():
-        loaded.update(zip((after.bases[cell] for cell in run), range(made, made + len(run)), strict=True))
-        steps.append(Load(tuple(range(made, made + len(run))), after.address(run[0])))
-        made += len(run)
-    pack = [word * together + part if part < together else -1 for word in range(words) for part in range(parts)]
+        found = builder.load(len(run), after.address(run[0]))
+        loaded.update(zip((after.bases[cell] for cell in run), found, strict=True))
     unpack = [loaded[base] * parts + part for base in after.bases for part in range(together)]
-    return Program(
-        _count(source, "sg"),
-        _count(source, "lane"),
-        element_bits,
-        registers[0],
-        registers[1],
-        tuple(pack),
-        tuple(steps),
-        tuple(unpack),
-        memory.spans().get("addr", 1) * cells,
-    )
+    return builder.program(*registers, unpack, slm_words=memory.spans().get("addr", 1) * cells)
 
 
 def _count(layout: Layout, axis: str) -> int:

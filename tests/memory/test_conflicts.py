@@ -14,10 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from layoutalg.conversion.banks import Conflicts, bank_conflicts, coalescing
-from layoutalg.conversion.bit_addresses import BitAddress, ElementBit
-from layoutalg.conversion.swizzles import BestSwizzle, best_swizzle
 from layoutalg.core import ConversionError, Factor, Layout, LayoutError, SizeError, Swizzle, Swizzled
+from layoutalg.memory import BestSwizzle, BitAddress, Conflicts, ElementBit, bank_conflicts, best_swizzle, coalescing
 from tests.random_layouts import machine_layout
 
 Element = tuple[int, ...]
@@ -491,7 +489,7 @@ def test_names_of_dimensions_are_kept() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bank_conflicts("d0 = 4@lane"), "expected a Layout such as"),  # type: ignore[arg-type]
+        (lambda: bank_conflicts("rows of lanes"), "expected a text of a notation"),
         (lambda: bank_conflicts(None), "None: expected a Layout"),  # type: ignore[arg-type]
         (lambda: bank_conflicts(ROWS, 0), "banks=0: expected a whole number from 1"),
         (lambda: bank_conflicts(ROWS, True), "banks=True"),
@@ -518,7 +516,8 @@ def test_names_of_dimensions_are_kept() -> None:
         (lambda: coalescing(ROWS, element_bits=32, line="64"), "line='64'"),  # type: ignore[arg-type]
         (lambda: coalescing(3, element_bits=32), "3: expected a Layout"),  # type: ignore[arg-type]
         (lambda: best_swizzle(ROWS, Layout.parse("d0 = 16@lane")), "expected one tensor"),
-        (lambda: best_swizzle(ROWS, "x"), "'x': expected a Layout"),  # type: ignore[arg-type]
+        (lambda: best_swizzle(ROWS, "x"), "expected a text of a notation that is read: .* found 'x'"),
+        (lambda: best_swizzle(ROWS, 5), "5: expected a Layout"),  # type: ignore[arg-type]
         (lambda: best_swizzle(ROWS, ROWS, element_bits=4), "element_bits=4"),
         (lambda: BitAddress.of(Layout.parse("d0 = 3@addr")), "no bit matrix"),
         (lambda: BitAddress.of(Layout.parse("d0 = 4@addr:3")), "no bit matrix"),

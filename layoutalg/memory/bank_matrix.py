@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.bits import Place
+from layoutalg.memory.machine_bits import Place
 
 __all__ = ["Side", "bank_rows"]
 

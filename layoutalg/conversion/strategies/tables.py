@@ -4,8 +4,7 @@ Every slot of the destination is looked up in the source (the own lane first, th
 together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).
 Three lanes that turn their registers:
 
->>> from layoutalg.conversion.program import Shuffle
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.conversion.program.program import Shuffle
 >>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
 >>> tables = slot_tables(source, destination)
 >>> found = exchange_by_table(*tables, 32)
@@ -18,20 +17,19 @@ by all words that are turned alike (240 registers of 15 lanes: 1,920 selects whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import count, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.conversion.accesses import held_elements
-from layoutalg.conversion.bits import bit_mask
-from layoutalg.conversion.packing import pack_slots
-from layoutalg.conversion.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
-from layoutalg.conversion.schedule import Items, rounds
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import MOST_STEPS, WORD, Program
+from layoutalg.conversion.program.schedule import Items, rounds
+from layoutalg.conversion.strategies.packing import pack_slots
+from layoutalg.conversion.strategies.renaming import bit_mask
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
+from layoutalg.memory.accesses import held_elements
 
 __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
 
@@ -117,16 +115,17 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
     if parts > 1:
         pack = [cell for word in packed.words for cell in (*word, *[-1] * (parts - len(word)))]
-    build = _Steps(lanes, len(pack) // parts)
-    words = build.exchange(masks, packed.lanes, packed.words_of, cells)
+    kinds = [_Sent.of(*kind) for kind in zip(masks, packed.lanes, packed.words_of, strict=True)]
+    gathers = (False, True) if any(kind.keeps.any() for kind in kinds) else (False,)
+    ways = [_Exchange(Builder(subgroups, lanes, element_bits, pack, most=MOST_STEPS)) for _ in gathers]
+    found = [way.words(kinds, cells, gather=gather) for way, gather in zip(ways, gathers, strict=True)]
+    builder, words = min(zip((way.builder for way in ways), found, strict=True), key=lambda one: one[0].next_word)
     unpack = [0] * (destination.shape[2] * cells)
     for slots, first in zip(packed.slots, range(0, len(words), cells), strict=True):
         for part, slot in enumerate(slots):
             for i in range(cells):
                 unpack[slot * cells + i] = words[first + i] * parts + part
-    return Program(
-        subgroups, lanes, element_bits, registers, destination.shape[2], tuple(pack), tuple(build.steps), tuple(unpack)
-    )
+    return builder.program(registers, destination.shape[2], unpack)
 
 
 def _kinds(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
@@ -181,28 +180,11 @@ def _place(ordered: Slots, values: Slots, side: Literal["left", "right"]) -> Slo
     return np.asarray(np.searchsorted(ordered, values, side), np.int64)
 
 
-class _Steps:
-    """The steps as they are made (in a trial they are only counted), and the number of the next word."""
+class _Exchange:
+    """One way to exchange words: what each lane sends, what arrives, and what each lane makes of it."""
 
-    def __init__(self, lanes: int, words: int, *, trial: bool = False) -> None:
-        self.lanes, self.words, self.made, self.trial = lanes, words, words, trial
-        self.steps: list[Step] = []
-
-    def _add(self, step: Step) -> int:
-        self._extend((step,), 1)
-        return self.made - 1
-
-    def _extend(self, steps: Iterable[Step], number: int) -> None:
-        self.made += number
-        if self.made - self.words > MOST_STEPS:
-            raise SizeError(
-                f"a conversion of more than {MOST_STEPS} steps: convert a smaller part of the tensor at a time"
-            )
-        if not self.trial:
-            self.steps += steps
-
-    def select(self, on: int, off: int, axis: str, mask: int) -> int:
-        return on if on == off else self._add(Select(self.made, on, off, axis, mask))
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.lanes = builder, builder.lanes
 
     def choose(self, table: Slots) -> list[int]:
         """For each row `[lane]` of a table of words, the word that has in each lane what the row says there (-1: any)."""
@@ -215,10 +197,8 @@ class _Steps:
         found = np.full(len(table), -1, np.int64)
         found[~few] = chosen
         for bit, level in enumerate(nodes):
-            mask = bit_mask(self.lanes, bit)
             off, on = level.T.tolist()
-            fields = zip(count(self.made), on, off, repeat("lane"), repeat(mask), strict=False)
-            self._extend((NEW(Select, step) for step in fields), len(level))
+            self.builder.select_all(on, off, bit_mask(self.lanes, bit))
         found[few] = [self._chain(row) for row in table[few].tolist()]
         return found.tolist()
 
@@ -227,7 +207,7 @@ class _Steps:
 
         Rows that are turned by their lanes share nearly all of it: n rows take n selects for each bit.
         """
-        made = self.made
+        made = self.builder.next_word
         width = (table.shape[1] - 1).bit_length()
         table = np.pad(table, ((0, 0), (0, (1 << width) - table.shape[1])), constant_values=-1)
         nodes: list[Slots] = []
@@ -254,24 +234,11 @@ class _Steps:
                 masks[word] = masks.get(word, 0) | 1 << lane
         first, *others = sorted(masks, key=lambda word: -masks[word].bit_count())
         for word in others:
-            first = self.select(word, first, "lane", masks[word])
+            first = self.builder.select(word, first, "lane", masks[word])
         return first
 
-    def exchange(self, masks: list[int], from_lane: Slots, from_word: Slots, cells: int) -> list[int]:
-        """The destination's words: `from_lane` and `from_word` say where each is, `[kind of subgroup, lane, word]`.
-
-        What lanes keep is taken as it is, or picked by lane first as what they send is: whichever has fewer steps.
-        """
-        kinds = [_Sent.of(*kind) for kind in zip(masks, from_lane, from_word, strict=True)]
-        lengths: list[int] = []
-        for gather in (False, True) if any(kind.keeps.any() for kind in kinds) else ():
-            trial = _Steps(self.lanes, self.made, trial=True)
-            trial._exchanged(kinds, gather, cells)
-            lengths.append(trial.made)
-        return self._exchanged(kinds, bool(lengths) and lengths[1] < lengths[0], cells)
-
-    def _exchanged(self, kinds: list[_Sent], gather: bool, cells: int) -> list[int]:
-        """One way of an exchange: with `gather`, words that lanes keep are picked by lane like those that they send."""
+    def words(self, kinds: list[_Sent], cells: int, *, gather: bool) -> list[int]:
+        """The destination's words; with `gather`, words that lanes keep are picked by lane like those that they send."""
         taken = [kind.from_word[..., None] * cells + np.arange(cells) for kind in kinds]
         sent: list[list[list[int]]] = []  # by kind, cell and round
         for kind, words in zip(kinds, taken, strict=True):
@@ -293,15 +260,7 @@ class _Steps:
 
     def _shuffled(self, kinds: list[_Sent], sent: list[list[list[int]]], cells: int) -> Slots:
         """What arrives in each round, `[round, cell]`: what each kind of subgroup has `sent`, by cell and round."""
-        first, number = self.made, max(len(kind.patterns) for kind in kinds)
-        if len(kinds) == 1:
-            steps = (
-                NEW(Shuffle, (first + round_ * cells + i, sent[0][i][round_], kinds[0].patterns[round_], (), ()))
-                for round_ in range(number)
-                for i in range(cells)
-            )
-            self._extend(steps, number * cells)
-            return np.arange(first, self.made).reshape(number, cells)
+        number = max(len(kind.patterns) for kind in kinds)
         arrived: list[int] = []
         for round_ in range(number):
             busy = [k for k, kind in enumerate(kinds) if round_ < len(kind.patterns)]
@@ -311,14 +270,14 @@ class _Steps:
             ]
             for i in range(cells):
                 word = self._by_kind([(kinds[k].mask, sent[k][i][round_]) for k in busy])
-                arrived.append(self._add(Shuffle(self.made, word, lanes, others=tuple(others))))
+                arrived.append(self.builder.shuffle(word, lanes, others=tuple(others)))
         return np.array(arrived, np.int64).reshape(number, cells)
 
     def _by_kind(self, words: list[tuple[int, int]]) -> int:
         """The word that is, in the subgroups of each mask, the word beside it."""
         found = words[0][1]
         for mask, word in words[1:]:
-            found = self.select(word, found, "sg", mask)
+            found = self.builder.select(word, found, "sg", mask)
         return found
 
 

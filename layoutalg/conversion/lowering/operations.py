@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -29,11 +28,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from layoutalg.conversion.indices import Indices, linear_terms, named
-from layoutalg.conversion.needed import Needed, needed_of_chain
-from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.program.liveness import Needed, needed_of_chain
+from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import gpu
+from layoutalg.ir.building import written_into
 from layoutalg.ir.vectors import FromElementsOp
 
 __all__ = ["ALIGNMENT", "cast", "typed", "vector_sizes", "write_chain"]
@@ -87,7 +87,7 @@ def write_chain(
     source: Sequence[SSAValue],
     sizes: Sequence[int],
 ) -> list[SSAValue]:
-    """Write programs that are executed one after another, where xDSL's builder stands.
+    """Write programs that are executed one after another, into the current block (see `ir.building`).
 
     `source` are vectors of integers of the element's size (or single ones), the registers of the source in order; so are
     those that are returned, of these sizes. `shared` is a memref of words.
@@ -133,7 +133,7 @@ def _together(elements: Sequence[SSAValue]) -> SSAValue:
 
 
 class _Body:
-    """The steps of one function, written where xDSL's builder stands: from pieces of the source to pieces of the result.
+    """The steps of one function, written into the current block: from pieces of the source to pieces of the result.
 
     A piece is a vector of integers of the element's size (or one such integer), the next registers of the fragment.
     """
@@ -286,7 +286,7 @@ class _Body:
             if active is None:
                 self._store_at(together, place, aligned)
                 continue
-            with ImplicitBuilder(block):
+            with written_into(block):
                 self._store_at(together, place, aligned)
                 scf.YieldOp()
             scf.IfOp(active, [], Region(block))

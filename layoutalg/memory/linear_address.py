@@ -21,20 +21,19 @@ The map is invertible: every address belongs to exactly one element.
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutalg.conversion.accesses import Numbers
-from layoutalg.conversion.bits import view
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzled
+from layoutalg.memory.addresses import Addresses, Numbers, coordinates
+from layoutalg.memory.machine_bits import view
 
-__all__ = ["BitAddress", "ElementBit", "coordinates"]
+__all__ = ["BitAddress", "ElementBit"]
 
 
 class ElementBit(NamedTuple):
@@ -52,12 +51,12 @@ class ElementBit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class BitAddress:
+class BitAddress(Addresses):
     """An address (in elements) as a linear map over bits: `matrix[k]` are the element's bits whose XOR is address bit k.
 
     `names` and `shape` are those of the tensor, sizes powers of two; every address belongs to exactly one element.
 
-    Raises `LayoutError` for sizes that are no powers of two, and a matrix that isn't square and invertible.
+    Raises `LayoutError` for sizes that are not powers of two, and a matrix that isn't square and invertible.
 
     >>> BitAddress(("d0",), (4,), ((ElementBit("d0", 1),), (ElementBit("d0", 0),))).address([[0, 1, 2, 3]]).tolist()
     [0, 2, 1, 3]
@@ -68,6 +67,8 @@ class BitAddress:
     matrix: tuple[tuple[ElementBit, ...], ...]
 
     def __post_init__(self) -> None:
+        if not all(isinstance(part, tuple) for part in (self.names, self.shape, self.matrix, *self.matrix)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError("a BitAddress has tuples: the names, the shape, and the bits of each address bit")
         if len(self.names) != len(self.shape) or any(type(n) is not int or n < 1 or n & (n - 1) for n in self.shape):
             raise LayoutError(f"shape {list(self.shape)}: an address by bits needs sizes that are powers of two")
         known = set(self.bits)
@@ -118,7 +119,7 @@ class BitAddress:
     def of(memory: Layout | Swizzled) -> BitAddress:
         """A layout onto addresses, perhaps swizzled, as a linear map over bits.
 
-        Raises `ConversionError` where it is none: sizes or strides that are no powers of two, digits that meet in a bit.
+        Raises `ConversionError` where it is not one: sizes or strides that are not powers of two, factors that meet in a bit.
 
         >>> print(BitAddress.of(Layout.parse("d0 = 2@addr, d1 = 2@addr:2")))
         address bit 0 = d0 bit 0
@@ -154,6 +155,14 @@ class BitAddress:
         matrix = tuple(tuple(bit for j, bit in enumerate(bits) if row >> j & 1) for row in rows)
         return BitAddress(tensor.names, tensor.shape, matrix)
 
+    def table(self) -> Numbers:
+        """The address of every element, in elements: an array of the tensor's shape.
+
+        >>> BitAddress.of(Layout.parse("d0 = 2@addr, d1 = 2@addr:2")).table().tolist()
+        [[0, 2], [1, 3]]
+        """
+        return self.address(np.meshgrid(*map(np.arange, self.shape), indexing="ij", sparse=True))
+
     def address(self, coords: Sequence[Any]) -> Numbers:
         """The addresses of elements, in elements: one array of coordinates per dimension, broadcast against each other.
 
@@ -174,29 +183,3 @@ class BitAddress:
 
     def __str__(self) -> str:
         return "\n".join(f"address bit {k} = {' ^ '.join(map(str, row))}" for k, row in enumerate(self.matrix))
-
-
-def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int]) -> list[Numbers]:
-    """One array of coordinates per dimension, after a check.
-
-    Raises `LayoutError` for another number of dimensions, what is no whole number, and elements outside the tensor.
-
-    >>> coordinates([1, [0, 3]], ("d0", "d1"), (2, 4))[1].tolist()
-    [0, 3]
-    """
-    if not isinstance(coords, (Sequence, np.ndarray)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"coordinates {reprlib.repr(coords)}: expected {len(shape)} of them, one array per dimension")
-    if len(coords) != len(shape):
-        raise LayoutError(f"{len(coords)} coordinates: expected {len(shape)}, of a tensor of shape {list(shape)}")
-    found: list[Numbers] = []
-    for given, name, size in zip(coords, names, shape, strict=True):
-        try:
-            values = np.asarray(given)
-        except ValueError:
-            values = np.asarray("")
-        if values.dtype.kind not in "iu":
-            raise LayoutError(f"coordinates along {name}: expected whole numbers or an integer array of them")
-        if values.size and (values.min() < 0 or values.max() >= size):
-            raise LayoutError(f"{name} from {values.min()} to {values.max()}: outside a size of {size}")
-        found.append(values.astype(np.int64))
-    return found

@@ -1,7 +1,6 @@
-"""What a conversion plan says of itself, in words.
+"""A conversion plan in words.
 
 >>> from layoutalg.conversion.plan import convert
->>> from layoutalg.core.layout import Layout
 >>> print(explain(convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")))
 4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
 source       d0 = 2@lane 2@lane:2
@@ -9,7 +8,7 @@ destination  d0 = 2@lane:2 2@lane
 moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
 kind         shuffles: 1 shuffle, 0 selects, 0 register moves
-least        1 shuffle: some lane must receive 1 word
+lower bound  1 shuffle: some lane must receive 1 word
 cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
 """
 
@@ -19,11 +18,11 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
-from layoutalg.conversion.banks import counted
-from layoutalg.conversion.bits import Place, View, view
-from layoutalg.conversion.common import common_digits
-from layoutalg.conversion.program import BANKS, WORD, Load, Store
+from layoutalg.conversion.program.program import BANKS, WORD, Load, Store
+from layoutalg.conversion.strategies.common_factors import common_digits
 from layoutalg.core.errors import SizeError
+from layoutalg.memory.counted import counted
+from layoutalg.memory.machine_bits import Place, View, view
 
 if TYPE_CHECKING:
     from layoutalg.conversion.plan import ConversionPlan
@@ -38,7 +37,6 @@ def explain(plan: ConversionPlan) -> str:
     """The plan as lines of text.
 
     >>> from layoutalg.conversion.plan import convert
-    >>> from layoutalg.core.layout import Layout
     >>> explain(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
     'cost         0 issue slots on generic, estimated: nothing moves'
     """
@@ -64,14 +62,14 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     a, b = view(plan.source), view(plan.destination)
     if a is not None and b is not None:
         lines = list(_bit_lines(plan, a, b))
-        for line in lines or ["every digit stays where it is"]:
+        for line in lines or ["every factor stays where it is"]:
             yield "moves", line
         for layout, name in ((a, "source"), (b, "destination")):
             free = _free(layout)
             if free:
                 yield "replicas", f"of the {name}: {', '.join(free)}; {_COPIES[name]}"
     else:
-        for line in list(_digit_lines(plan)) or ["every digit stays where it is"]:
+        for line in list(_factor_lines(plan)) or ["every factor stays where it is"]:
             yield "moves", line
         for layout, name in ((plan.source, "source"), (plan.destination, "destination")):
             replicas = " ".join(map(str, layout.canonical().replicas))
@@ -94,14 +92,14 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     except SizeError:  # too many slots to count them one by one
         bound = 0
     if plan.slm_bytes and bound:
-        yield "least", f"some lane must receive {counted(bound, 'word')} from other lanes or subgroups"
+        yield "lower bound", f"some lane must receive {counted(bound, 'word')} from other lanes or subgroups"
     elif bound:
         text = f"{counted(bound, 'shuffle')}: some lane must receive {counted(bound, 'word')}"
         if plan.shuffles > bound:
             text += "; a lane sends one word at a time, and others wait for theirs"
             if plan.element_bits < WORD and (a is None or b is None):
                 text += ", or elements share no words that do not always travel together"
-        yield "least", text
+        yield "lower bound", text
     for i, candidate in enumerate(plan.candidates):
         cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated"
         yield ("cost" if i == 0 else "instead"), f"{cost}: {candidate.name}"
@@ -140,8 +138,8 @@ def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
         bit += count
 
 
-def _digit_lines(plan: ConversionPlan) -> Iterator[str]:
-    """The digits that both layouts have in common, those that stay left out."""
+def _factor_lines(plan: ConversionPlan) -> Iterator[str]:
+    """The factors that both layouts have in common, those that stay left out."""
     pairs = zip(plan.source.canonical().dims, plan.destination.canonical().dims, strict=True)
     for name, size, (before, after) in zip(plan.source.names, plan.source.shape, pairs, strict=True):
         digits = common_digits(before, after)

@@ -3,8 +3,7 @@
 Where a subgroup bit changes places with a register bit, half of a subgroup's words are its own already: each subgroup stores
 the other half, and loads the other one's. Two subgroups that hold rows 0-1 and 2-3 of a tile, and want even and odd ones:
 
->>> from layoutalg.conversion.bits import view
->>> from layoutalg.core.layout import Layout
+>>> from layoutalg.memory.machine_bits import view
 >>> rows, turned = (view(Layout.parse(f"d0 = {digits}, d1 = 16@lane")) for digits in ("2@sg 2@reg", "2@reg 2@sg"))
 >>> [[program.slm_words for program in way] for way in across_subgroups(rows, turned, 32)]
 [[32]]
@@ -17,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutalg.conversion.bits import Place, View, bit_mask, packed, renamed, unpacked
-from layoutalg.conversion.exchange import exchange
-from layoutalg.conversion.memory import VECTOR_BITS
-from layoutalg.conversion.program import WORD, Address, Barrier, Load, Program, Select, Step, Store
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import WORD, Address, Program
+from layoutalg.conversion.strategies.exchange import exchange
+from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, unpacked
+from layoutalg.conversion.strategies.through_memory import VECTOR_BITS
+from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["across_subgroups"]
 
@@ -33,8 +34,7 @@ def across_subgroups(
     Empty where a subgroup bit changes places with another one, or is repeated or dropped by only one side, where no register
     is left to take part, and where a round would need more than `limit` bytes however small.
 
-    >>> from layoutalg.conversion.bits import view
-    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.memory.machine_bits import view
     >>> lanes = (view(Layout.parse(f"d0 = {digits}, d1 = 8@lane, d2 = 2@reg")) for digits in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
     >>> for way in across_subgroups(*lanes, 32):
     ...     print([sorted({type(step).__name__ for step in program.steps}) for program in way])
@@ -134,7 +134,7 @@ class _Crossing:
     """
 
     def __init__(self, layout: View, swaps: Sequence[tuple[int, int]], element_bits: int) -> None:
-        self.layout, self.swaps, self.element_bits = layout, swaps, element_bits
+        self.layout, self.swaps = layout, swaps
         wide = 1 if element_bits > WORD else 0
         self.parts = max(WORD // element_bits, 1)
         self.width = layout.widths["reg"] + wide
@@ -143,9 +143,9 @@ class _Crossing:
         self.inside = stay[: self.parts.bit_length() - 1]
         self.index = stay[len(self.inside) :] + moved  # the bits of a word's number, low to high
         self.staying = len(self.index) - len(moved)
-        self.steps: list[Step] = []
+        pack = packed(self.index, self.inside, self.parts)
+        self.builder = Builder(1 << layout.widths["sg"], 1 << layout.widths["lane"], element_bits, pack)
         self.words = list(range(1 << len(self.index)))
-        self.made = len(self.words)
 
     def program(self, limit: int | None) -> Program | None:
         vector, turns, together = self._rounds(limit)
@@ -164,7 +164,7 @@ class _Crossing:
         for turn in range(1 << turns):
             for group in groups:
                 if turn or group is not groups[0]:
-                    self.steps.append(Barrier())
+                    self.builder.barrier()
                 for load in (False, True):
                     for i, t in enumerate(group):
                         partner = (
@@ -177,20 +177,11 @@ class _Crossing:
                                 load, range(first, first + (1 << vector)), Address(at, True, lane_terms, sg_terms)
                             )
                     if not load:
-                        self.steps.append(Barrier())
+                        self.builder.barrier()
         self._turn()
         registers = 1 << widths["reg"]
-        return Program(
-            1 << widths["sg"],
-            1 << widths["lane"],
-            self.element_bits,
-            registers,
-            registers,
-            tuple(packed(self.index, self.inside, self.parts)),
-            tuple(self.steps),
-            tuple(unpacked(self.words, self.index, self.inside, self.parts, self.width)),
-            min(together, len(distances)) << block,
-        )
+        unpack = unpacked(self.words, self.index, self.inside, self.parts, self.width)
+        return self.builder.program(registers, registers, unpack, slm_words=min(together, len(distances)) << block)
 
     def _rounds(self, limit: int | None) -> tuple[int, int, int]:
         """Of the word bits that stay, how many an access moves, and how many tell rounds apart; and exchanges in a round.
@@ -212,16 +203,12 @@ class _Crossing:
         for i, (bit, _) in enumerate(self.swaps):
             mask = bit_mask(1 << self.layout.widths["sg"], bit)
             step = 1 << self.staying + i
-            turned: list[int] = []
-            for x in range(len(self.words)):
-                self.steps.append(Select(self.made, self.words[x ^ step], self.words[x], "sg", mask))
-                turned.append(self.made)
-                self.made += 1
-            self.words = turned
+            pairs = [(self.words[x ^ step], self.words[x]) for x in range(len(self.words))]
+            self.words = [self.builder.select(on, off, "sg", mask) for on, off in pairs]
 
     def _access(self, load: bool, numbers: range, address: Address) -> None:
+        here = slice(numbers.start, numbers.stop)
         if load:
-            self.words[numbers.start : numbers.stop] = range(self.made, self.made + len(numbers))
-            self.made += len(numbers)
-        words = tuple(self.words[numbers.start : numbers.stop])
-        self.steps.append(Load(words, address) if load else Store(words, address))
+            self.words[here] = self.builder.load(len(numbers), address)
+        else:
+            self.builder.store(self.words[here], address)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import layoutalg as la
 from layoutalg.conversion import ConversionPlan, Load, Select, Shuffle, Store, convert
-from layoutalg.conversion.bits import view
-from layoutalg.conversion.memory import through_memory
-from layoutalg.conversion.schedule import matchings
+from layoutalg.conversion.program.schedule import matchings
+from layoutalg.conversion.strategies.through_memory import through_memory
+from layoutalg.memory.machine_bits import view
 from tests.random_layouts import bits_pair, mixed_pair
 
 Slots = NDArray[np.int64]
@@ -187,7 +187,7 @@ def test_equal_maps_need_nothing_whatever_they_are_written_in() -> None:
     plain, vnni = (la.parse(f"#xegpu.layout<lane_layout = [1, 16], lane_data = [{n}, 1]>") for n in (1, 2))
     for a, b, shape in (
         (plain, vnni, (16, 16)),
-        (la.to_nested(la.dpas("f16", "f16", "f32").c).layout((8, 16), 16), plain, (8, 16)),
+        (la.to_nested(la.dpas("f16", "f16", "f32").c).layout((8, 16), la.Machine(lanes=16)), plain, (8, 16)),
     ):
         plan = convert(a, b, shape, element_bits=16)
         assert plan.kind == "identity"
@@ -434,7 +434,7 @@ def test_bad_input_is_said_so(arguments: tuple[str, str], options: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    "bad", [None, 5, "d0 = 4@lan", object(), la.mma("MFMA_F32_16x16x16_F16"), la.parse("!amx.tile<16x64xi8>")]
+    "bad", [None, 5, "d0 = 4@row", object(), la.mma("MFMA_F32_16x16x16_F16"), la.parse("!amx.tile<16x64xi8>")]
 )
 def test_what_is_no_layout_is_said_so(bad: Any) -> None:
     with pytest.raises(la.LayoutError):

@@ -15,12 +15,13 @@ or in turns where a limit says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from layoutalg.conversion.common import common_digits, weighed
-from layoutalg.conversion.program import VECTOR, WORD, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import VECTOR, WORD, Barrier, Program, Step
+from layoutalg.conversion.strategies.common_factors import common_digits, weighed
 from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -168,7 +169,7 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
         for cell in program.pack
     ]
     names = [list(range(v * words, (v + 1) * words)) for v in range(len(before))]
-    build = _Renaming(names, words * len(before))
+    builder = Builder(program.subgroups, program.lanes, program.element_bits, pack)
     segments: list[list[Step]] = [[]]
     for step in program.steps:
         if isinstance(step, Barrier):
@@ -177,56 +178,17 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
             segments[-1].append(step)
     for first in range(0, len(before), together):
         if first and room:
-            build.steps.append(Barrier())
+            builder.barrier()
         for number, segment in enumerate(segments):
             if number:
-                build.steps.append(Barrier())
+                builder.barrier()
             for block in range(first, min(first + together, len(before))):
-                build.add(segment, block, (block - first) * room)
+                builder.repeat(segment, names[block], (block - first) * room)
     registers = len(after) * len(after[0])
     unpack = [-1] * (registers * cells)
     for block, own in enumerate(after):
         for cell, place in enumerate(program.unpack):
             moved = names[block][place // parts] * parts + place % parts if place >= 0 else -1
             unpack[own[cell // cells] * cells + cell % cells] = moved
-    return replace(
-        program,
-        source_registers=len(before) * program.source_registers,
-        registers=registers,
-        pack=tuple(pack),
-        steps=tuple(build.steps),
-        unpack=tuple(unpack),
-        slm_words=(together - 1) * room + program.slm_words,
-    )
-
-
-class _Renaming:
-    """Steps of several blocks, their words numbered anew: `names` says for each block what its words are called."""
-
-    def __init__(self, names: list[list[int]], made: int) -> None:
-        self.names, self.made = names, made
-        self.steps: list[Step] = []
-
-    def add(self, steps: Sequence[Step], block: int, offset: int) -> None:
-        names = self.names[block]
-        for step in steps:
-            match step:
-                case Select(_, on, off, axis, mask):
-                    made: Any = Select(self._make(names), names[on], names[off], axis, mask)
-                case Shuffle(_, word) | Rotate(_, word):
-                    made = step._replace(to=self._make(names), word=names[word])
-                case Store(words, address, where):
-                    place = replace(address, base=address.base + offset)
-                    made = Store(tuple(names[word] for word in words), place, where)
-                case Load(to, address):
-                    place = replace(address, base=address.base + offset)
-                    made = Load(tuple(self._make(names) for _ in to), place)
-                case Barrier():
-                    made = step
-            self.steps.append(made)
-
-    def _make(self, names: list[int]) -> int:
-        """The next word, called what the block's next word is called."""
-        names.append(self.made)
-        self.made += 1
-        return names[-1]
+    slm_words = (together - 1) * room + program.slm_words
+    return builder.program(len(before) * program.source_registers, registers, unpack, slm_words)
