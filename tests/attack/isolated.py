@@ -131,7 +131,7 @@ def _alarm() -> Iterator[None]:
 
 def smallest(attack: Attack, case: Any, found: Complaint) -> tuple[Any, Complaint]:
     """The smallest case that still gives a complaint of this kind, within a few seconds of search."""
-    until = time.monotonic() + 4
+    until = time.monotonic() + 2
     shrinking = True
     while shrinking:
         shrinking = False
