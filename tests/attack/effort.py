@@ -1,7 +1,7 @@
 """How much the attacks do, from which seed, and what a second means on this machine.
 
-`LAYOUTALG_ATTACK_MINUTES=10` (`make attack`) does everything: 200,000 texts, 60,000 command lines, 30,000 calls, 200 cold starts.
-Two minutes do a fifth. Unset, as in `make test`, each attack does a small share, always the same one.
+`LAYOUTALG_ATTACK_MINUTES=10` (`make attack`) does everything: 200,000 texts, 60,000 command lines, 30,000 calls, 200 cold
+starts. Two minutes do a fifth. Unset, as in `make test`, each attack does a small share, always the same one.
 
     LAYOUTALG_ATTACK_MINUTES=10 LAYOUTALG_ATTACK_SEED=7 python -m pytest -n auto tests/attack
 
@@ -13,13 +13,17 @@ from __future__ import annotations
 import os
 import secrets
 import time
+import zlib
 
 _MINUTES = os.environ.get("LAYOUTALG_ATTACK_MINUTES")
 SHARE = float(_MINUTES) / 10 if _MINUTES else 0.005
 """The share of the full attack that this run does."""
 PARTS = 8 if _MINUTES else 1
 """Into how many tests an attack is split, so that several processes share it."""
-SEED = int(os.environ.get("LAYOUTALG_ATTACK_SEED") or (secrets.randbits(32) if _MINUTES else 11))
+_FRESH = zlib.crc32(
+    os.environ.get("PYTEST_XDIST_TESTRUNUID", secrets.token_hex()).encode()
+)  # the same in all processes of a run
+SEED = int(os.environ.get("LAYOUTALG_ATTACK_SEED") or (_FRESH if _MINUTES else 11))
 
 _LOOP_SECONDS = 0.0042
 """What the loop of `slowness` takes on the machine on which the limits were chosen: a core of a Xeon of 2023."""

@@ -1,7 +1,7 @@
 """Calls of every public name, as the examples of the documentation make them: what the attack on arguments starts from.
 
-The doctests of the package run once while Python's profiler watches (`sys.setprofile`): each call of a public function, class or
-method is kept with its arguments, a few of each. Public is what the packages name in `__all__`, with the public methods.
+The doctests of the package run once while Python's profiler watches (`sys.setprofile`): each call of a public function,
+class or method is kept with its arguments, a few of each. Public is what the packages name in `__all__`, with the methods.
 """
 
 from __future__ import annotations

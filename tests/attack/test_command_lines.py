@@ -1,4 +1,4 @@
-"""Any command line, in process: exit codes 0, 1 and 2 alone, one line of words for 2, and files as they were unless it succeeded.
+"""Any command line, in process: exit code 0, 1 or 2; for 2 one line of words, and files as they were.
 
 The commands and their options are read from the program, so that a new command is attacked from its first day. Texts come
 from the grammars, standard input is bytes.
@@ -110,7 +110,7 @@ STRINGS: dict[str, tuple[str, ...]] = {
     "level": ("lane", "subgroup", "workgroup", "", "thread"),
     "tile": SHAPES,
     "shape": SHAPES,
-    **{name: texts.ELEMENTS for name in ("a_type", "b_type", "c_type")},
+    **dict.fromkeys(("a_type", "b_type", "c_type"), texts.ELEMENTS),
 }
 _USUAL = {"a_type": 1, "b_type": 1, "element": 5, "target": 3, "direction": 2, "colour": 4, "level": 3}
 """How many of the values above, from the first, are usual."""

@@ -1,8 +1,8 @@
-"""Every operation on layouts with unit factors, huge replicas, gaps, overlaps and symbols: an answer or LayoutError, in little memory.
+"""Every operation on layouts made to hurt: an answer or LayoutError, soon, in little memory.
 
-Half of the layouts are small, and there what an operation says is compared with the relation counted element by element
-(`tests.laws.relations`). The others are made to hurt: extents of 2^31, replicas without end, strides that are symbols, axes that
-nothing uses but a factor of extent 1. The process has an address space of a few GiB.
+Half of the layouts are small, and there what an operation says is compared with the relation counted element by
+element (`tests.laws.relations`). The others have extents of 2^31, replicas without end, strides that are symbols, and axes
+that nothing uses but a factor of extent 1. The process has an address space of a few GiB.
 """
 
 from __future__ import annotations

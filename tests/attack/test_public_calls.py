@@ -1,8 +1,9 @@
 """Any argument: a public function, class or method takes it or raises LayoutError, soon, and in little memory.
 
 Calls that worked (see `recorded_calls`) are made again with a value that nobody means in the place of an argument, or of
-something inside one. What is returned can be printed, hashed and compared, unless it is a plain record that checks nothing. An audit hook sees whatever Python compiles: a text
-that was given is never among it. One argument too many or too few is Python's own TypeError.
+something inside one. What is returned can be printed, hashed and compared, unless it is a plain record that checks
+nothing. An audit hook sees whatever Python compiles: a text that was given is never among it. One argument too many or too
+few is Python's own TypeError.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from tests.attack.isolated import Attack, Complaint, complaint_about, run
 from tests.attack.recorded_calls import Call, recorded
 
 _NUMBER_OF_ARGUMENTS = re.compile(
-    r"missing \d+ required|takes .*positional arg|unexpected keyword|multiple values|expected \d+ arguments?, got|too many positional"
+    r"missing \d+ required|takes .*positional arg|unexpected keyword|multiple values|"
+    r"expected \d+ arguments?, got|too many positional"
 )
 _WITH_FILES = ("save", "write", "read", "open")
 _compiled: list[str] = []
@@ -117,7 +119,7 @@ class PublicCalls(Attack):
         if not kind.__module__.startswith("layoutalg") or not _has_rules(kind):
             return None
         try:
-            str(result), repr(result), result == result  # noqa: B015
+            str(result), repr(result), result == result
             if kind.__hash__ is not None:
                 hash(result)
         except self.la.LayoutError:

@@ -200,7 +200,9 @@ def iree_gpu(rng: random.Random) -> str:
             f"#iree_gpu.virtual_mma_layout<V{kind}>",
             f"#iree_gpu.data_tiled_mma_layout<intrinsic = {kind}, intrinsics_m = {rng.choice(SIZES)}, subgroups_n = 2>",
             f"#iree_gpu.mma_schedule<intrinsic = #iree_gpu.mma_layout<{kind}>, subgroup_m_count = 2, subgroup_n_count = 1>",
-            f"#iree_gpu.lowering_config<{{workgroup = {_sizes(rng, 3)}, k = #iree_gpu.lane_id<0>, mma = #iree_gpu.mma_layout<{kind}>}}>",
+            f"#iree_gpu.lowering_config<{{workgroup = {_sizes(rng, 3)}, k = #iree_gpu.lane_id<0>, "
+            f"mma = #iree_gpu.mma_layout<{kind}>}}>",
+            f'#iree_gpu.lowering_config<{{a = "x{rng.choice(FOREIGN)}", b = [1.5 : f32, unit, "\\22\\C3\\A9"]}}>',
             "affine_map<(d0, d1)[s0] -> (d1, d0 floordiv 2 + s0)>",
             "#iree_gpu.pipeline_options<prefetch_num_stages = 2, reorder_workgroups_strategy = <Transpose>>",
         )
@@ -236,11 +238,16 @@ def cute(rng: random.Random) -> str:
 def small_forms(rng: random.Random) -> str:
     return rng.choice(
         (
-            "#xegpu.range<[2 : i64, 4 : i64]>", "#xegpu.cache_hint<cached>", "xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>",
-            "#xegpu.memory_space<slm>", "#xegpu<memory_space slm>", "#xegpu.fence_scope<gpu>", "#iree_gpu<compute_bitwidths fp32|fp16>",
-            "!xegpu.tensor_desc<16x8 x uint8, #scattered, memory_scope=slm, chunk_size_per_lane=8>", "MFMA_F32_16x16x16_F16", "()",
-            "()->()", "()=", "d0 = 1", "#xegpu.block_tdesc_attr<memory_space = slm, array_length = 2 : i64, boundary_check = false>",
-            '#iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32|int8, storage = b32, subgroup = none, dot = none, '
+            "#xegpu.range<[2 : i64, 4 : i64]>", "#xegpu.cache_hint<cached>",
+            "xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>",
+            "#xegpu.memory_space<slm>", "#xegpu<memory_space slm>", "#xegpu.fence_scope<gpu>",
+            "#iree_gpu<compute_bitwidths fp32|fp16>",
+            "!xegpu.tensor_desc<16x8 x uint8, #scattered, memory_scope=slm, chunk_size_per_lane=8>",
+            "MFMA_F32_16x16x16_F16", "()",
+            "()->()", "()=", "d0 = 1",
+            "#xegpu.block_tdesc_attr<memory_space = slm, array_length = 2 : i64, boundary_check = false>",
+            '#iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32|int8, storage = b32, subgroup = none, '
+            'dot = none, '
             "mma = [<MFMA_F32_16x16x16_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024], "
             "max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [7], "
             'extra = {a = 1 : i32, b = "x"}>, chip = <wgp_count = 304>>',
@@ -269,9 +276,11 @@ def valid(rng: random.Random) -> str:
     chance = rng.random()
     if chance < 0.04 and text.startswith("#"):
         return f"#l = {text}\n#xegpu.slice<#l, dims = [0]>"
-    if chance < 0.08 and text.startswith(("#", "!")):
+    if chance < 0.06:
+        return f"#map = {text}\n#iree_gpu.lowering_config<{{a = #map, b = [#map]}}>"
+    if chance < 0.1 and text.startswith(("#", "!")):
         return f"{text[0]}name = {text} // note\n{text[0]}name"
-    if chance < 0.12:
+    if chance < 0.15:
         return text.replace(" ", rng.choice(("\n", " // note\n", "\t ")))
     return text
 
