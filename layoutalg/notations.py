@@ -101,7 +101,7 @@ _ROWS = (
     NotationText(
         "layout",
         re.compile(r"[A-Za-z_][A-Za-z0-9_]*[ \t]*=|\(\)"),
-        "layoutalg.core.text:read_layout",
+        "layoutalg.core.layout:read_layout",
         ("d0 = 16@lane",),
         whole=True,
     ),

@@ -397,6 +397,7 @@ def test_no_bit_matrix_of_three_bits_is_better(seed: int) -> None:
     check_against_every_matrix(rng, rng.choice(((8,), (2, 4), (4, 2), (2, 2, 2))))
 
 
+@pytest.mark.slow
 def test_no_bit_matrix_of_four_bits_is_better() -> None:
     check_against_every_matrix(random.Random(0), (4, 4))
 

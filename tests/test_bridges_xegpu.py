@@ -64,6 +64,7 @@ def random_attribute(rng: random.Random) -> tuple[LayoutAttr | SliceAttr, Ints]:
     return attr, shape
 
 
+@pytest.mark.slow
 def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_that_llvm_accepts() -> None:
     rng = random.Random(1)
     converted = slices = 0
@@ -148,6 +149,7 @@ def slices(sizes: tuple[int, ...]) -> Iterator[SliceAttr]:
             yield SliceAttr(LayoutAttr(*(pair if dropped else pair[::-1] for pair in pairs), order), (dropped,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "digits", "replicas", "known"),
     [

@@ -376,6 +376,7 @@ def test_a_limit_that_rows_without_padding_keep_is_enough() -> None:
         assert convert(a, b, slm_limit=limit).slm_bytes <= limit
 
 
+@pytest.mark.slow
 def test_digits_take_turns_under_a_limit() -> None:
     rng = Random(3)
     turned = refused = 0

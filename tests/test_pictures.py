@@ -376,6 +376,7 @@ def test_a_full_picture_that_is_too_large_is_refused_before_it_is_made(text: str
         la.Layout.parse(text).picture(full=True)
 
 
+@pytest.mark.slow
 def test_a_long_thin_full_picture_is_drawn(tmp_path: Path) -> None:
     la.Layout.parse("d0 = 65536@lane").picture(full=True).save(tmp_path / "w.png")
     la.Layout.parse("d0 = 256@reg, d1 = 128@lane").picture(full=True).save(tmp_path / "v.png")

@@ -42,8 +42,7 @@ from layoutalg.conversion.bits import view
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
-from layoutalg.core.layout import Layout
-from layoutalg.core.views import row_major
+from layoutalg.core.layout import Layout, row_major
 
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 

@@ -167,6 +167,15 @@ class Distributed:
         """
         return False
 
+    @property
+    def is_swizzled(self) -> bool:
+        """Whether an XOR swizzle follows the layout, so that factors alone do not say where an element lives.
+
+        >>> Layout.parse("d0 = 4@addr").is_swizzled
+        False
+        """
+        return False
+
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layouts of the value, for a tensor of `shape` on a `machine`; of one whole unit unless a shape is given.
 
@@ -300,11 +309,9 @@ def plain_layout(value: object, operand: Operand) -> Layout:
     >>> plain_layout(tile, tile.operands()[0]) is tile
     True
     """
-    from layoutalg.core.layout import Layout
-
-    if not isinstance(operand.layout, Layout):
+    if operand.layout.is_swizzled:
         raise ConversionError(f"{value} is swizzled: expected a layout of factors alone")
-    return operand.layout
+    return cast("Layout", operand.layout)
 
 
 class Asked(NamedTuple):
@@ -386,13 +393,11 @@ def agree(
 
 def _largest(operands: Iterable[Operand | None]) -> Machine:
     """The largest number of lanes, and of subgroups, that layouts on the machine reach; None where none has any."""
-    from layoutalg.core.layout import Layout
-
     lanes = subgroups = 0
     for operand in operands:
-        layout = None if operand is None else operand.layout
-        if not isinstance(layout, Layout):
+        if operand is None or operand.layout.is_swizzled:
             continue
+        layout = cast("Layout", operand.layout)
         reach = {"lane": 1, "sg": 1}
         axes: set[str | None] = set()
         for factors in (*layout.dims, layout.replicas):

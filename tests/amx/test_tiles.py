@@ -237,6 +237,7 @@ def test_an_element_starts_at_its_row_and_the_bytes_before_it() -> None:
         assert tile.layout().owners((0, 0)) == [(0, 0, 0)]
 
 
+@pytest.mark.slow
 def test_the_bytes_of_the_elements_fill_the_tile_once() -> None:
     for tile in tiles():
         size = BYTES[tile.element]

@@ -50,6 +50,7 @@ def random_shape(rng: random.Random, count: int) -> tuple[int, ...]:
     return (*shape, count)
 
 
+@pytest.mark.slow
 def test_two_thousand_random_reshapes_keep_every_element_where_it_is() -> None:
     rng = random.Random(11)
     kept = asked = 0
@@ -71,6 +72,7 @@ def test_two_thousand_random_reshapes_keep_every_element_where_it_is() -> None:
     assert asked < 40_000
 
 
+@pytest.mark.slow
 def test_what_is_refused_has_no_nested_layout() -> None:
     """By brute force on 8 elements: none of all nested layouts of the new shape means what a refused reshape should."""
     tiles = [(s, b, o, t, e) for s in (1, 2) for b in (1, 2, 4) for o in (1, 2) for t in (1, 2, 4) for e in (1, 2, 4)]
