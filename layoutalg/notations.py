@@ -81,9 +81,9 @@ _ROWS = (
     ),
     NotationText(
         "IREE GPU",
-        re.compile(r"#iree_gpu[.<]|affine_map<"),
+        re.compile(r"#iree_gpu[.<]|affine_map<|(?:V?D?MFMA|WMMA|WMMAR[34]|NV_WMMA|NV_MMA_SYNC)_(?!\w*[ \t]*=)"),
         "layoutalg.nested.gpu.reading:read_notation",
-        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<"),
+        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<", "MFMA_F32_16x16x16_F16"),
     ),
     NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
     NotationText(

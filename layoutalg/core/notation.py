@@ -114,7 +114,7 @@ class Operand(NamedTuple):
     """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
-    has gaps (an AMX tile's bytes).
+    has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
 
     >>> from layoutalg.core.layout import Layout
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
@@ -125,6 +125,7 @@ class Operand(NamedTuple):
     tile: tuple[int, ...] | None = None
     role: str | None = None
     slots: Layout | None = None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 class Distributed:
