@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import product
 from math import prod
 
@@ -10,7 +11,10 @@ import pytest
 
 import layoutalg as la
 from layoutalg.hardware import block_load
-from layoutalg.xegpu import FragmentType, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.xegpu import EnumAttr, FragmentType, LayoutAttr, SliceAttr, TensorDescType
+
+WORD = EnumAttr("memory_space", "slm")
+HUGE = (pytest.param(10**5000, id="10**5000"), pytest.param(-(10**5000), id="-10**5000"))
 
 
 def held_by_the_rule(
@@ -159,13 +163,93 @@ def test_wrapped_blocks_that_overlap_have_origins_but_no_layout() -> None:
         attr.layout((24,))
 
 
-def test_lane_wrap_is_a_row_of_the_version_table() -> None:
+def test_each_version_of_llvm_has_its_verdict_and_its_words() -> None:
+    """What mlir-opt 22, 23 and 24 said; the live test asks them about other pairs."""
     attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
-    assert attr.check((1, 8)) is not None
-    assert attr.check((1, 8), llvm=23) is None
+    assert [attr.check((1, 8), llvm=version) for version in (22, 23, 24)] == [
+        f"cannot distribute [1, 8] using {attr}",
+        "'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed.",
+        "'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed.",
+    ]
+    assert [attr.check((8, 1), llvm=version) is None for version in (22, 23, 24)] == [False, True, True]
+    bare = LayoutAttr(sg_layout=(2, 2), lane_layout=(1, 16))
+    assert bare.check((16, 32)) is None
+    assert bare.check((16, 32), llvm=24) == "sg_layout and sg_data must be used together"
+    assert SliceAttr(bare, (0,)).check((32,), llvm=23) == "sg_layout and sg_data must be used together"
+    assert attr.check((16,), llvm=24) == "expected layout rank to match tensor rank"
     assert str(attr.layout((1, 8))) == "d0 = 1, d1 = 8@lane | replicas 2@lane:8"
-    with pytest.raises(la.LayoutError, match="LLVM 19"):
-        attr.check((8, 8), llvm=19)
+
+
+@pytest.mark.parametrize("llvm", [19, 25, True, None, "22", {}, [], 22.0, *HUGE])
+def test_versions_that_are_not_known_are_refused(llvm: object) -> None:
+    attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+    desc = TensorDescType((8, 16), "f16", None, attr)
+    asked = attr.check, attr.descriptor_problem, lambda _, llvm: desc.check(llvm), lambda _, llvm: WORD.text(llvm)
+    for ask in asked:
+        with pytest.raises(la.LayoutError, match="the rules of LLVM 22, 23, 24 are known"):
+            ask((8, 16), llvm=llvm)
+
+
+NO_SHAPES = [{}, None, 16, "8x16", {8, 16}, (8.0, 16), range(10**9), [[8], 16], (0, 16), (8, -1), (True, 8)]
+
+
+@pytest.mark.parametrize("shape", [*NO_SHAPES, pytest.param((8, 10**5000), id="huge")])
+def test_shapes_that_are_not_sizes_are_refused(shape: object) -> None:
+    attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+    for ask in (attr.check, attr.blocks, attr.layout, attr.descriptor_problem):
+        with pytest.raises(la.LayoutError):
+            ask(shape)
+
+
+def test_what_a_descriptor_may_carry_depends_on_the_version() -> None:
+    parent = LayoutAttr(lane_layout=(1, 16, 1), lane_data=(1, 1, 1))
+    sliced = SliceAttr(parent, (2,))
+    desc = TensorDescType((8, 16), "f16", None, sliced, llvm=24)
+    assert str(desc) == f"!xegpu.tensor_desc<8x16xf16, {sliced}>"
+    assert desc.check(llvm=23) is None
+    assert "crashes on a slice here" in desc.check(llvm=22)
+    with pytest.raises(la.VerificationError, match=r"LLVM 22 crashes on a slice here"):
+        TensorDescType((8, 16), "f16", None, sliced)
+    with pytest.raises(la.VerificationError, match=r"^cannot distribute \[8, 17\] using #xegpu.slice"):
+        TensorDescType((8, 17), "f16", None, sliced, llvm=24)
+    scattered = la.parse("!xegpu.tensor_desc<16x8xf32, #xegpu.scatter_tdesc_attr<chunk_size = 8>>")
+    assert scattered.check(llvm=23) == "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`"
+
+
+def test_what_does_not_fit_is_said_first() -> None:
+    attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+    with pytest.raises(la.DistributionError) as caught:
+        attr.layout((8, 15))
+    assert str(caught.value).startswith("16 lanes cannot share 15 columns; 16 or 32 columns fit (")
+    assert str(caught.value).endswith(f"layout {attr})")
+    with pytest.raises(la.DistributionError, match=r"^4 lanes of 2 rows each cannot share 12 rows; 8 or 16 rows fit"):
+        LayoutAttr(lane_layout=(4, 1), lane_data=(2, 1)).layout((12, 15))
+    with pytest.raises(
+        la.DistributionError, match=r"^3 subgroups of 8 elements each cannot share 32 elements; 24 or 48"
+    ):
+        LayoutAttr(sg_layout=(3,), sg_data=(8,)).layout((32,))
+    deep: LayoutAttr | SliceAttr = LayoutAttr(lane_layout=(1,) * 40 + (16,), lane_data=(1,) * 41)
+    for _ in range(40):
+        deep = SliceAttr(deep, (0,))
+    with pytest.raises(la.DistributionError) as caught:
+        deep.layout((15,))
+    assert len(str(caught.value)) < 450
+
+
+def test_sizes_that_would_fit_do_fit() -> None:
+    rng = random.Random(17)
+    refused = 0
+    for _ in range(400):
+        attr = LayoutAttr(lane_layout=(rng.randint(1, 9),), lane_data=(rng.randint(1, 5),))
+        size = rng.randint(1, 60)
+        try:
+            attr.layout((size,))
+        except la.DistributionError as error:
+            found = re.search(r"; (\d+) or (\d+) elements fit", str(error))
+            if found is not None:
+                refused += 1
+                assert all(attr.layout((int(fit),)).shape == (int(fit),) for fit in found.groups())
+    assert refused > 100
 
 
 # What a review found, kept from coming back.

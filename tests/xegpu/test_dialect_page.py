@@ -288,4 +288,11 @@ def test_gather_with_chunks() -> None:
     ],
 )
 def test_enums_of_the_page_are_read(text: str) -> None:
-    assert str(la.parse(text)) == text
+    """The page writes them as LLVM 24 does; LLVM 22, whose text is printed, takes some in a spelling of its own."""
+    value = la.parse(text)
+    assert la.parse(str(value)) == value
+    if text.startswith("#"):
+        assert value.text(llvm=24) == text
+        assert str(value) == value.text(llvm=22)
+    else:
+        assert str(value) == text
