@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.fragments import fragment_map, owner_map
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_ACCESSES
 from layoutalg.core.swizzle import Swizzled
 
 __all__ = [
@@ -44,8 +45,6 @@ __all__ = [
     "memory_text",
 ]
 
-MOST_ACCESSES = 2**24
-"""Slots (subgroups x lanes x registers) of a distribution that is counted: more are refused."""
 WIDEST = 16
 """The bytes that a lane moves in one access, at most."""
 

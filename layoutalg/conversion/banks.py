@@ -47,6 +47,7 @@ from layoutalg.conversion.accesses import (
 from layoutalg.conversion.program import BANKS, WORD, Address, Load, Program, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_SORTED as _CHUNK
 
 __all__ = [
     "Banks",
@@ -59,9 +60,6 @@ __all__ = [
     "counted",
     "program_ways",
 ]
-
-_CHUNK = 2**20
-"""Words that are sorted at once."""
 
 
 class Banks(NamedTuple):

@@ -40,10 +40,11 @@ from layoutalg.conversion.crossing import across_subgroups
 from layoutalg.conversion.exchange import exchange, fewest_shuffles, stays_in_subgroup
 from layoutalg.conversion.memory import through_memory
 from layoutalg.conversion.memory_by_digits import through_memory_by_digits
-from layoutalg.conversion.program import MOST_STEPS, WORD, Barrier, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program import WORD, Barrier, Program, Rotate, Select, Shuffle, Store
 from layoutalg.conversion.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_REGISTERS, MOST_STEPS
 from layoutalg.core.notation import Asked, Distributed, Machine, agree, as_sizes
 from layoutalg.notations import value_of
 
@@ -55,8 +56,6 @@ _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "an exchange in registers and lanes",
     "everything goes through shared memory",
 )
-MOST_REGISTERS = 2**14
-"""Registers of a lane."""
 MOST_LANES, MOST_SUBGROUPS = 256, 1024
 
 

@@ -43,11 +43,9 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout, row_major
+from layoutalg.core.limits import MOST_PADDING as _MOST_PADDING
 
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
-
-_MOST_PADDING = 8
-"""Words that a row is padded by at most, beyond the end of its last word."""
 
 
 @dataclass(frozen=True, slots=True)

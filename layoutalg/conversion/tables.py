@@ -28,18 +28,15 @@ from numpy.typing import NDArray
 from layoutalg.conversion.accesses import held_elements
 from layoutalg.conversion.bits import bit_mask
 from layoutalg.conversion.packing import pack_slots
-from layoutalg.conversion.program import MOST_STEPS, NEW, WORD, Program, Select, Shuffle, Step
+from layoutalg.conversion.program import NEW, WORD, Program, Select, Shuffle, Step
 from layoutalg.conversion.schedule import Items, rounds
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
+from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 
 __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
 
-MOST_SLOTS = 2**20
-"""Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
-
-_MOST_COMPARED = 2**14
-"""Slots of a subgroup for which several choices of replicas are tried."""
 
 Slots = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""

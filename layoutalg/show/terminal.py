@@ -34,6 +34,8 @@ import numpy as np
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
+from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.viz.colours import hexes, hue_of, shades
 from layoutalg.viz.folding import Band, Digit, fold
 from layoutalg.viz.grid import Side, numbered, span
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 
-_MOST_ROWS = 48
-_MOST_COLUMNS = 256
 _STRENGTH = 0.45
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DOWN = "\N{DOWNWARDS ARROW}"

@@ -36,18 +36,15 @@ from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
+from layoutalg.core.limits import MOST_CELLS
+from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.notation import Operand
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import HUES
 from layoutalg.viz.folding import Band, Digit, fold
 
 __all__ = ["Grid", "Side", "hardware_grid", "numbered", "of_machine", "span", "spoken", "tensor_grid"]
-
-MOST = 32
-"""Rows and columns of a folded picture, unless told otherwise."""
-MOST_CELLS = 2**24
-"""A full picture of more cells than this is refused."""
-_MOST_COPIES = 4096
 
 
 @dataclass(frozen=True, eq=False)

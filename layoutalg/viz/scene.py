@@ -19,6 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import SizeError
+from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
+from layoutalg.core.limits import MOST_DRAWN
+from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
 from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.colours import hexes, ink
 from layoutalg.viz.grid import Grid, Side
@@ -37,9 +40,6 @@ _TITLE, _NAME, _SMALL = 13, 12, 10
 _SMALL_CHARACTER = CHARACTER * _SMALL / 11
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
-MOST_DRAWN = 2**16
-_MOST_LABELS = 2**14
-_MOST_DOTS = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.elements import read_element
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
+from layoutalg.core.reader import Reader
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.xegpu.descriptors import (
     CACHE_POLICIES,
@@ -50,7 +52,6 @@ Value: TypeAlias = (
 Aliases: TypeAlias = Mapping[str, Any]
 
 _FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
-_MOST_DIMENSIONS = 64
 
 
 def parse_attribute(text: str, aliases: Aliases | None = None) -> Value:

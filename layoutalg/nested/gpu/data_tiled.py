@@ -28,11 +28,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.extents import as_ints
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
-from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment

@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Notation
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.reader import Reader
 from layoutalg.nested.attributes import read_nested
 from layoutalg.nested.gpu import config, enums
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from operator import mul
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import as_ints
 from layoutalg.core.notation import Machine, Notation, Operand, as_sizes, product_operands
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment

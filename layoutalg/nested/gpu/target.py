@@ -21,9 +21,9 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine, Notation, Operand
-from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, value_text
 from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps
