@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_size, as_tile
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.whole_numbers import as_ints
 
 __all__ = ["PALETTE", "TileConfig"]
 

@@ -35,8 +35,8 @@ from layoutalg.core.algebra import compose
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
-from layoutalg.core.reader import MAX_EXTENT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

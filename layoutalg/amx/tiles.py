@@ -30,8 +30,10 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MOST_TILE_STRIDE as _MOST_STRIDE
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.reader import Reader
 
 __all__ = [
     "BYTES_PER_ROW",
@@ -65,7 +67,6 @@ _ELEMENT_RULE = (
 _MLIR_ELEMENT = re.compile(r"[su]?i[1-9][0-9]*|bf16|tf32|f(?:16|32|64|80|128)|f[468]E[0-9A-Z]+|index")
 _DIGITS = re.compile(r"[0-9]*")
 _SHOWN = 40
-_MOST_STRIDE = 2**40
 
 
 def as_size(what: str, value: object, low: int, high: int) -> int:

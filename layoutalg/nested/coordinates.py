@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from layoutalg.core.errors import SizeError
-from layoutalg.core.fragments import MAX_ENTRIES, Indices
-
-_MOST_COUNTED = 2**24
+from layoutalg.core.fragments import Indices
+from layoutalg.core.limits import MAX_ENTRIES
+from layoutalg.core.limits import MOST_NESTED_COUNTED as _MOST_COUNTED
 
 if TYPE_CHECKING:
     from layoutalg.nested.attributes import NestedLayoutAttr
