@@ -431,7 +431,7 @@ def test_draw_writes_each_format(ending: str, tmp_path: Path, capsys: pytest.Cap
         (["draw", PAGE, "31x64", "-o", "x.svg"], "has size 31"),
         (["draw", PAGE, "32x64", "-o", "x.svg", "--colour", "pink"], "subgroup, lane, register, tile"),
         (["draw", PAGE, "32x64", "-o", "x.svg", "--direction", "up"], "'tensor' or 'hardware'"),
-        (["draw", "!xegpu.nbarrier", "-o", "x.svg"], "there is no picture of it"),
+        (["draw", "!xegpu.nbarrier", "-o", "x.svg"], "distributes nothing"),
         (["draw", "d0 = M@lane", "-o", "x.svg"], "has symbols"),
         (["draw", "d0 = 65536@reg, d1 = 65536@lane", "-o", "x.png", "--full"], "at most 2^24"),
         (["draw", "d0 = 4@lane", "-o", "/proc/x.svg"], "/proc/x.svg"),
