@@ -81,9 +81,9 @@ _ROWS = (
     ),
     NotationText(
         "IREE GPU",
-        re.compile(r"#iree_gpu[.<]|affine_map<"),
+        re.compile(r"#iree_gpu[.<]|affine_map<|(?:V?D?MFMA|WMMA|WMMAR[34]|NV_WMMA|NV_MMA_SYNC)_(?!\w*[ \t]*=)"),
         "layoutalg.nested.gpu.reading:read_notation",
-        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<"),
+        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<", "MFMA_F32_16x16x16_F16"),
     ),
     NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
     NotationText(
@@ -101,7 +101,7 @@ _ROWS = (
     NotationText(
         "layout",
         re.compile(r"[A-Za-z_][A-Za-z0-9_]*[ \t]*=|\(\)"),
-        "layoutalg.core.text:read_layout",
+        "layoutalg.core.layout:read_layout",
         ("d0 = 16@lane",),
         whole=True,
     ),

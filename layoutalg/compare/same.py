@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.factors import Factor, merge_digits, same_replicas
+from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.notation import Asked, Distributed, Machine, agree
+from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def _same_work_items(a: Layout, b: Layout) -> bool:
 
 
 def _without_registers(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
-    return merge_digits([Factor(f.extent) if f.axis == "reg" else f for f in factors])
+    return merge_factors([Factor(f.extent) if f.axis == "reg" else f for f in factors])
 
 
 def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:

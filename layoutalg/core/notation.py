@@ -114,7 +114,7 @@ class Operand(NamedTuple):
     """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
-    has gaps (an AMX tile's bytes).
+    has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
 
     >>> from layoutalg.core.layout import Layout
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
@@ -125,6 +125,7 @@ class Operand(NamedTuple):
     tile: tuple[int, ...] | None = None
     role: str | None = None
     slots: Layout | None = None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 class Distributed:
@@ -162,6 +163,15 @@ class Distributed:
 
         >>> from layoutalg.xegpu import LayoutAttr
         >>> LayoutAttr(lane_layout=(2, 8)).needs_machine
+        False
+        """
+        return False
+
+    @property
+    def is_swizzled(self) -> bool:
+        """Whether an XOR swizzle follows the layout, so that factors alone do not say where an element lives.
+
+        >>> Layout.parse("d0 = 4@addr").is_swizzled
         False
         """
         return False
@@ -299,11 +309,9 @@ def plain_layout(value: object, operand: Operand) -> Layout:
     >>> plain_layout(tile, tile.operands()[0]) is tile
     True
     """
-    from layoutalg.core.layout import Layout
-
-    if not isinstance(operand.layout, Layout):
+    if operand.layout.is_swizzled:
         raise ConversionError(f"{value} is swizzled: expected a layout of factors alone")
-    return operand.layout
+    return cast("Layout", operand.layout)
 
 
 class Asked(NamedTuple):
@@ -385,13 +393,11 @@ def agree(
 
 def _largest(operands: Iterable[Operand | None]) -> Machine:
     """The largest number of lanes, and of subgroups, that layouts on the machine reach; None where none has any."""
-    from layoutalg.core.layout import Layout
-
     lanes = subgroups = 0
     for operand in operands:
-        layout = None if operand is None else operand.layout
-        if not isinstance(layout, Layout):
+        if operand is None or operand.layout.is_swizzled:
             continue
+        layout = cast("Layout", operand.layout)
         reach = {"lane": 1, "sg": 1}
         axes: set[str | None] = set()
         for factors in (*layout.dims, layout.replicas):

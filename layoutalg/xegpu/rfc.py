@@ -20,7 +20,7 @@ from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_ints
-from layoutalg.core.factors import Factor, merge_digits, size_of
+from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine, Notation, Operand, as_sizes
 from layoutalg.core.reader import MAX_EXTENT
@@ -149,7 +149,7 @@ def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
 def _within(factors: tuple[Factor, ...], packed: int) -> tuple[Factor, ...]:
     """The part of the register digits that counts below `packed`."""
     inside: list[Factor] = []
-    for extent, stride, axis in merge_digits(factors):
+    for extent, stride, axis in merge_factors(factors):
         if axis == "reg" and stride < packed:
             inside.append(Factor(min(extent, packed // stride), stride, axis))
     return tuple(inside)
