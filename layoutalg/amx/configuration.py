@@ -58,7 +58,7 @@ class TileConfig:
 
     def __post_init__(self) -> None:
         for given in (self.rows, self.colsb):  # a range may be longer than memory
-            if isinstance(given, Sized) and len(given) > _MOST_LISTED:
+            if isinstance(given, Sized) and len(given) > _MOST_LISTED:  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise VerificationError(f"{len(given)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
         rows, colsb = as_ints("rows", self.rows), as_ints("colsb", self.colsb)
         if len(rows) != len(colsb):
