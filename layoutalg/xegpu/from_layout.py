@@ -5,14 +5,13 @@ digits of each dimension, major to minor, must read `rounds@reg subgroups@sg ins
 data@reg` (any of them missing), and registers must count the rounds of all dimensions first (row-major), then the
 instruction tiles, then each lane's vector:
 
->>> from layoutalg.core.layout import Layout
 >>> tile = Layout.parse("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")
 >>> print(to_xegpu(tile))
 #xegpu.layout<sg_layout = [2, 4], lane_layout = [1, 16]>
 >>> to_xegpu(tile).layout(tile.shape) == tile
 True
 
-The 16 rows of that tile are one digit. Where columns come between them, 8 rows are an instruction tile:
+The 16 rows of that tile are one factor. Where columns come between them, 8 rows are an instruction tile:
 
 >>> print(to_xegpu(Layout.parse("d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane")))
 #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16]>
@@ -31,12 +30,14 @@ returned passes `check` always.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, NoReturn
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine, agree, plain_layout
 from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 
@@ -53,12 +54,17 @@ class _Replica(NamedTuple):
     above: int
 
 
-def to_xegpu(layout: Layout) -> LayoutAttr | SliceAttr:
-    """The XeGPU attribute whose `layout(layout.shape)` is this layout: the fewest fields, accepted by LLVM.
+def to_xegpu(
+    value: Distributed, shape: Sequence[int] | None = None, machine: Machine | None = None
+) -> LayoutAttr | SliceAttr:
+    """The XeGPU attribute that means a layout: the fewest fields, accepted by LLVM 22.
 
-    Names of dimensions are not kept: the attribute has none.
+    `value` is a `Layout` or a value of any notation with one operand; `shape` and `machine` are what the value leaves open.
+    With `layout` what the value means, `to_xegpu(value).layout(layout.shape) == layout`. Names of dimensions are not kept: the
+    attribute has none.
 
-    Raises `ConversionError` naming the dimension and the digit that XeGPU has no counterpart for.
+    Raises `ConversionError` naming the dimension and the factor that XeGPU cannot express, and for a value with several
+    operands; `DistributionError` where the value has no layout of that shape on that machine.
 
     >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     #xegpu.layout<lane_layout = [1, 16]>
@@ -67,15 +73,17 @@ def to_xegpu(layout: Layout) -> LayoutAttr | SliceAttr:
     layoutalg.core.errors.ConversionError: dimension d0: 2@sg counts inside 16@lane, and XeGPU deals out lanes inside a
     subgroup's block (in d0 = 16@lane 2@sg)
     """
-    return _Regrouping(layout).attribute()
+    if not isinstance(value, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"to_xegpu of a {type(value).__name__}: expected a Layout or a value of a notation")
+    asked = agree((value,), shape, machine)[0]
+    operand = asked.operand or value.operands(shape, machine)[0]
+    return _Regrouping(plain_layout(value, operand)).attribute()
 
 
 class _Regrouping:
     """The digits of a layout dealt out to XeGPU's six levels."""
 
     def __init__(self, layout: Layout) -> None:
-        if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConversionError(f"to_xegpu of a {type(layout).__name__}: expected a Layout")
         self.source = layout
         self.form = layout.canonical()
         self.rank = rank = self.form.rank

@@ -1,0 +1,285 @@
+"""Any command line, in process: exit code 0, 1 or 2; for 2 one line of words, and files as they were.
+
+The commands and their options are read from the program, so that a new command is attacked from its first day. Texts come
+from the grammars, standard input is bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.attack import texts
+from tests.attack.effort import PARTS
+from tests.attack.isolated import Attack, Complaint, complaint_about, run
+from tests.random_layouts import bits_pair, mixed_pair
+
+OLD = {
+    "old.svg": "an old picture",
+    "old.mlir": "an old kernel",
+    "dir/old.html": "an old page",
+    "old.png": "old",
+    "old.pdf": "old",
+}
+OUTPUTS = (
+    *(
+        "old.svg",
+        "old.svg",
+        "old.mlir",
+        "old.png",
+        "old.pdf",
+        "dir/old.html",
+        "new.svg",
+        "new.html",
+        "new.mlir",
+        "new/sub/new.svg",
+    ),
+    *("", ".", "dir", "dir/", "x.gif", ".svg", "old.svg/x.svg", "\udcff.svg", "é.svg", "x" * 300 + ".svg", "a\nb.svg"),
+    *("/proc/none/x.svg", "/proc/none/x.mlir", "-"),
+)
+INTEGERS = (
+    "0",
+    "1",
+    "2",
+    "4",
+    "16",
+    "32",
+    "64",
+    "100",
+    "-1",
+    "2147483648",
+    "9" * 30,
+    "9" * 5000,
+    "x",
+    "",
+    "1.5",
+    "1e3",
+    "0x10",
+    "٣",
+    "²",
+)
+SIZES = ("8", "16", "32", "64", "64", "128", "96", "1", "0", "-8", "7", "4096", "2147483648", "9" * 30, "x", "")
+SHAPES = (
+    *(
+        "8",
+        "16",
+        "8x16",
+        "16x16",
+        "32x64",
+        "32x64",
+        "64x64",
+        "128x128",
+        "8x8x8",
+        "4x8x16",
+        "1",
+        "0x4",
+        "1x1",
+        "7x5",
+        "4096x4096",
+    ),
+    *(
+        "2147483648x2",
+        "2147483648x2147483648",
+        "x".join(["2"] * 70),
+        "9" * 40,
+        "8x",
+        "x",
+        "",
+        "-1x4",
+        "8,16",
+        "8 x 16",
+        "٣x٤",
+        "²",
+    ),
+)
+STRINGS: dict[str, tuple[str, ...]] = {
+    "element": (*texts.ELEMENTS, "", "f", "f0", "i99999999", "f32x", "vector<4xf32>", "\ud800", "9" * 5000),
+    "target": ("pvc", "bmg", "dg2", "amx", "PVC", "", "gfx942", "x" * 2000),
+    "colour": ("subgroup", "lane", "register", "tile", "addr", "", "red", "\ud800"),
+    "direction": ("tensor", "hardware", "", "up"),
+    "title": ("a title", "", "</svg><script>", "a\nb", "\ud800", "$x^2$", "$\\frac{", "x" * 3000, "&amp;", "🎲"),
+    "level": ("lane", "subgroup", "workgroup", "", "thread"),
+    "tile": SHAPES,
+    "shape": SHAPES,
+    **dict.fromkeys(("a_type", "b_type", "c_type"), texts.ELEMENTS),
+}
+_USUAL = {"a_type": 1, "b_type": 1, "element": 5, "target": 3, "direction": 2, "colour": 4, "level": 3}
+"""How many of the values above, from the first, are usual."""
+
+
+class Line(NamedTuple):
+    arguments: tuple[str, ...]
+    stdin: bytes
+
+
+class CommandLines(Attack):
+    seconds = 2.0
+    lasting = ("show 0", "show 2", "draw 0", "draw 2", "convert 0", "convert 2", "gemm 0", "gemm 2")
+
+    def prepare(self, seed: int, first: int, count: int) -> None:
+        from layoutalg.cli import cli, main
+
+        self.main = main
+        self.commands: dict[str, Any] = dict(cli.commands)
+        self._fill()
+        for line in (
+            ("show", "d0 = 3*M/(K + 1)@reg 4@lane"),
+            ("draw", "d0 = 4@lane", "-o", "new.png"),
+            ("convert", "d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg", "--emit"),
+            ("gemm", "64", "64", "64", "--run"),
+        ):
+            self._said(Line(line, b""))
+        self._fill()
+
+    def _fill(self) -> None:
+        for path in Path().iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name, content in OLD.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(content)
+
+    def _files(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for folder, folders, files in os.walk("."):
+            found |= {os.path.join(folder, name): "folder" for name in folders}
+            for name in files:
+                path = os.path.join(folder, name)
+                found[path] = Path(path).read_bytes().decode("latin-1")
+        return found
+
+    def case(self, rng: random.Random) -> Line:
+        name = rng.choice(list(self.commands))
+        positional: list[str] = []
+        options: list[str] = []
+        for parameter in self.commands[name].params:
+            needed = parameter.required and rng.random() < 0.97
+            if parameter.param_type_name == "argument":
+                count = rng.randint(0, 3) if parameter.nargs == -1 else int(needed or rng.random() < 0.6)
+                positional += [self._value(rng, parameter) for _ in range(count)]
+            elif needed or rng.random() < 0.2:
+                options.append(rng.choice(parameter.opts))
+                if not getattr(parameter, "is_flag", False):
+                    options.append(self._value(rng, parameter))
+        if len(positional) > 1 and name in ("convert", "same") and rng.random() < 0.7:
+            positional[:2] = map(str, rng.choice((mixed_pair, bits_pair))(rng))
+            del positional[2:]
+        words = [name, *positional, *options]
+        if "--run" in words and rng.random() < 0.9:
+            words.remove("--run")  # a tenth of a second each
+        if "--check" in words and rng.random() < 0.98:
+            words.remove("--check")  # asks a compiler
+        if rng.random() < 0.1:
+            at = rng.randint(0, len(words))
+            words[at:at] = [
+                rng.choice(("--", "-", "--help", "--version", "--nonsense", "-o", "--json", "", "-x", "--lane=1"))
+            ]
+        stdin = texts.text(rng).encode("utf-8", "surrogatepass") if "-" in words else b""
+        return Line(tuple(words), stdin if rng.random() < 0.9 else b"\xe9\xff" + stdin)
+
+    def _value(self, rng: random.Random, parameter: Any) -> str:
+        name, kind = parameter.name, type(parameter.type).__name__
+        if name in ("m", "n", "k", "lda", "ldb", "ldc"):
+            return rng.choice(SIZES[1:6] if rng.random() < 0.9 else SIZES)
+        if kind.startswith("Int"):
+            return rng.choice(INTEGERS[:7] if rng.random() < 0.6 else INTEGERS)
+        if kind == "Path":
+            return rng.choice(OUTPUTS[:10] if rng.random() < 0.7 else OUTPUTS)
+        if name in STRINGS:
+            some = STRINGS[name]
+            return rng.choice(some[: _USUAL.get(name, 8)] if rng.random() < 0.8 else some)
+        chance = rng.random()
+        if chance < 0.04:
+            return rng.choice(("-", "old.mlir", "dir", "missing.mlir", "", "\udcff"))
+        text = texts.valid(rng) if chance < 0.7 else texts.text(rng)
+        return text.replace("\0", "")
+
+    def smaller(self, case: Line) -> Iterator[Line]:
+        words = case.arguments
+        for i in range(1, len(words)):
+            yield Line(words[:i] + words[i + 1 :], case.stdin)
+        for i in range(1, len(words) - 1):
+            yield Line(words[:i] + words[i + 2 :], case.stdin)
+        if case.stdin:
+            yield Line(words, b"")
+        for i, word in enumerate(words):
+            for less in texts.smaller(word):
+                yield Line((*words[:i], less, *words[i + 1 :]), case.stdin)
+
+    def shown(self, case: Line) -> str:
+        return f"main({list(case.arguments)!r})" + (f" with standard input {case.stdin!r}" if case.stdin else "")
+
+    def _said(self, line: Line) -> tuple[object, str, str]:
+        """The exit code and what was said, through streams that are as strict about UTF-8 as a terminal's."""
+        streams = sys.stdin, sys.stdout, sys.stderr
+        out, err = io.BytesIO(), io.BytesIO()
+        sys.stdin = io.TextIOWrapper(io.BytesIO(line.stdin), "utf-8")
+        sys.stdout = io.TextIOWrapper(out, "utf-8", write_through=True)
+        sys.stderr = io.TextIOWrapper(err, "utf-8", "backslashreplace", write_through=True)
+        kept = sys.stdout, sys.stderr
+        try:
+            code: object = self.main(list(line.arguments))
+            for stream in kept:
+                stream.flush()
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = streams
+        return code, out.getvalue().decode(), err.getvalue().decode()
+
+    def attempt(self, case: Line) -> Complaint | None:
+        try:
+            code, out, err = self._said(case)
+        except (Exception, SystemExit) as error:
+            self._fill()
+            return complaint_about(error)
+        files = self._files()
+        changed = sorted(name for name, content in (files.items() ^ self._unchanged().items()))
+        if changed:
+            self._fill()
+        self.tally[f"{case.arguments[0] if case.arguments else ''} {code}"] += 1
+        if type(code) is not int or code not in (0, 1, 2):
+            return Complaint("exit code", f"exit code {code!r}")
+        if code == 2:
+            if err.count("\n") != 1 or not err.startswith("layoutalg: ") or not err.endswith("\n"):
+                return Complaint("words of a refusal", f"exit code 2 and {err[:300]!r} on standard error")
+            if len(err) > 3000:
+                return Complaint("a long refusal", f"{len(err)} characters on standard error: {err[:200]!r}")
+            if changed:
+                return Complaint(
+                    "files of a refusal", f"exit code 2 ({err.strip()[:200]}), and these changed: {changed}"
+                )
+        if "Traceback" in err or "Traceback" in out:
+            return Complaint("traceback", err[:500])
+        if code == 0 and "--json" in case.arguments and "--help" not in case.arguments and "-h" not in case.arguments:
+            return self._wrong_json(out)
+        return None
+
+    @staticmethod
+    def _unchanged() -> dict[str, str]:
+        return {"./dir": "folder"} | {f"./{name}": content for name, content in OLD.items()}
+
+    @staticmethod
+    def _wrong_json(out: str) -> Complaint | None:
+        if out.startswith("layoutalg, version"):
+            return None
+
+        def refuse(word: str) -> None:
+            raise ValueError(f"{word} is not JSON")
+
+        try:
+            json.loads(out, parse_constant=refuse)
+        except ValueError as error:
+            return Complaint("json", f"standard output is not one JSON value ({error}): {out[:200]!r}")
+        return None
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_60_000_command_lines_are_answered_or_refused(part: int, tmp_path: Path) -> None:
+    run(CommandLines, part, 60_000, tmp_path)

@@ -1,0 +1,162 @@
+"""What attacks found once, with the shortest input that showed it; each is an answer or LayoutError now.
+
+The cases run in a process with a few GiB of address space: several of them asked for far more before they were refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.attack.effort import SEED, SHARE
+from tests.attack.isolated import MEMORY, environment
+
+
+class Found(NamedTuple):
+    """A call that must end soon; `wanted` says what its answer must be, None that it must be refused."""
+
+    call: Callable[[Any], object]
+    wanted: Callable[[Any], bool] | None = None
+
+
+def anything(_answer: object) -> bool:
+    return True
+
+
+def _main(*arguments: str) -> Callable[[Any], object]:
+    def call(_la: Any) -> object:
+        from layoutalg.cli import main
+
+        return main(list(arguments))
+
+    return call
+
+
+def _code(*codes: int) -> Callable[[Any], bool]:
+    return lambda code: code in codes
+
+
+P = "d0 = 8@reg, d1 = 16@lane"
+LANES = "#xegpu.layout<sg_layout = [4], sg_data = [32], inst_data = [1], lane_layout = [2147483647], lane_data = [1]>"
+HUGE = "d0 = 4@lane | replicas 2147483648@sg 2147483648@lane:4"
+MANY = "d0 = " + " ".join(["2147483648@_"] * 500)
+FOUND: dict[str, Found] = {
+    # A factor of extent 1 on an axis that nothing else uses.
+    "show a unit factor": Found(_main("show", "d0 = 1@sg 2@row"), _code(0)),
+    "draw a unit factor": Found(_main("draw", "d0 = 4@lane 1@foo", "-o", "unit.svg"), _code(0)),
+    "owners of a unit factor": Found(lambda la: la.Layout.parse("d0 = 4@lane 1@foo").owners((0,)), anything),
+    "picture of a unit factor": Found(lambda la: la.Layout.parse("d0 = 4@lane 1@foo").picture().svg(), anything),
+    "owner map of a unit factor": Found(
+        lambda la: la.Layout.parse("d0 = 4@lane 1@foo").owner_map("lane").tolist(), lambda a: a == [0, 1, 2, 3]
+    ),
+    # Memory before the refusal.
+    "draw huge replicas": Found(_main("draw", HUGE, "-o", "huge.svg"), _code(0, 2)),
+    "draw huge lanes": Found(_main("draw", LANES, "-o", "huge.svg"), _code(0, 2)),
+    "draw many copies": Found(_main("draw", "d0 = 4@lane | replicas 134217728@lane:4", "-o", "huge.svg"), _code(0, 2)),
+    "show a lane of huge replicas": Found(
+        _main("show", "d0 = 2@sg:2147483648 | replicas 2147483648@sg", "--lane", "0"), _code(0, 2)
+    ),
+    "coords of huge replicas": Found(
+        lambda la: la.Layout.parse("d0 = 2@lane | replicas 2147483648@lane:2").coords(lane=5).tolist(), anything
+    ),
+    "an attribute of a huge range": Found(lambda la: la.LayoutAttr(sg_data=range(10**9))),
+    "a configuration of huge ranges": Found(lambda la: la.TileConfig(range(10**9), range(10**9))),
+    "a table of 2^27 entries": Found(lambda la: la.Table.of(la.Layout.parse("d0 = 134217728@reg"))),
+    "a composition of 2^27 entries": Found(
+        lambda la: la.compose_exactly(
+            la.Layout.parse("d0 = 134217728@reg"), la.Layout.parse("d0 = 7@d0:3 19173961@d0:7")
+        ),
+        anything,
+    ),
+    # A wrong value from an ordinary paste.
+    "an alias of a map before a layout": Found(
+        lambda la: str(la.parse("#map = affine_map<(d0) -> (d0)>\n#xegpu.layout<lane_layout = [1, 16]>")),
+        lambda a: a == "#xegpu.layout<lane_layout = [1, 16]>",
+    ),
+    # Python's limit on digits.
+    "show a product of 4,500 digits": Found(_main("show", MANY), _code(0, 2)),
+    "an instruction of a huge number": Found(lambda la: la.mma(10**5000)),
+    "a machine of a huge number": Found(lambda la: la.Machine(lanes=10**5000)),
+    "an extent of a huge number": Found(lambda la: la.Layout([[(10**5000, 1, "reg")]])),
+    "a stride of a huge number": Found(lambda la: str(la.Layout([[(2, 10**5000, "reg")]]))),
+    "a gemm of a huge number": Found(lambda la: la.plan_gemm(10**5000, 64, 64)),
+    "a shape of a huge number": Found(lambda la: la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((10**5000, 16))),
+    "owners of a huge number": Found(lambda la: la.Layout.parse(P).owners((10**5000, 0))),
+    "coords of a huge number": Found(lambda la: la.Layout.parse(P).coords(lane=10**5000)),
+    # Small ones.
+    "a surrogate in a string": Found(
+        lambda la: (lambda v: (str(v), hash(v), v == v))(la.parse('#iree_gpu.lowering_config<{a = "\ud800"}>')), anything
+    ),
+    "a lane of a layout without dimensions": Found(_main("show", "()", "--lane", "0"), _code(0, 2)),
+    "an index function of a symbol": Found(lambda la: la.core.index_function(la.Layout.parse("d0 = 8@reg:K"))(0)),
+    "owners of a symbol": Found(lambda la: la.Layout.parse("d0 = 4@addr 1@reg:N | replicas 4@lane").owners((0,)), anything),
+    "distribute 64 dimensions": Found(
+        lambda la: la.distribute(la.Layout([[(1, 1, "reg")]] * 64), __import__("numpy").zeros((1,) * 64))
+    ),
+    "the same in a shape that is not its own": Found(lambda la: la.same(la.Layout.parse(P), la.Layout.parse(P), (99,))),
+    "compose numbers": Found(lambda la: la.compose(1, 2)),
+    "distribute numbers": Found(lambda la: la.distribute(1, 2)),
+    "swizzle a text": Found(lambda la: la.Swizzled("x", 1)),
+    "a table of a number": Found(lambda la: la.Table.of(1)),
+    "check with a dictionary for a version": Found(
+        lambda la: la.parse("#xegpu.layout<lane_layout = [1, 16]>").check((16, 16), llvm={})
+    ),
+    "check with an array for a shape": Found(
+        lambda la: la.parse("#xegpu.layout<lane_layout = [1, 16]>").check(__import__("numpy").zeros((2, 2)))
+    ),
+    "the same of arrays": Found(lambda la: la.same(__import__("numpy").zeros(2), la.Layout.parse(P))),
+    "a symbol that cannot be read again": Found(lambda la: la.symbol("a b")),
+    "a symbol that is code": Found(lambda la: la.symbol("__import__('os').system('true')")),
+    "an expression that is code": Found(lambda la: la.expression_text("__import__('os').system('true')")),
+    # Found by this suite.
+    "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND if SHARE >= 0.1 else random.Random(SEED).sample(sorted(FOUND), 6))
+def test_what_was_found_before_is_answered_or_refused(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.attack.test_found_before", name], cwd=tmp_path, env=environment(),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-1500:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["seconds"] < 2, said
+    assert said["verdict"] == "", said
+
+
+def _try(name: str) -> None:
+    import time
+
+    import layoutalg as la
+    import layoutalg.core
+
+    la.Layout.parse("d0 = 4@reg:M").substitute(M=2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    call, wanted = FOUND[name]
+    start = time.process_time()
+    try:
+        answer = call(la)
+    except la.LayoutError as error:
+        refused = wanted is None or wanted is anything
+        verdict = "" if refused and "\n" not in str(error) and len(str(error)) < 3000 else f"refused: {error}"
+    except Exception as error:
+        verdict = f"{type(error).__name__}: {error}"[:300]
+    else:
+        verdict = "" if wanted is not None and wanted(answer) else f"answered {answer!r}"[:300]
+    print(json.dumps({"verdict": verdict, "seconds": time.process_time() - start}))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _try(sys.argv[1])
