@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.notation import Distributed, Machine, as_machine, plain_layout
 from layoutalg.core.whole_numbers import shown
+from layoutalg.core.work_items import cover
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.regrouping import regroup
 
@@ -56,11 +57,12 @@ def to_nested(
         raise ConversionError(f"to_nested of a {type(value).__name__}: expected a Layout, or a value that has one")
     if shape is None and value.needs_shape:
         raise ConversionError(f"{value} needs a shape, such as (32, 64)")
-    operands = value.operands(shape, as_machine(machine))
+    on = as_machine(machine)
+    operands = value.operands(shape, on)
     if len(operands) != 1:
         names = ", ".join(one.role or one.name for one in operands)
         raise ConversionError(f"{value.heading()} has {len(operands)} layouts ({names}): expected one of its operands")
-    layout = plain_layout(value, operands[0])
+    layout = cover(plain_layout(value, operands[0]), on, value)
     found = regroup(layout)
     lanes = layout.axes.get("lane", 1)
     if subgroup_size is not None and subgroup_size != lanes:
