@@ -39,13 +39,16 @@ WRONG: list[Any] = [
 ]
 
 
+WITHOUT_ARGUMENTS = ("DerivedThreadConfigAttr", "LaneScopeAttr", "SubgroupScopeAttr", "UseGlobalLoadDMAAttr")
+
+
 def public_calls() -> Iterator[tuple[str, Callable[..., Any], int]]:
     """Every exported function and class of these rooms, and every method of the values, with how many arguments it needs."""
     for room in (amx, compare, cute, triton, gpu):
         for name in room.__all__:
             value = getattr(room, name)
-            if name in ("read_gpu", "DerivedThreadConfigAttr"):
-                continue  # one takes a Reader, the other nothing
+            if name in ("read_gpu", *WITHOUT_ARGUMENTS):
+                continue  # one takes a Reader, the others nothing
             if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, int)):
                 yield name, value, required(value)
     for value in VALUES:

@@ -20,19 +20,20 @@ The record has no element types: what is kept is rows and bytes per row; a regis
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
-from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_size, as_tile
+from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_tile
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_ints, whole_number
 
 __all__ = ["PALETTE", "TileConfig"]
 
 PALETTE = 1
-"""The palette with eight registers of 1 KiB, the only one that there is."""
+"""The palette with eight registers of 1 KiB, the only one with registers."""
 
 _RECORD = struct.Struct("<BB14x8H16x8B8x")
+_MOST_LISTED = 64
 _RESERVED = (*range(2, 16), *range(32, 48), *range(56, 64))
 
 
@@ -55,6 +56,9 @@ class TileConfig:
     start_row: int = 0
 
     def __post_init__(self) -> None:
+        for given in (self.rows, self.colsb):  # a range may be longer than memory
+            if isinstance(given, Sized) and len(given) > _MOST_LISTED:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise VerificationError(f"{len(given)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
         rows, colsb = as_ints("rows", self.rows), as_ints("colsb", self.colsb)
         if len(rows) != len(colsb):
             raise VerificationError(
@@ -62,10 +66,10 @@ class TileConfig:
             )
         if len(rows) > REGISTERS:
             raise VerificationError(f"{len(rows)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
-        as_size("start_row", self.start_row, 0, ROWS - 1)
+        whole_number(self.start_row, "start_row =", 0, ROWS - 1, VerificationError)
         for tmm, (height, width) in enumerate(zip(rows, colsb, strict=True)):
-            as_size(f"tmm{tmm} with rows", height, 0, ROWS)
-            as_size(f"tmm{tmm} with bytes per row", width, 0, BYTES_PER_ROW)
+            whole_number(height, f"tmm{tmm} with rows =", 0, ROWS, VerificationError)
+            whole_number(width, f"tmm{tmm} with bytes per row =", 0, BYTES_PER_ROW, VerificationError)
             if bool(height) != bool(width):
                 raise VerificationError(
                     f"tmm{tmm}: {height} rows of {width} bytes, expected both or (for an unused register) neither"

@@ -29,14 +29,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.amx.tiles import REGISTER_FILE, TileType, as_size, as_tile
+from layoutalg.amx.tiles import REGISTER_FILE, TileType, as_tile, dialect_of
 from layoutalg.amx.vnni import vnni_factor, vnni_layout, whole_words
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.core.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +72,7 @@ def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType) -> str |
     "operand #0 must be tile of 16-bit float or bfloat16 type values, but got '!amx.tile<16x64xi8>'"
     """
     if not isinstance(op, str) or op not in _OPERANDS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"operation {op!r}: expected {' or '.join(_OPERANDS)}")
+        raise VerificationError(f"operation {shown(op)}: expected {' or '.join(_OPERANDS)}")
     tiles = (as_tile("lhs", lhs), as_tile("rhs", rhs), as_tile("acc", acc))
     for i, (tile, accepted) in enumerate(zip(tiles, _OPERANDS[op], strict=True)):
         if tile.element not in accepted:
@@ -110,13 +112,13 @@ class TileProduct(Distributed):
 
     def __post_init__(self) -> None:
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
-            as_size(f"tile product with {name}", size, 1, MAX_EXTENT // 4)
+            whole_number(size, f"tile product with {name} =", 1, MAX_EXTENT // 4, VerificationError)
         for operand, element in (("A", self.a), ("B", self.b)):
             if not isinstance(element, str) or element not in _FEATURES:  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise VerificationError(f"{operand} of {element!r}: expected bf16, f16 or i8")
+                raise VerificationError(f"{operand} of {shown(element)}: expected bf16, f16 or i8")
         for name, flag in (("lhs_zext", self.lhs_zext), ("rhs_zext", self.rhs_zext)):
             if type(flag) is not bool:
-                raise VerificationError(f"{name} = {flag!r}: expected True or False")
+                raise VerificationError(f"{name} = {shown(flag)}: expected True or False")
             if flag and self.op == "amx.tile_mulf":
                 raise VerificationError(f"{name}: floats have no zero extension (amx.tile_mulf has no zext)")
         whole_words(self.k, self.a)
@@ -141,7 +143,17 @@ class TileProduct(Distributed):
         return TileProduct(acc.rows, acc.cols, lhs.cols, lhs.element, rhs.element, lhs_zext, rhs_zext)
 
     def __str__(self) -> str:
-        return _text(self.op, self.lhs_type, self.rhs_type, self.acc_type, self.lhs_zext, self.rhs_zext)
+        return self.text()
+
+    def text(self, llvm: int = 22) -> str:
+        """The operation as a version of LLVM writes it.
+
+        Raises `VerificationError` for a version that is not known.
+
+        >>> TileProduct(16, 16, 64, "i8", "i8").text(llvm=23)[:40]
+        'x86.amx.tile_muli %a, %b, %c : !x86.amx.'
+        """
+        return _text(self.op, self.lhs_type, self.rhs_type, self.acc_type, self.lhs_zext, self.rhs_zext, llvm)
 
     @property
     def op(self) -> str:
@@ -240,9 +252,12 @@ class TileProduct(Distributed):
         return self.acc_type.layout()
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """A[M, K], B[K, N] and C[M, N] in their tiles, to draw around the product.
+        """A[M, K], B[K, N] and C[M, N] in their tiles, to draw around the product; B notes how many rows share a word.
 
-        Raises `DistributionError` for a shape: the product has sizes of its own.
+        Raises `DistributionError` for a shape that is not m, n, k.
+
+        >>> TileProduct(4, 4, 8, "i8", "i8").operands()[1].notes
+        (('packing', 'a word of 4 bytes holds 4 elements of a column, one under the other'),)
 
         >>> [str(part.layout) for part in TileProduct(4, 4, 8, "i8", "i8").operands()][1]
         'd0 = 2@row 4@col, d1 = 4@col:4'
@@ -251,8 +266,11 @@ class TileProduct(Distributed):
         layouts = (self.lhs, self.rhs, self.acc)
         parts = product_operands(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
         sizes = (self.lhs_type.itemsize, self.rhs_type.itemsize, self.acc_type.itemsize)
+        v = vnni_factor(self.b)
+        packing = (("packing", f"a word of 4 bytes holds {v} elements of a column, one under the other"),)
         return tuple(
-            part._replace(slots=_bytes(one, size)) for part, one, size in zip(parts, layouts, sizes, strict=True)
+            part._replace(slots=_bytes(one, size), notes=packing if part.role == "B" else ())
+            for part, one, size in zip(parts, layouts, sizes, strict=True)
         )
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
@@ -285,6 +303,15 @@ def _op_of(element: str) -> str:
     return "amx.tile_muli" if element in ("i8", "i32") else "amx.tile_mulf"
 
 
-def _text(op: str, lhs: TileType, rhs: TileType, acc: TileType, lhs_zext: bool = False, rhs_zext: bool = False) -> str:
+def _text(
+    op: str,
+    lhs: TileType,
+    rhs: TileType,
+    acc: TileType,
+    lhs_zext: bool = False,
+    rhs_zext: bool = False,
+    llvm: int = 22,
+) -> str:
     operands = f"%a{' zext' * lhs_zext}, %b{' zext' * rhs_zext}, %c"
-    return f"{op} {operands} : {lhs}, {rhs}, {acc}"
+    types = ", ".join(tile.text(llvm) for tile in (lhs, rhs, acc))
+    return f"{dialect_of(llvm)}{op.removeprefix('amx')} {operands} : {types}"

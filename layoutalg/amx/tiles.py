@@ -1,4 +1,4 @@
-"""`!amx.tile<16x64xi8>`: what one of the eight AMX tile registers holds.
+"""`!amx.tile<16x64xi8>`: what one of the eight AMX tile registers holds. (LLVM 23 and 24 write `!x86.amx.tile`.)
 
 A tile register is 16 rows of 64 bytes. The register file has three axes: `tmm` (which register, 0 to 7), `row`, and `col`,
 which counts **bytes**. An element of two bytes covers `col` and `col + 1`; a layout says where it starts:
@@ -32,8 +32,10 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_TILE_STRIDE as _MOST_STRIDE
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import whole_number
 
 __all__ = [
     "BYTES_PER_ROW",
@@ -42,8 +44,8 @@ __all__ = [
     "REGISTER_FILE",
     "ROWS",
     "TileType",
-    "as_size",
     "as_tile",
+    "dialect_of",
     "parse_tile",
     "read_notation",
     "read_tile",
@@ -65,23 +67,27 @@ _ELEMENT_RULE = (
     "8-bit signless integer"
 )
 _MLIR_ELEMENT = re.compile(r"[su]?i[1-9][0-9]*|bf16|tf32|f(?:16|32|64|80|128)|f[468]E[0-9A-Z]+|index")
+_DIALECTS = {22: "amx", 23: "x86.amx", 24: "x86.amx"}
 _DIGITS = re.compile(r"[0-9]*")
 _SHOWN = 40
 
 
-def as_size(what: str, value: object, low: int, high: int) -> int:
-    """Check a whole number that a caller gave.
+def dialect_of(llvm: int) -> str:
+    """How a version of LLVM calls the dialect: `amx` in 22, `x86.amx` in 23 and 24.
 
-    Raises `VerificationError` for what is none (bool and float included), and outside `low..high`.
+    Raises `VerificationError` for another version.
 
-    >>> as_size("start_row", 16, 0, 15)
+    >>> dialect_of(22), dialect_of(23)
+    ('amx', 'x86.amx')
+    >>> dialect_of(21)
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: start_row = 16: expected a whole number from 0 to 15
+    layoutalg.core.errors.VerificationError: llvm = 21: the AMX dialect of LLVM 22, 23, 24 is known
     """
-    if type(value) is int and low <= value <= high:
-        return value
-    shown = "a huge number" if type(value) is int and abs(value) > 2**63 else repr(value)[:_SHOWN]
-    raise VerificationError(f"{what} = {shown}: expected a whole number from {low} to {high}")
+    if type(llvm) is not int or llvm not in _DIALECTS:
+        raise VerificationError(
+            f"llvm = {shown(llvm)}: the AMX dialect of LLVM {', '.join(map(str, _DIALECTS))} is known"
+        )
+    return _DIALECTS[llvm]
 
 
 def as_tile(what: str, value: object) -> TileType:
@@ -93,7 +99,7 @@ def as_tile(what: str, value: object) -> TileType:
     """
     if isinstance(value, TileType):
         return value
-    raise VerificationError(f"{what} = {repr(value)[:_SHOWN]}: expected a TileType (parse_tile reads a text)")
+    raise VerificationError(f"{what} = {shown(value)}: expected a TileType (parse_tile reads a text)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +122,24 @@ class TileType(Notation):
 
     def __post_init__(self) -> None:
         if not isinstance(self.element, str) or self.element not in ITEMSIZES:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"{_ELEMENT_RULE} (element type {repr(self.element)[:_SHOWN]})")
+            raise VerificationError(f"{_ELEMENT_RULE} (element type {shown(self.element)})")
         for what, size in (("rows", self.rows), ("cols", self.cols)):
             if type(size) is int and size == 0:
                 raise VerificationError(f"tile with {what} = 0: expected at least 1 (LLVM 22 accepts this)")
-            as_size(f"tile with {what}", size, 1, MAX_EXTENT)
+            whole_number(size, f"tile with {what} =", 1, MAX_EXTENT, VerificationError)
 
     def __str__(self) -> str:
-        return f"!amx.tile<{self.rows}x{self.cols}x{self.element}>"
+        return self.text()
+
+    def text(self, llvm: int = 22) -> str:
+        """The MLIR text; LLVM 23 moved the dialect into x86.
+
+        Raises `VerificationError` for a version that is not known.
+
+        >>> TileType(16, 64, "i8").text(llvm=24)
+        '!x86.amx.tile<16x64xi8>'
+        """
+        return f"!{dialect_of(llvm)}.tile<{self.rows}x{self.cols}x{self.element}>"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -225,14 +241,15 @@ class TileType(Notation):
 
     def _placed(self, tmm: int, *columns: list[Factor]) -> Layout:
         self._require()
-        as_size("tmm (one of the 8 tile registers)", tmm, 0, REGISTERS - 1)
+        whole_number(tmm, "tmm (one of the 8 tile registers) =", 0, REGISTERS - 1, VerificationError)
         names = ("d0", "d1", "byte")[: 1 + len(columns)]
         rows = [Factor(self.rows, 1, "row")]
         return Layout([rows, *columns], offsets={"tmm": tmm}, names=names, codomain=REGISTER_FILE).canonical()
 
     def _addressed(self, stride: int | None, unit: int, *bytes_: list[Factor]) -> Layout:
         self._require()
-        step = as_size("stride in elements from row to row", self.cols if stride is None else stride, 0, _MOST_STRIDE)
+        given = self.cols if stride is None else stride
+        step = whole_number(given, "stride in elements from row to row =", 0, _MOST_STRIDE, VerificationError)
         names = ("d0", "d1", "byte")[: 2 + len(bytes_)]
         dims = [[Factor(self.rows, step * unit, "addr")], [Factor(self.cols, unit, "addr")], *bytes_]
         return Layout(dims, names=names, codomain=("addr",)).canonical()
@@ -290,14 +307,14 @@ def _size(reader: Reader) -> int | None:
     if not digits:
         return None
     if len(digits) > len(str(MAX_EXTENT)) or int(digits) > MAX_EXTENT:
-        shown = digits if len(digits) <= _SHOWN else f"a number of {len(digits)} digits"
-        reader.fail("a size of at most 2^31", f"found {shown}", at=start)
+        found = digits if len(digits) <= _SHOWN else f"a number of {len(digits)} digits"
+        reader.fail("a size of at most 2^31", f"found {found}", at=start)
     reader.position = start + len(digits)
     return int(digits)
 
 
 def parse_tile(text: str) -> TileType:
-    """Read `!amx.tile<16x64xi8>`.
+    """Read `!amx.tile<16x64xi8>`, or `!x86.amx.tile<...>` as LLVM 23 and 24 write it.
 
     Raises `ParseError` with line and column, `VerificationError` for an element type or a size that cannot be.
 
@@ -306,7 +323,6 @@ def parse_tile(text: str) -> TileType:
     layoutalg.core.errors.ParseError: line 1, column 14: expected a static size, found '?xi8>'
     """
     reader = Reader(text)
-    reader.expect("!amx.tile")
-    value = read_tile(reader)
+    value = read_notation(reader)
     reader.finish()
     return value

@@ -29,6 +29,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def vnni_factor(element: str) -> int:
     [4, 2, 1]
     """
     if not isinstance(element, str) or element not in ITEMSIZES:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"element type {element!r}: a tile holds {', '.join(ITEMSIZES)}")
+        raise VerificationError(f"element type {shown(element)}: a tile holds {', '.join(ITEMSIZES)}")
     return 4 // ITEMSIZES[element]
 
 
@@ -98,7 +99,7 @@ def pack_vnni(matrix: NDArray[Any]) -> NDArray[Any]:
 
     Elements are int8, uint8, float16, bfloat16 (of ml_dtypes), int32 or float32; the last two have v = 1 and stay put.
 
-    Raises `DistributionError` where v does not divide K, `LayoutError` for what is no matrix of these.
+    Raises `DistributionError` where v does not divide K, `LayoutError` for anything but a matrix of these.
 
     >>> import numpy as np
     >>> pack_vnni(np.arange(8, dtype=np.int8).reshape(8, 1)).tolist()

@@ -3,8 +3,8 @@
 A coordinate is a sum of what the thread gives and what the register gives, per dimension, so the whole map is one broadcast
 sum. Half of this tensor belongs to nobody, because the thread tile's stride is 0:
 
->>> from layoutalg.nested import NestedLayoutAttr
->>> attr = NestedLayoutAttr((1,), (1,), (1,), (4,), (2,), (0,), (0,))
+>>> from layoutalg.nested.tiles import NestedTiles
+>>> attr = NestedTiles((1,), (1,), (1,), (4,), (2,), (0,), (0,))
 >>> thread_map(attr, range(4), 4)[3].tolist()
 [[0], [1]]
 >>> count, first = uncovered(attr, 4, 4, most=2)
@@ -15,7 +15,6 @@ sum. Half of this tensor belongs to nobody, because the thread tile's stride is 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,20 +22,18 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.fragments import Indices
 from layoutalg.core.limits import MAX_ENTRIES
 from layoutalg.core.limits import MOST_NESTED_COUNTED as _MOST_COUNTED
-
-if TYPE_CHECKING:
-    from layoutalg.nested.attributes import NestedLayoutAttr
+from layoutalg.nested.tiles import NestedTiles
 
 __all__ = ["thread_map", "uncovered"]
 
 
-def thread_map(attr: NestedLayoutAttr, threads: range, subgroup_size: int) -> Indices:
+def thread_map(attr: NestedTiles, threads: range, subgroup_size: int) -> Indices:
     """The coordinates of some threads' registers: an int array `[thread, register, rank]`.
 
     Raises `SizeError` over 2^28 entries.
 
-    >>> from layoutalg.nested import NestedLayoutAttr
-    >>> thread_map(NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)), range(4), 4)[3].tolist()
+    >>> from layoutalg.nested.tiles import NestedTiles
+    >>> thread_map(NestedTiles((1,), (2,), (1,), (4,), (1,), (0,), (1,)), range(4), 4)[3].tolist()
     [[3], [7]]
     """
     registers = prod(attr.distributed_shape)
@@ -58,7 +55,7 @@ def thread_map(attr: NestedLayoutAttr, threads: range, subgroup_size: int) -> In
     return np.moveaxis(result, 0, -1)
 
 
-def _places(attr: NestedLayoutAttr, d: int, tid: Indices, subgroup_size: int) -> Indices:
+def _places(attr: NestedTiles, d: int, tid: Indices, subgroup_size: int) -> Indices:
     """Where each thread's part of dimension `d` begins."""
     subgroup, thread = attr.subgroup_strides[d] * subgroup_size, attr.thread_strides[d]
     tile = attr.thread_tile[d] * attr.element_tile[d]
@@ -67,13 +64,13 @@ def _places(attr: NestedLayoutAttr, d: int, tid: Indices, subgroup_size: int) ->
     return place + (tid // thread % attr.thread_tile[d]) * attr.element_tile[d] if thread else place
 
 
-def uncovered(attr: NestedLayoutAttr, threads: int, subgroup_size: int, most: int) -> tuple[int, Indices]:
+def uncovered(attr: NestedTiles, threads: int, subgroup_size: int, most: int) -> tuple[int, Indices]:
     """How many elements nobody holds, and the first `most` of them, row-major: an int array `[element, rank]`.
 
     Raises `SizeError` over 2^24 threads or elements.
 
-    >>> from layoutalg.nested import NestedLayoutAttr
-    >>> uncovered(NestedLayoutAttr((1,), (1,), (1,), (4,), (1,), (0,), (1,)), 8, 8, 4)[0]
+    >>> from layoutalg.nested.tiles import NestedTiles
+    >>> uncovered(NestedTiles((1,), (1,), (1,), (4,), (1,), (0,), (1,)), 8, 8, 4)[0]
     0
     """
     shape = attr.shape

@@ -3,24 +3,22 @@
 Everything is a digit of the flat thread id `tid = lane + subgroup_size * subgroup`: subgroup tiles count whole subgroups,
 thread tiles may reach from the lanes into them. What no tile uses is idle, and holds copies:
 
->>> from layoutalg.nested.attributes import NestedLayoutAttr
->>> attr = NestedLayoutAttr((1,), (2,), (1,), (32,), (1,), (0,), (2,))
+>>> from layoutalg.nested.tiles import NestedTiles
+>>> attr = NestedTiles((1,), (2,), (1,), (32,), (1,), (0,), (2,))
 >>> print(exact_layout(attr, subgroup_size=16, threads=128))
 d0 = 2@reg 4@sg 8@lane:2 | replicas 2@lane 2@sg:4
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import as_whole
 from layoutalg.core.work_items import level_steps
-
-if TYPE_CHECKING:
-    from layoutalg.nested.attributes import NestedLayoutAttr
+from layoutalg.nested.tiles import NestedTiles
 
 __all__ = ["exact_layout"]
 
@@ -28,13 +26,13 @@ _Used: TypeAlias = tuple[int, int, str, int]
 """A digit of the thread id: its place, its extent, the level and the dimension that use it."""
 
 
-def exact_layout(attr: NestedLayoutAttr, subgroup_size: int, threads: int) -> Layout:
+def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
     """The relation from the tensor to subgroups, lanes and registers, in canonical form.
 
     Raises `DistributionError` where there is none (see `NestedLayoutAttr.layout`).
 
-    >>> from layoutalg.nested.attributes import NestedLayoutAttr
-    >>> exact_layout(NestedLayoutAttr((1,), (2,), (3,), (4,), (5,), (0,), (1,)), 4, 4)
+    >>> from layoutalg.nested.tiles import NestedTiles
+    >>> exact_layout(NestedTiles((1,), (2,), (3,), (4,), (5,), (0,), (1,)), 4, 4)
     Layout.parse('d0 = 6@reg:5 4@lane 5@reg')
     """
     subgroup_size, threads = as_whole(subgroup_size, "subgroup_size"), as_whole(threads, "workgroup_size")
@@ -89,7 +87,7 @@ def _axis_and_falling_stride(factor: Factor) -> tuple[str, int]:
     return str(factor.axis), -factor.stride
 
 
-def _split(attr: NestedLayoutAttr, n: int, stride: int, size: int) -> tuple[tuple[int, int, str], ...]:
+def _split(attr: NestedTiles, n: int, stride: int, size: int) -> tuple[tuple[int, int, str], ...]:
     """A digit of the thread id as digits of the subgroup and of the lane, major to minor."""
     if n * stride <= size:
         return ((n, stride, "lane"),)
@@ -104,7 +102,7 @@ def _split(attr: NestedLayoutAttr, n: int, stride: int, size: int) -> tuple[tupl
     raise _none(attr, f"its thread digits do not split at a subgroup of {size}")
 
 
-def _idle_digits(attr: NestedLayoutAttr, used: list[_Used], threads: int) -> list[tuple[int, int]]:
+def _idle_digits(attr: NestedTiles, used: list[_Used], threads: int) -> list[tuple[int, int]]:
     """The digits (extent, place) of the thread id that no tile uses; the used ones, by rising place, must nest."""
     idle: list[tuple[int, int]] = []
     end = 1
@@ -132,5 +130,5 @@ def _idle_digits(attr: NestedLayoutAttr, used: list[_Used], threads: int) -> lis
     return idle
 
 
-def _none(attr: NestedLayoutAttr, problem: str) -> DistributionError:
+def _none(attr: NestedTiles, problem: str) -> DistributionError:
     return DistributionError(f"no exact layout: {problem} (in {attr})")

@@ -104,3 +104,8 @@ def test_values_are_frozen_hashable_and_picklable() -> None:
     assert pickle.loads(pickle.dumps(config)) == config
     with pytest.raises(AttributeError):
         config.rows = ()  # type: ignore[misc]
+
+
+def test_a_range_longer_than_memory_is_refused_at_once() -> None:
+    with pytest.raises(VerificationError, match="8 tile registers"):
+        TileConfig(range(10**9), range(10**9))  # type: ignore[arg-type]

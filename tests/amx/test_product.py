@@ -251,3 +251,19 @@ def test_arrays_that_are_no_such_tiles_are_refused(lhs: Any, rhs: Any, acc: Any)
     tile = TileProduct(4, 1, 16, "i8", "i8")
     with pytest.raises(LayoutError):
         tile.execute(lhs, rhs, acc)
+
+
+@pytest.mark.parametrize(("element", "v"), [("bf16", 2), ("f16", 2), ("i8", 4)])
+def test_b_notes_how_many_rows_share_a_word(element: str, v: int) -> None:
+    a, b, c = TileProduct(4, 4, 16, element, element).operands()
+    assert (a.notes, c.notes) == ((), ())
+    assert b.notes == (("packing", f"a word of 4 bytes holds {v} elements of a column, one under the other"),)
+    words = {owner[1:] for k in range(v) for owner in b.layout.owners((k, 0))}
+    assert {(row, col // 4) for row, col in words} == {(0, 0)}
+
+
+def test_the_operation_in_each_version() -> None:
+    product = TileProduct(16, 16, 64, "i8", "i8", lhs_zext=True)
+    assert product.text() == str(product)
+    for version in (23, 24):
+        assert product.text(version) == str(product).replace("amx.", "x86.amx.")

@@ -13,6 +13,7 @@ from itertools import product
 
 import pytest
 
+import layoutalg as la
 from layoutalg.amx import TileType, parse_tile
 from layoutalg.core import Layout, LayoutError, ParseError, VerificationError
 
@@ -285,3 +286,18 @@ def test_rows_without_a_gap_are_the_whole_block_and_rows_that_overlap_have_no_in
 def test_strides_that_are_none_are_refused(stride: object) -> None:
     with pytest.raises(VerificationError, match="stride"):
         TileType(16, 64, "i8").memory_layout(stride)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tile", [TileType(16, 64, "i8"), TileType(1, 2, "bf16")])
+def test_each_version_of_llvm_has_its_spelling_and_both_are_read(tile: TileType) -> None:
+    body = f"tile<{tile.rows}x{tile.cols}x{tile.element}>"
+    assert tile.text() == str(tile) == tile.text(22) == f"!amx.{body}"
+    assert tile.text(llvm=23) == tile.text(llvm=24) == f"!x86.amx.{body}"
+    for version in (22, 23, 24):
+        assert la.parse(tile.text(version)) == parse_tile(tile.text(version)) == tile
+
+
+@pytest.mark.parametrize("llvm", [21, 25, "22", None, True, 22.0, 10**5000], ids=kind)
+def test_other_versions_are_not_known(llvm: object) -> None:
+    with pytest.raises(VerificationError, match="LLVM 22, 23, 24"):
+        TileType(16, 64, "i8").text(llvm)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from math import prod
@@ -107,7 +108,7 @@ def test_rules_in_irees_words_and_ours() -> None:
     with pytest.raises(VerificationError, match="Rank of vector"):
         attr.layout((16,))
     for change in ({"batch_tile": (0, 1)}, {"thread_strides": (-1, 1)}, {"outer_tile": (1,)}, {"outer_tile": "11"}):
-        fields = {name: getattr(attr, name) for name in NestedLayoutAttr.__slots__} | change
+        fields = {name: getattr(attr, name) for name in (field.name for field in dataclasses.fields(attr))} | change
         with pytest.raises(VerificationError):
             NestedLayoutAttr(**fields)
     with pytest.raises(DistributionError, match="no multiple of subgroup_size"):

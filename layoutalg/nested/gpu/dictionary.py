@@ -208,9 +208,13 @@ def _quoted(text: str) -> str:
 def as_bytes(text: str) -> str:
     """A string that stands for bytes, as MLIR's do: a lone surrogate, which UTF-8 does not have, becomes its three bytes.
 
+    Raises `VerificationError` for anything but a string.
+
     >>> as_bytes("a\\ud800").encode("utf-8", "surrogateescape").hex(" ")
     '61 ed a0 80'
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"{shown(text)}: expected a string")
     if text.isascii():
         return text
     try:

@@ -270,13 +270,15 @@ class MMAKind(Notation):
     def from_memory(self, fragment: str | int, values: NDArray[Any]) -> NDArray[Any]:
         """Fragments `[..., lane, reg]` of an operand whose elements `[..., element]` lie row-major.
 
-        >>> import numpy as np
+        Raises `LayoutError` for another number of elements.
+
         >>> MMAAttr("MFMA_F32_16x16x16_F16").from_memory("Lhs", np.zeros(256)).shape
         (64, 4)
         """
-        return self.distribute(
-            fragment, values.reshape(*values.shape[:-1], *self.intrinsic.shape(fragment_of(fragment)))
-        )
+        which = fragment_of(fragment)
+        if getattr(values, "ndim", 0) < 1 or values.shape[-1] != self.tile_elements(which):
+            raise LayoutError(f"{which.name}: expected an array [..., {self.tile_elements(which)}] (of {self.name})")
+        return self.distribute(which, values.reshape(*values.shape[:-1], *self.intrinsic.shape(which)))
 
     def to_memory(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
         """The way back from `from_memory`.
