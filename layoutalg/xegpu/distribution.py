@@ -426,7 +426,7 @@ def _refuse_count(d: int, size: Extent, axis: str, count: int, data: Extent, ran
     each = "" if data == 1 else f" of {data} {elements} each"
     raise DistributionError(
         f"{count} {_WORK_ITEMS[axis]}{each} cannot share {size} {elements}; {fits} {elements} fit "
-        f"(dimension {d} of {_SHARED[axis]} has size {size}; layout {_shortened(attribute)})"
+        f"(layout {_shortened(attribute)}; dimension {d} of {_SHARED[axis]} has size {size})"
     )
 
 

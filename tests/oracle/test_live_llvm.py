@@ -1,4 +1,7 @@
-"""LLVM 22 asked anew at every run: verdicts, coordinates, attribute rules, memory layouts."""
+"""LLVM 22, 23 and 24 asked anew at every run: verdicts, coordinates, attribute rules, spellings, memory layouts.
+
+A crash of a compiler is not an answer: such questions are counted, and must stay rare.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,23 @@ import pytest
 
 from layoutalg.core import DistributionError, LayoutError
 from layoutalg.xegpu import SliceAttr, parse_attribute
-from tests.oracle.llvm_xegpu import Question, ask, coordinates, random_question
+from tests.oracle.llvm_xegpu import VERSIONS, Question, ask, coordinates, mlir_opt, random_question
 from tests.oracle.toolchains import require, run
 
 
-def test_random_layouts_agree_on_every_verdict_and_every_coordinate() -> None:
+@pytest.mark.parametrize("llvm", VERSIONS)
+def test_random_layouts_agree_on_every_verdict_and_every_coordinate(llvm: int) -> None:
     """300 fresh pairs; the seed is in the message, so that a disagreement can be run again."""
     seed = secrets.randbits(32)
     rng = random.Random(seed)
     questions = [random_question(rng) for _ in range(300)]
-    answers = ask(questions)
+    answers = ask(questions, llvm)
     given = accepted = 0
     for question, answer in zip(questions, answers, strict=True):
+        if answer.crashed:
+            continue
         where = (seed, str(question.attr), question.shape)
-        found = question.attr.check(question.shape)
+        found = question.attr.check(question.shape, llvm=llvm)
         assert (found is None) == (answer.diagnostic is None), (*where, found, answer.diagnostic)
         if answer.diagnostic is not None:
             assert found == answer.diagnostic, where
@@ -34,6 +40,8 @@ def test_random_layouts_agree_on_every_verdict_and_every_coordinate() -> None:
             continue
         assert question.attr.blocks(question.shape) == answer.blocks, where
         given += 1
+    crashes = sum(answer.crashed for answer in answers)
+    assert crashes <= (0 if llvm == 22 else 6), (seed, crashes)
     assert accepted >= 100, (seed, accepted)
     assert given >= 60, (seed, given)
 

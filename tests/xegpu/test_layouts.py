@@ -221,7 +221,7 @@ def test_what_does_not_fit_is_said_first() -> None:
     with pytest.raises(la.DistributionError) as caught:
         attr.layout((8, 15))
     assert str(caught.value).startswith("16 lanes cannot share 15 columns; 16 or 32 columns fit (")
-    assert str(caught.value).endswith(f"layout {attr})")
+    assert str(caught.value).endswith(f"(layout {attr}; dimension 1 of the tile that the lanes share has size 15)")
     with pytest.raises(la.DistributionError, match=r"^4 lanes of 2 rows each cannot share 12 rows; 8 or 16 rows fit"):
         LayoutAttr(lane_layout=(4, 1), lane_data=(2, 1)).layout((12, 15))
     with pytest.raises(
