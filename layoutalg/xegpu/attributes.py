@@ -89,11 +89,19 @@ class DistributeLayout(Notation, ABC):
         """
         return self._verdict(as_numbers(shape), rules(llvm), "tensor_desc")
 
+    def incomplete(self, llvm: int = DEFAULT_LLVM) -> str | None:
+        """What a version of LLVM says of a layout without its data, whatever the shape: None where nothing is missing.
+
+        >>> LayoutAttr(sg_layout=(2, 4)).incomplete(llvm=24)
+        'sg_layout and sg_data must be used together'
+        """
+        return self.parent_layout().distribution().missing_half() if rules(llvm).data_with_layout else None
+
     def _asked_on(self, version: Rules) -> str:
         return "convert_layout"
 
     def _verdict(self, sizes: Ints, version: Rules, asked_on: str) -> str | None:
-        missing = self.parent_layout().distribution().missing_half() if version.data_with_layout else None
+        missing = self.incomplete(version.llvm)
         if missing is not None:
             return missing
         if self.distribution().accepts(sizes, version):

@@ -200,6 +200,9 @@ class TensorDescType(Notation):
         chunk = None if self.encoding is None else self.encoding.chunk
         if chunk is not None and not version.scattered:
             return "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`"
+        incomplete = None if self.attr is None else self.attr.incomplete(llvm)
+        if incomplete is not None:
+            return incomplete
         if not self.shape:
             return "expected non-zero rank tensor"
         bits = element_bits(self.element)

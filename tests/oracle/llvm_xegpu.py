@@ -4,9 +4,9 @@ Each question is a module of its own in one `--split-input-file` input. A verdic
 the module's lines. Coordinates are read off what `--xegpu-wg-to-sg-distribute` (or `--xegpu-subgroup-distribute`) makes
 of an operation with offsets: a few `arith` operations on the id, which are evaluated here for all ids at once.
 
-LLVM 22 is asked about a layout on a `tensor_desc`, and about a slice on `convert_layout`; LLVM 23 and 24 on `convert_layout`, and
-on a `tensor_desc` where the ranks differ, which crashes them otherwise. Where a compiler crashes all the same, the questions
-are halved until the one that does it stands alone.
+LLVM 22 is asked about a layout on a `tensor_desc`, and about a slice on `convert_layout`; LLVM 23 and 24 on
+`convert_layout`, and on a `tensor_desc` where the ranks differ, which crashes them otherwise. Where a compiler crashes all
+the same, the questions are halved until the one that does it stands alone.
 """
 
 from __future__ import annotations

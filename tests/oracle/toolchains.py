@@ -55,7 +55,7 @@ def require_new(program: str) -> str:
         missing = folder / "missing"
         if missing.is_file() and package in missing.read_text(encoding="utf-8").split():
             pytest.skip(f"{GONE}: {program}")
-    absent(program)
+    return absent(program)
 
 
 def require_module(name: str) -> ModuleType:
