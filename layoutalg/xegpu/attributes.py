@@ -7,7 +7,7 @@
 Layout.parse('d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane')
 
 Three questions about an attribute and a shape, three answers that are kept apart: `check` is LLVM's verdict in LLVM's
-words, `blocks` the coordinates that LLVM computes, `layout` the exact relation (with the reason where there is none).
+words, `blocks` the coordinates that LLVM computes, `layout` the exact relation, or the reason why it does not exist.
 Values check themselves when they are made, by LLVM's rules and in its words; what LLVM takes and then crashes or goes
 wrong on is refused too, and the message says so.
 """
@@ -210,7 +210,7 @@ class LayoutAttr(DistributeLayout):
     """`#xegpu.layout<sg_layout, sg_data, inst_data, lane_layout, lane_data, order>`: all optional, in elements.
 
     Raises `VerificationError` in LLVM's words, and for what LLVM 22 accepts and then crashes on: a size below 1, an empty
-    list, an order that is no permutation.
+    list, an order that is not a permutation.
 
     >>> LayoutAttr(sg_data=(16, 16))
     Traceback (most recent call last):

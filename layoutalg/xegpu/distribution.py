@@ -12,7 +12,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 >>> tensor.blocks((32, 64), "this layout")[5]
 [(16, 16)]
 
-`blocks` says what LLVM computes, whatever it means. `layout` is an exact relation, and says where there is none.
+`blocks` says what LLVM computes, whatever it means. `layout` is an exact relation, or an error that names the dimension at
+fault.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def as_numbers(shape: Sequence[Extent]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of distribution: `layout` ids over `parents` (all dimensions), of which `kept` stay; `data` apiece.
+    """One level of distribution: `layout` ids over `parents` (all dimensions), `kept` of them stay; `data` apiece.
 
     >>> Level((2, 8), (1, 1), (1, 0), (0, 1)).strides
     (8, 1)
@@ -287,7 +288,7 @@ class Distribution:
     def layout(self, shape: tuple[Extent, ...], attribute: object) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers.
 
-        Raises `DistributionError` naming the dimension where there is none, and what would fit.
+        Raises `DistributionError` naming the dimension that cannot be dealt out, and what would fit.
 
         >>> print(Distribution(sg_layout=(4,), sg_data=(8,), rank=1).layout((16,), "it"))
         d0 = 2@sg 8@reg | replicas 2@sg:2

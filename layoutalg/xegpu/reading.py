@@ -3,8 +3,9 @@
 >>> print(parse_attribute("#xegpu.slice<#xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>, dim = [0]>"))
 #xegpu.slice<#xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>, dims = [0]>
 
-Spellings that no LLVM takes today but that users have in their notes are read and printed in today's: `dim` for `dims`,
-`tdesc_attr` and `scattered_tdesc_attr`, a type without `!`, `sg_map` and what else the RFC writes (`xegpu.rfc`).
+LLVM's own spellings are all read, `#xegpu<layout<...>>` and `#xegpu<memory_space slm>` too. Older ones that no LLVM takes today
+are read as well, and printed in today's: `dim` for `dims`, `arr_len`, `tdesc_attr` and `scattered_tdesc_attr`, a type without
+`!`, `sg_map` and what else the RFC writes (`xegpu.rfc`).
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def read_notation(reader: Reader) -> Value:
     if read is None:
         names = tuple(n for n in readers if n not in _OLD_NAMES)
         listed = ", ".join(f"'{n}'" for n in names)
-        reader.fail(f"one of {listed}", f"found {name[:40]!r}{did_you_mean(name, names)}", at=at)
+        problem = f"found {name[:40]!r}{did_you_mean(name, names)}" if name else None
+        reader.fail(f"one of {listed}", problem, at=at)
     if inside and name in WORDS and not reader.looking_at("<"):
         value: Value = EnumAttr(name, reader.one_of(WORDS[name]))
     else:

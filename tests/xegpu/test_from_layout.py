@@ -149,7 +149,7 @@ def slices(sizes: tuple[int, ...]) -> Iterator[SliceAttr]:
 
 
 @pytest.mark.parametrize(
-    ("shape", "digits", "replicas", "known"),
+    ("shape", "factors", "replicas", "known"),
     [
         ((2, 4), [[2], [2, 2]], [], lambda: attributes((2, 4), list(product((1, 2), (1, 2, 4))))),
         ((4,), [[2, 2]], [2], lambda: attributes((4,), [(n,) for n in (1, 2, 4, 8)])),
@@ -161,11 +161,11 @@ def slices(sizes: tuple[int, ...]) -> Iterator[SliceAttr]:
     ids=["2x4", "4 copied", "6", "6 copied", "8", "4 in slices"],
 )
 def test_what_is_refused_no_attribute_means(
-    shape: Ints, digits: list[list[int]], replicas: list[int], known: Callable[[], Iterator[Any]]
+    shape: Ints, factors: list[list[int]], replicas: list[int], known: Callable[[], Iterator[Any]]
 ) -> None:
     expressible = meanings(known(), shape)
     refused = taken = 0
-    for layout in all_layouts(digits, replicas):
+    for layout in all_layouts(factors, replicas):
         try:
             found = to_xegpu(layout)
         except ConversionError:
@@ -212,7 +212,7 @@ def test_the_attribute_is_the_one_a_person_would_write(text: str, attribute: str
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("d0 = 2@sg:2 2@reg 2@sg", "dimension d0: 2@sg:2 is a second sg digit"),
+        ("d0 = 2@sg:2 2@reg 2@sg", "dimension d0: 2@sg:2 is a second sg factor"),
         ("d0 = 16@lane 2@sg", "dimension d0: 2@sg counts inside 16@lane"),
         ("d0 = 8@reg | replicas 2@reg:8", "replica 2@reg:8"),
         ("d0 = 4@lane, d1 = 4@lane:4 2@sg:2, d2 = 2@sg | replicas 1@sg", "dimension d1: 2@sg:2 counts inside"),
@@ -221,7 +221,7 @@ def test_the_attribute_is_the_one_a_person_would_write(text: str, attribute: str
         ("d0 = 2@reg 2@sg 2@reg:2", "dimension d0: 2@reg counts outside the subgroups"),
     ],
 )
-def test_a_refusal_names_the_digit(text: str, reason: str) -> None:
+def test_a_refusal_names_the_factor(text: str, reason: str) -> None:
     with pytest.raises(ConversionError) as caught:
         to_xegpu(Layout.parse(text))
     assert reason in str(caught.value)
