@@ -25,7 +25,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand
 from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
 from layoutalg.core.work_items import cover
-from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape
+from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
 from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
@@ -136,7 +136,9 @@ class DistributeLayout(Notation, ABC):
         """
         sizes = as_numbers(shape)
         if len(sizes) != self.rank:
-            raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
+            raise VerificationError(
+                f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {shortened(self)})"
+            )
         return self.distribution().blocks(sizes, str(self), level)
 
     def tensor_shape(self) -> None:

@@ -261,7 +261,7 @@ class TensorDescType(Notation):
         """
         if self.attr is None:
             raise DistributionError(
-                f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
+                f"the type has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...> (in {self})"
             )
         found = self.attr.layout(self.shape, machine)
         if self.array_length != 1:
@@ -287,7 +287,7 @@ class TensorDescType(Notation):
         """
         if self.attr is None:
             raise DistributionError(
-                f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
+                f"the type has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...> (in {self})"
             )
         if self.scattered:
             share = self.attr.fragment_type(self.shape, self.element, level, block=False)

@@ -148,6 +148,8 @@ def random_question(rng: random.Random, lanes: bool = False) -> Question:
         fields["inst_data"] = tuple(rng.choice([d for d in range(1, n + 1) if n % d == 0]) for n in data)
         if rng.random() < 0.3:
             fields["lane_layout"] = tuple(rng.choice((1, 1, 2)) for _ in range(parent_rank))
+            if rng.random() < 0.7:
+                fields["lane_data"] = tuple(rng.choice((1, 1, 2)) for _ in range(parent_rank))
     if rng.random() < 0.5:
         fields["order"] = tuple(rng.sample(range(parent_rank), parent_rank))
     attr: LayoutAttr | SliceAttr = LayoutAttr(**fields)

@@ -11,7 +11,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.hardware import block_load
-from layoutalg.xegpu import EnumAttr, FragmentType, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.xegpu import EnumAttr, FragmentType, LayoutAttr, SliceAttr, TensorDescType, parse_attribute
 
 WORD = EnumAttr("memory_space", "slm")
 HUGE = (pytest.param(10**5000, id="10**5000"), pytest.param(-(10**5000), id="-10**5000"))
@@ -208,6 +208,14 @@ def test_what_a_descriptor_may_carry_depends_on_the_version() -> None:
     assert str(desc) == f"!xegpu.tensor_desc<8x16xf16, {sliced}>"
     assert desc.check(llvm=23) is None
     assert "crashes on a slice here" in desc.check(llvm=22)
+    assert parse_attribute(str(desc), llvm=24) == desc
+    chunks = "!xegpu.tensor_desc<16xf16, #xegpu.scatter_tdesc_attr<>>"
+    for text, llvm in ((str(desc), 22), (chunks, 24)):
+        with pytest.raises(la.VerificationError):
+            parse_attribute(text, llvm=llvm)
+    assert parse_attribute(chunks).check(llvm=22) is None
+    with pytest.raises(la.LayoutError, match="LLVM 21"):
+        parse_attribute(str(desc), llvm=21)
     with pytest.raises(la.VerificationError, match=r"LLVM 22 crashes on a slice here"):
         TensorDescType((8, 16), "f16", None, sliced)
     with pytest.raises(la.VerificationError, match=r"^cannot distribute \[8, 17\] using #xegpu.slice"):
