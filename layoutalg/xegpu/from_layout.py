@@ -40,6 +40,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine, agree, plain_layout
 from layoutalg.core.work_items import MachineDigit, level_steps, machine_digits, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["to_xegpu"]
 
@@ -55,19 +56,27 @@ class _Replica(NamedTuple):
 
 
 def to_xegpu(
-    value: Distributed, shape: Sequence[int] | None = None, machine: Machine | None = None
+    value: Distributed,
+    shape: Sequence[int] | None = None,
+    machine: Machine | None = None,
+    *,
+    llvm: int = DEFAULT_LLVM,
 ) -> LayoutAttr | SliceAttr:
-    """The XeGPU attribute that means a layout: the fewest fields, accepted by LLVM 22.
+    """The XeGPU attribute that means a layout: the fewest fields that a version of LLVM accepts.
 
     `value` is a `Layout` or a value of any notation with one operand; `shape` and `machine` are what the value leaves open.
+    LLVM 23 and 24 want the data with every layout, and take copies in slices alone.
     With `layout` what the value means, `to_xegpu(value).layout(layout.shape) == layout`. Names of dimensions are not kept: the
     attribute has none.
 
     Raises `ConversionError` naming the dimension and the factor that XeGPU cannot express, and for a value with several
-    operands; `DistributionError` where the value has no layout of that shape on that machine.
+    operands; `DistributionError` where the value has no layout of that shape on that machine; `LayoutError` for a version
+    that is not known.
 
     >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     #xegpu.layout<lane_layout = [1, 16]>
+    >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane"), llvm=24))
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [8, 1]>
     >>> to_xegpu(Layout.parse("d0 = 16@lane 2@sg"))
     Traceback (most recent call last):
     layoutalg.core.errors.ConversionError: dimension d0: 2@sg counts inside 16@lane, and XeGPU deals out lanes inside a
@@ -77,13 +86,14 @@ def to_xegpu(
         raise ConversionError(f"to_xegpu of a {type(value).__name__}: expected a Layout or a value of a notation")
     asked = agree((value,), shape, machine)[0]
     operand = asked.operand or value.operands(shape, machine)[0]
-    return _Regrouping(plain_layout(value, operand)).attribute()
+    return _Regrouping(plain_layout(value, operand), rules(llvm)).attribute()
 
 
 class _Regrouping:
     """The factors of a layout dealt out to XeGPU's six levels."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, version: Rules) -> None:
+        self.complete = version.data_with_layout
         self.source = layout
         self.form = layout.canonical()
         self.rank = rank = self.form.rank
@@ -211,7 +221,7 @@ class _Regrouping:
         if self.rank and not (lanes or subgroups):
             order = self._order((self.sg, self.lane))
             return self._layout(self.subgroups, order, shared=False)
-        if subgroups and not lanes and max(self.rounds, default=1) == 1:
+        if subgroups and not lanes and max(self.rounds, default=1) == 1 and not self.complete:
             found = self._shared(subgroups)
             if found is not None:
                 return found
@@ -240,10 +250,10 @@ class _Regrouping:
         self._verify_ids(self.lane, lanes, order, extra)
         return LayoutAttr(
             tuple(subgroups) if has_sg else None,
-            tuple(block) if rounds or shared else None,
+            tuple(block) if rounds or shared or (self.complete and has_sg) else None,
             tuple(tile) if tiles or not (has_sg or has_lane) else None,
             tuple(lanes) if has_lane else None,
-            tuple(data) if units else None,
+            tuple(data) if units or (self.complete and has_lane) else None,
             None if order == sorted(order, reverse=True) or not (has_sg or has_lane) else tuple(order),
         )
 

@@ -20,6 +20,7 @@ from layoutalg.xegpu import (
     SliceAttr,
     TensorDescType,
     parse_attribute,
+    to_xegpu,
 )
 from tests.oracle.llvm_xegpu import VERSIONS, Question, ask, coordinates, mlir_opt, random_question
 from tests.oracle.toolchains import require, run
@@ -51,6 +52,26 @@ def test_random_layouts_agree_on_every_verdict_and_every_coordinate(llvm: int) -
     assert crashes <= (0 if llvm == 22 else 6), (seed, crashes)
     assert accepted >= 100, (seed, accepted)
     assert given >= 60, (seed, given)
+
+
+@pytest.mark.parametrize("llvm", VERSIONS)
+def test_every_version_accepts_the_attributes_that_are_made_for_it(llvm: int) -> None:
+    """`to_xegpu` of random layouts: the attribute means the layout, and mlir-opt takes it."""
+    seed = secrets.randbits(32)
+    rng = random.Random(seed)
+    questions: list[Question] = []
+    while len(questions) < 100:
+        question = random_question(rng)
+        try:
+            layout = question.attr.layout(question.shape)
+        except DistributionError:
+            continue
+        made = to_xegpu(layout, llvm=llvm)
+        assert made.layout(question.shape) == layout, (seed, question)
+        questions.append(Question(made, question.shape))
+    for question, answer in zip(questions, ask(questions, llvm), strict=True):
+        assert not answer.crashed, (seed, question)
+        assert answer.diagnostic is None, (seed, question, answer.diagnostic)
 
 
 def test_where_llvm_cannot_distribute_for_want_of_a_data_size_we_say_so() -> None:

@@ -83,6 +83,25 @@ def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_t
     assert slices > 500
 
 
+@pytest.mark.parametrize("llvm", [23, 24])
+def test_later_versions_get_an_attribute_that_they_accept(llvm: int) -> None:
+    rng = random.Random(4)
+    converted = slices = 0
+    for _ in range(2000):
+        attr, shape = random_attribute(rng)
+        try:
+            layout = attr.layout(shape)
+        except LayoutError:
+            continue
+        found = to_xegpu(layout, llvm=llvm)
+        assert found.layout(shape) == layout, (attr, shape)
+        assert found.check(shape, llvm=llvm) is None, (attr, shape, found)
+        converted += 1
+        slices += isinstance(found, SliceAttr)
+    assert converted > 1800
+    assert slices > 200
+
+
 def test_a_layout_without_replicas_is_never_a_slice_and_has_no_field_too_many() -> None:
     rng = random.Random(2)
     for _ in range(1500):
