@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.toolchains import MISSING
+from tests.oracle.toolchains import GONE, MISSING
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -15,4 +15,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"{len(missing)} tests need a compiler that is not installed ({', '.join(names)}); "
             "`make toolchains` installs them, `make test` then runs them."
+        )
+    gone = [reason for reason in skipped if GONE in reason]
+    if gone:
+        names = sorted({reason.partition(f"{GONE}: ")[2].split("'")[0].split('"')[0] for reason in gone})
+        terminalreporter.write_line(
+            f"{len(gone)} tests need a compiler that Debian's suites no longer have ({', '.join(names)}): not asked."
         )

@@ -7,7 +7,7 @@
 Layout.parse('d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane')
 
 Three questions about an attribute and a shape, three answers that are kept apart: `check` is LLVM's verdict in LLVM's
-words, `blocks` the coordinates that LLVM computes, `layout` the exact relation (with the reason where there is none).
+words, `blocks` the coordinates that LLVM computes, `layout` the exact relation, or the reason why it does not exist.
 Values check themselves when they are made, by LLVM's rules and in its words; what LLVM takes and then crashes or goes
 wrong on is refused too, and the message says so.
 """
@@ -26,7 +26,7 @@ from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.core.work_items import cover
-from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape
+from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
 from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
@@ -90,11 +90,19 @@ class DistributeLayout(Notation, ABC):
         """
         return self._verdict(as_numbers(shape), rules(llvm), "tensor_desc")
 
+    def incomplete(self, llvm: int = DEFAULT_LLVM) -> str | None:
+        """What a version of LLVM says of a layout without its data, whatever the shape: None where nothing is missing.
+
+        >>> LayoutAttr(sg_layout=(2, 4)).incomplete(llvm=24)
+        'sg_layout and sg_data must be used together'
+        """
+        return self.parent_layout().distribution().missing_half() if rules(llvm).data_with_layout else None
+
     def _asked_on(self, version: Rules) -> str:
         return "convert_layout"
 
     def _verdict(self, sizes: Ints, version: Rules, asked_on: str) -> str | None:
-        missing = self.parent_layout().distribution().missing_half() if version.data_with_layout else None
+        missing = self.incomplete(version.llvm)
         if missing is not None:
             return missing
         if self.distribution().accepts(sizes, version):
@@ -129,7 +137,9 @@ class DistributeLayout(Notation, ABC):
         """
         sizes = as_numbers(shape)
         if len(sizes) != self.rank:
-            raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
+            raise VerificationError(
+                f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {shortened(self)})"
+            )
         return self.distribution().blocks(sizes, str(self), level)
 
     @property
@@ -159,14 +169,8 @@ class DistributeLayout(Notation, ABC):
         """
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as (32, 64)")
-        own = self.distribution()
-        found = own.layout(as_shape(shape), self)
-        if machine is None:
-            return found
-        on = as_machine(machine)
-        if own.lane_layout is None:
-            on = Machine(subgroups=on.subgroups)  # its registers are the whole subgroup's: lanes share them
-        return cover(found, on, self)
+        found = self.distribution().layout(as_shape(shape), self)
+        return found if machine is None else cover(found, as_machine(machine), self)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layout on `shape`; without a shape, on the smallest that needs every subgroup and lane once.
@@ -211,7 +215,7 @@ class LayoutAttr(DistributeLayout):
     """`#xegpu.layout<sg_layout, sg_data, inst_data, lane_layout, lane_data, order>`: all optional, in elements.
 
     Raises `VerificationError` in LLVM's words, and for what LLVM 22 accepts and then crashes on: a size below 1, an empty
-    list, an order that is no permutation.
+    list, an order that is not a permutation.
 
     >>> LayoutAttr(sg_data=(16, 16))
     Traceback (most recent call last):

@@ -201,6 +201,9 @@ class TensorDescType(Notation):
         chunk = None if self.encoding is None else self.encoding.chunk
         if chunk is not None and not version.scattered:
             return "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`"
+        incomplete = None if self.attr is None else self.attr.incomplete(llvm)
+        if incomplete is not None:
+            return incomplete
         if not self.shape:
             return "expected non-zero rank tensor"
         bits = element_bits(self.element)
@@ -259,7 +262,7 @@ class TensorDescType(Notation):
         """
         if self.attr is None:
             raise DistributionError(
-                f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
+                f"the type has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...> (in {self})"
             )
         found = self.attr.layout(self.shape, machine)
         if self.array_length != 1:
@@ -285,7 +288,7 @@ class TensorDescType(Notation):
         """
         if self.attr is None:
             raise DistributionError(
-                f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
+                f"the type has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...> (in {self})"
             )
         if self.scattered:
             share = self.attr.fragment_type(self.shape, self.element, level, block=False)

@@ -12,7 +12,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 >>> tensor.blocks((32, 64), "this layout")[5]
 [(16, 16)]
 
-`blocks` says what LLVM computes, whatever it means. `layout` is an exact relation, and says where there is none.
+`blocks` says what LLVM computes, whatever it means. `layout` is an exact relation, or an error that names the dimension at
+fault.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
 from layoutalg.core.work_items import level_steps
 from layoutalg.xegpu.rules import Rules, rules
 
-__all__ = ["Distribution", "Level", "as_numbers", "as_shape"]
+__all__ = ["Distribution", "Level", "as_numbers", "as_shape", "shortened"]
 
 _LONGEST_SHOWN = 240
 _WORK_ITEMS = {"sg": "subgroups", "lane": "lanes"}
@@ -70,7 +71,7 @@ def as_numbers(shape: Sequence[Extent]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of distribution: `layout` ids over `parents` (all dimensions), of which `kept` stay; `data` apiece.
+    """One level of distribution: `layout` ids over `parents` (all dimensions), `kept` of them stay; `data` apiece.
 
     >>> Level((2, 8), (1, 1), (1, 0), (0, 1)).strides
     (8, 1)
@@ -267,7 +268,7 @@ class Distribution:
             if data is None:
                 raise DistributionError(
                     f"dimension {d} of {list(shape)}: no data size is given, and {count} ids do not divide {size} "
-                    f"(LLVM too fails to distribute by {_shortened(attribute)})"
+                    f"(LLVM too fails to distribute by {shortened(attribute)})"
                 )
             sizes.append(data)
         steps = [min(size, count * data) for size, count, data in zip(shape, at.counts, sizes, strict=True)]
@@ -287,14 +288,14 @@ class Distribution:
     def layout(self, shape: tuple[Extent, ...], attribute: object) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers.
 
-        Raises `DistributionError` naming the dimension where there is none, and what would fit.
+        Raises `DistributionError` naming the dimension that cannot be dealt out, and what would fit.
 
         >>> print(Distribution(sg_layout=(4,), sg_data=(8,), rank=1).layout((16,), "it"))
         d0 = 2@sg 8@reg | replicas 2@sg:2
         """
         if len(shape) != self.rank:
             raise DistributionError(
-                f"shape {list(shape)} has rank {len(shape)}, {_shortened(attribute)} has rank {self.rank}"
+                f"shape {list(shape)} has rank {len(shape)}, {shortened(attribute)} has rank {self.rank}"
             )
         ones: tuple[Extent, ...] = (1,) * self.rank
         rounds = tiles = data = ones
@@ -340,7 +341,7 @@ class _Spread(NamedTuple):
 def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], attribute: object) -> None:
     if ids * each > _MOST_BLOCKS:
         raise SizeError(
-            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {_shortened(attribute)})"
+            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {shortened(attribute)})"
         )
 
 
@@ -362,7 +363,7 @@ def _tiles(
         if count is None:
             raise DistributionError(
                 f"dimension {d} of {list(shape)}: inst_data[{d}] = {one} does not divide the block of {size}; "
-                f"a divisor of {size} would fit (layout {_shortened(attribute)})"
+                f"a divisor of {size} would fit (layout {shortened(attribute)})"
             )
         counts.append(count)
     return tuple(counts)
@@ -426,17 +427,21 @@ def _refuse_count(d: int, size: Extent, axis: str, count: int, data: Extent, ran
     each = "" if data == 1 else f" of {data} {elements} each"
     raise DistributionError(
         f"{count} {_WORK_ITEMS[axis]}{each} cannot share {size} {elements}; {fits} {elements} fit "
-        f"(dimension {d} of {_SHARED[axis]} has size {size}; layout {_shortened(attribute)})"
+        f"(layout {shortened(attribute)}; dimension {d} of {_SHARED[axis]} has size {size})"
     )
 
 
 def _refuse(d: int, size: Extent, axis: str, problem: str, attribute: object) -> NoReturn:
     raise DistributionError(
-        f"dimension {d} of {_SHARED[axis]} has size {size}: {problem} (layout {_shortened(attribute)})"
+        f"dimension {d} of {_SHARED[axis]} has size {size}: {problem} (layout {shortened(attribute)})"
     )
 
 
-def _shortened(attribute: object) -> str:
-    """An attribute for a message, where the reason comes first: long slices of slices are cut."""
+def shortened(attribute: object) -> str:
+    """An attribute for a message, where the reason comes first: long slices of slices are cut.
+
+    >>> len(shortened("#xegpu.slice<" * 60))
+    240
+    """
     text = str(attribute)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

@@ -20,7 +20,7 @@ from math import prod
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.whole_numbers import as_ints
-from layoutalg.xegpu.distribution import Distribution
+from layoutalg.xegpu.distribution import Distribution, shortened
 
 __all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]
 
@@ -88,7 +88,7 @@ def lane_fragment(
     """
     lanes = given.lane_layout
     if lanes is None:
-        raise DistributionError(f"{text} has no lane_layout: a lane's share is not defined")
+        raise DistributionError(f"no lane_layout, so a lane's share is not defined (layout {shortened(text)})")
     whole = subgroup_fragment(given, shape, element, text)
     share = replace(given, sg_layout=None, sg_data=None, inst_data=None).layout(whole.shape, text).fragment_shape
     if not block:

@@ -1,7 +1,7 @@
 """From a `Layout` back to `#xegpu.layout` or `#xegpu.slice`: the attribute that means it, with the fewest fields.
 
 XeGPU writes a tensor as a block product: rounds over subgroups, subgroups, instruction tiles, units, lanes, data. So the
-digits of each dimension, major to minor, must read `rounds@reg subgroups@sg instructions@reg units@reg lanes@lane
+factors of each dimension, major to minor, must read `rounds@reg subgroups@sg instructions@reg units@reg lanes@lane
 data@reg` (any of them missing), and registers must count the rounds of all dimensions first (row-major), then the
 instruction tiles, then each lane's vector:
 
@@ -24,8 +24,8 @@ layout is a slice of one with more dimensions:
 >>> print(to_xegpu(Layout.parse("d0 = 8@lane 4@reg | replicas 2@lane:8")))
 #xegpu.slice<#xegpu.layout<lane_layout = [2, 8]>, dims = [0]>
 
-The law: `to_xegpu(attr.layout(shape)).layout(shape) == attr.layout(shape)` for every attribute that has a layout, and what is
-returned passes `check` always.
+The law: `to_xegpu(attr.layout(shape)).layout(shape) == attr.layout(shape)` for every attribute that has a layout, and the
+result always passes `check`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine, agree, plain_layout
 from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["to_xegpu"]
 
@@ -47,7 +48,7 @@ _NONE = (1, 0, None)
 
 
 class _Replica(NamedTuple):
-    """Work-items that hold the same data: how many, and the dimensions whose digits count next below and above them."""
+    """Work-items that hold the same data: how many, and the dimensions whose factors count next below and above them."""
 
     extent: int
     below: int
@@ -55,19 +56,27 @@ class _Replica(NamedTuple):
 
 
 def to_xegpu(
-    value: Distributed, shape: Sequence[int] | None = None, machine: Machine | None = None
+    value: Distributed,
+    shape: Sequence[int] | None = None,
+    machine: Machine | None = None,
+    *,
+    llvm: int = DEFAULT_LLVM,
 ) -> LayoutAttr | SliceAttr:
-    """The XeGPU attribute that means a layout: the fewest fields, accepted by LLVM 22.
+    """The XeGPU attribute that means a layout: the fewest fields that a version of LLVM accepts.
 
     `value` is a `Layout` or a value of any notation with one operand; `shape` and `machine` are what the value leaves open.
+    LLVM 23 and 24 want the data with every layout, and take copies in slices alone.
     With `layout` what the value means, `to_xegpu(value).layout(layout.shape) == layout`. Names of dimensions are not kept: the
     attribute has none.
 
     Raises `ConversionError` naming the dimension and the factor that XeGPU cannot express, and for a value with several
-    operands; `DistributionError` where the value has no layout of that shape on that machine.
+    operands; `DistributionError` where the value has no layout of that shape on that machine; `LayoutError` for a version
+    that is not known.
 
     >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     #xegpu.layout<lane_layout = [1, 16]>
+    >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane"), llvm=24))
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [8, 1]>
     >>> to_xegpu(Layout.parse("d0 = 16@lane 2@sg"))
     Traceback (most recent call last):
     layoutalg.core.errors.ConversionError: dimension d0: 2@sg counts inside 16@lane, and XeGPU deals out lanes inside a
@@ -77,18 +86,19 @@ def to_xegpu(
         raise ConversionError(f"to_xegpu of a {type(value).__name__}: expected a Layout or a value of a notation")
     asked = agree((value,), shape, machine)[0]
     operand = asked.operand or value.operands(shape, machine)[0]
-    return _Regrouping(plain_layout(value, operand)).attribute()
+    return _Regrouping(plain_layout(value, operand), rules(llvm)).attribute()
 
 
 class _Regrouping:
-    """The digits of a layout dealt out to XeGPU's six levels."""
+    """The factors of a layout dealt out to XeGPU's six levels."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, version: Rules) -> None:
+        self.complete = version.data_with_layout
         self.source = layout
         self.form = layout.canonical()
         self.rank = rank = self.form.rank
-        digits = machine_factors(layout, "XeGPU")
-        self.sg, self.lane, reg = digits["sg"], digits["lane"], digits["reg"][::-1]
+        factors = machine_factors(layout, "XeGPU")
+        self.sg, self.lane, reg = factors["sg"], factors["lane"], factors["reg"][::-1]
         self.subgroups, self.subgroup_place = self._one_per_dim(self.sg, "sg")
         self.lanes, self.lane_place = self._one_per_dim(self.lane, "lane")
         for d in range(rank):
@@ -102,27 +112,31 @@ class _Regrouping:
 
     # Reading the layout
 
-    def _one_per_dim(self, digits: list[MachineFactor], axis: str) -> tuple[list[int], list[int]]:
-        """How many ids each dimension is dealt out to, and the place of that digit; two in one dimension are one too many."""
+    def _one_per_dim(self, factors: list[MachineFactor], axis: str) -> tuple[list[int], list[int]]:
+        """How many ids each dimension is dealt out to, and the place of that factor; a dimension has one at most."""
         counts, places = [1] * self.rank, [0] * self.rank
-        for stride, extent, place, d in digits:
+        for stride, extent, place, d in factors:
             if d < 0:
                 continue
             if counts[d] != 1:
-                self._refuse(d, f"{Factor(extent, stride, axis)} is a second {axis} digit, and XeGPU has one of each")
+                self._refuse(d, f"{Factor(extent, stride, axis)} is a second {axis} factor, and XeGPU has one of each")
             counts[d], places[d] = extent, place
         return counts, places
 
     # Registers: rounds first, then instruction tiles, then the lane's vector
 
     def _group_registers(self, reg: list[MachineFactor]) -> None:
-        """Cut the register digits, major to minor, into rounds, instruction tiles and the lane's vector.
+        """Cut the register factors, major to minor, into rounds, instruction tiles and the lane's vector.
 
-        Each group lists dimensions in rising order. What counts outside a subgroup digit is a round, what counts inside
-        one is none; what counts inside a lane digit is part of the vector. The fewest rounds and tiles are taken.
+        Each group lists dimensions in rising order. What counts outside a subgroup factor is a round, what counts inside
+        one is not; what counts inside a lane factor is part of the vector. The fewest rounds and tiles are taken.
         """
         count = len(reg)
-        outside, inside, held = 0, count, count  # digits before / from these positions are rounds / none / the vector
+        outside, inside, held = (
+            0,
+            count,
+            count,
+        )  # factors before / from these positions are rounds / no rounds / the vector
         for i, (_, _, place, d) in enumerate(reg):
             if self.subgroups[d] > 1:
                 if place > self.subgroup_place[d]:
@@ -144,7 +158,8 @@ class _Regrouping:
             tiles = vector
             if tiles > held:
                 self._refuse_register(
-                    reg[held], "counts inside the lanes, and the registers from it on are no row-major vector of a lane"
+                    reg[held],
+                    "counts inside the lanes, and the registers from it on are not a row-major vector of a lane",
                 )
             rounds = tiles
             while rounds and (rounds == tiles or reg[rounds - 1][3] < reg[rounds][3]):
@@ -168,7 +183,7 @@ class _Regrouping:
             level[d] = extent
 
     def _start_of_vector(self, reg: list[MachineFactor]) -> int:
-        """The first register digit from which on all can be one lane's vector: dimensions rise, units before data."""
+        """The first register factor from which on all can be one lane's vector: dimensions rise, units before data."""
         start = len(reg) - 1
         while start > 0:
             (_, _, place, d), (_, _, inner, e) = reg[start - 1], reg[start]
@@ -178,7 +193,7 @@ class _Regrouping:
         return 0
 
     def _verify(self) -> None:
-        """Multiply the six levels out again: they must give the layout's own digits."""
+        """Multiply the six levels out again: they must give the layout's own factors."""
         vector = [u * n for u, n in zip(self.units, self.data, strict=True)]
         inner, middle, outer = level_steps(vector, self.instructions, self.rounds)
         for d, factors in enumerate(self.form.dims):
@@ -192,11 +207,11 @@ class _Regrouping:
                 ids.get("lane", _NONE),
                 (data, inner[d], "reg"),
             )
-            found = [digit for digit in levels if digit[0] != 1]
+            found = [factor for factor in levels if factor[0] != 1]
             if tuple(found) != factors:
-                digit = next(f for f, level in zip_longest(factors, found) if f != level)
+                factor = next(f for f, level in zip_longest(factors, found) if f != level)
                 self._refuse(
-                    d, f"{digit or factors[-1]} has no place among rounds, subgroups, tiles, units, lanes and data"
+                    d, f"{factor or factors[-1]} has no place among rounds, subgroups, tiles, units, lanes and data"
                 )
 
     # The attribute
@@ -206,18 +221,18 @@ class _Regrouping:
         if self.rank and not (lanes or subgroups):
             order = self._order((self.sg, self.lane))
             return self._layout(self.subgroups, order, shared=False)
-        if subgroups and not lanes and max(self.rounds, default=1) == 1:
+        if subgroups and not lanes and max(self.rounds, default=1) == 1 and not self.complete:
             found = self._shared(subgroups)
             if found is not None:
                 return found
         return self._slice(subgroups, lanes)
 
-    def _replicas(self, digits: list[MachineFactor]) -> list[_Replica]:
+    def _replicas(self, factors: list[MachineFactor]) -> list[_Replica]:
         found: list[_Replica] = []
-        for i, digit in enumerate(digits):
-            if digit[3] < 0:
-                below = digits[i - 1][3] if i else -1
-                found.append(_Replica(digit[1], below, digits[i + 1][3] if i + 1 < len(digits) else -1))
+        for i, factor in enumerate(factors):
+            if factor[3] < 0:
+                below = factors[i - 1][3] if i else -1
+                found.append(_Replica(factor[1], below, factors[i + 1][3] if i + 1 < len(factors) else -1))
         return found
 
     def _layout(self, subgroups: list[int], order: list[int], shared: bool, extra: _Extra | None = None) -> LayoutAttr:
@@ -235,32 +250,32 @@ class _Regrouping:
         self._verify_ids(self.lane, lanes, order, extra)
         return LayoutAttr(
             tuple(subgroups) if has_sg else None,
-            tuple(block) if rounds or shared else None,
+            tuple(block) if rounds or shared or (self.complete and has_sg) else None,
             tuple(tile) if tiles or not (has_sg or has_lane) else None,
             tuple(lanes) if has_lane else None,
-            tuple(data) if units else None,
+            tuple(data) if units or (self.complete and has_lane) else None,
             None if order == sorted(order, reverse=True) or not (has_sg or has_lane) else tuple(order),
         )
 
     def _verify_ids(
-        self, digits: list[MachineFactor], counts: list[int], order: list[int], extra: _Extra | None
+        self, factors: list[MachineFactor], counts: list[int], order: list[int], extra: _Extra | None
     ) -> None:
         """Count the ids in the attribute's order: they must have the layout's strides, and be as many."""
-        if not digits:
+        if not factors:
             return
         step = 1
         strides: dict[int, int] = {}
         for d in order:
             strides[d if extra is None else extra.columns[d]] = step
             step *= counts[d]
-        whole = digits[-1][0] * digits[-1][1]
-        if step != whole or any(d >= 0 and strides[d] != stride for stride, _, _, d in digits):
+        whole = factors[-1][0] * factors[-1][1]
+        if step != whole or any(d >= 0 and strides[d] != stride for stride, _, _, d in factors):
             self._refuse(None, "its subgroups or lanes do not count in one order of the dimensions, as XeGPU's do")
 
     def _shared(self, replicas: list[_Replica]) -> LayoutAttr | None:
         """Subgroups that share the blocks of a dimension, wrapping around: None where LLVM would not take it."""
         subgroups, taken = list(self.subgroups), list[int]()
-        chain = [digit[3] for digit in self.sg]
+        chain = [factor[3] for factor in self.sg]
         block = [size // n for size, n in zip(self.form.shape, subgroups, strict=True)]
         place = 0
         for extent, below, above in replicas:
@@ -327,7 +342,7 @@ class _Regrouping:
         """One order of the dimensions, fastest first, that subgroups and lanes both count in; the default if it does."""
         after: list[tuple[int, int]] = []
         for chain in chains:
-            dims = [digit[3] for digit in chain if digit[3] >= 0]
+            dims = [factor[3] for factor in chain if factor[3] >= 0]
             after += pairwise(dims)
         if all(a > b for a, b in after):
             return list(range(self.rank - 1, -1, -1))
@@ -345,11 +360,11 @@ class _Regrouping:
 
     # Refusing
 
-    def _factor(self, digits: list[MachineFactor], dim: int, axis: str) -> Factor:
-        return next(Factor(extent, stride, axis) for stride, extent, _, d in digits if d == dim)
+    def _factor(self, factors: list[MachineFactor], dim: int, axis: str) -> Factor:
+        return next(Factor(extent, stride, axis) for stride, extent, _, d in factors if d == dim)
 
-    def _refuse_register(self, digit: MachineFactor, problem: str) -> NoReturn:
-        self._refuse(digit[3], f"{Factor(digit[1], digit[0], 'reg')} {problem}")
+    def _refuse_register(self, factor: MachineFactor, problem: str) -> NoReturn:
+        self._refuse(factor[3], f"{Factor(factor[1], factor[0], 'reg')} {problem}")
 
     def _refuse(self, dim: int | None, problem: str) -> NoReturn:
         refuse(self.source, dim, problem)
@@ -367,7 +382,7 @@ class _Extra(NamedTuple):
 
 
 def _rising_prefix(reg: list[MachineFactor]) -> int:
-    """How many of the register digits from the start on name rising dimensions."""
+    """How many of the register factors from the start on name rising dimensions."""
     count = min(1, len(reg))
     while 0 < count < len(reg) and reg[count - 1][3] < reg[count][3]:
         count += 1

@@ -3,8 +3,9 @@
 >>> print(parse_attribute("#xegpu.slice<#xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>, dim = [0]>"))
 #xegpu.slice<#xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>, dims = [0]>
 
-Spellings that no LLVM takes today but that users have in their notes are read and printed in today's: `dim` for `dims`,
-`tdesc_attr` and `scattered_tdesc_attr`, a type without `!`, `sg_map` and what else the RFC writes (`xegpu.rfc`).
+LLVM's own spellings are all read, `#xegpu<layout<...>>` and `#xegpu<memory_space slm>` too. Older ones that no LLVM takes today
+are read as well, and printed in today's: `dim` for `dims`, `arr_len`, `tdesc_attr` and `scattered_tdesc_attr`, a type without
+`!`, `sg_map` and what else the RFC writes (`xegpu.rfc`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from layoutalg.xegpu.descriptors import BlockTensorDescAttr, Encoding, ScatterTe
 from layoutalg.xegpu.integers import read_integer, read_integers
 from layoutalg.xegpu.mem_desc import MemDescType, MemLayoutAttr
 from layoutalg.xegpu.rfc import SgMapAttr
+from layoutalg.xegpu.rules import DEFAULT_LLVM
 from layoutalg.xegpu.words import MEMORY_SPACES, WORDS, EnumAttr, NbarrierType, RangeAttr
 
 __all__ = ["Value", "parse_attribute", "read_notation"]
@@ -44,23 +46,24 @@ Value: TypeAlias = (
 _FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
 
 
-def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None) -> Value:
+def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: int = DEFAULT_LLVM) -> Value:
     """Read one attribute or type of the dialect; `aliases` are values for `#name` and `!name` (sigils included).
 
-    Raises `ParseError` with line and column, `VerificationError` for what the dialect's rules refuse.
+    `llvm` is the version whose verifier a tensor_desc must pass. Raises `ParseError` with line and column,
+    `VerificationError` for what the dialect's rules refuse, `LayoutError` for a version that is not known.
 
     >>> parse_attribute("#xegpu.range<[2, 4]>").ids()
     range(2, 4)
     """
     reader = Reader(text)
     reader.aliases |= aliases or {}
-    value = read_notation(reader)
+    value = read_notation(reader, llvm)
     reader.finish()
     return value
 
 
-def read_notation(reader: Reader) -> Value:
-    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it.
+def read_notation(reader: Reader, llvm: int = DEFAULT_LLVM) -> Value:
+    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it; `llvm` verifies a tensor_desc.
 
     >>> print(read_notation(Reader("!xegpu.tensor_desc<16xf16> and more")))
     !xegpu.tensor_desc<16xf16>
@@ -81,12 +84,15 @@ def read_notation(reader: Reader) -> Value:
         name = reader.word("the name of an attribute or type, such as layout")
     else:
         at -= len(name)
-    readers = (_ATTRIBUTES if sigil != "!" else {}) | (_TYPES if sigil != "#" else {})
+    readers = dict(_ATTRIBUTES if sigil != "!" else {})
+    if sigil != "#":
+        readers |= {"tensor_desc": lambda types: _tensor_desc(types, llvm), **_TYPES}
     read = readers.get(name)
     if read is None:
         names = tuple(n for n in readers if n not in _OLD_NAMES)
         listed = ", ".join(f"'{n}'" for n in names)
-        reader.fail(f"one of {listed}", f"found {name[:40]!r}{did_you_mean(name, names)}", at=at)
+        problem = f"found {name[:40]!r}{did_you_mean(name, names)}" if name else None
+        reader.fail(f"one of {listed}", problem, at=at)
     if inside and name in WORDS and not reader.looking_at("<"):
         value: Value = EnumAttr(name, reader.one_of(WORDS[name]))
     else:
@@ -201,7 +207,7 @@ def _enum(name: str) -> Callable[[Reader], EnumAttr]:
     return read
 
 
-def _tensor_desc(reader: Reader) -> TensorDescType:
+def _tensor_desc(reader: Reader, llvm: int) -> TensorDescType:
     reader.expect("<")
     shape, element = _shape(reader)
     encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None
@@ -235,7 +241,7 @@ def _tensor_desc(reader: Reader) -> TensorDescType:
                 "an encoding, or its parameters one by one", f"found {encoding} and {', '.join(loose)}", at=start
             )
         encoding = _encoding(loose)
-    return TensorDescType(shape, element, encoding, layout)
+    return TensorDescType(shape, element, encoding, layout, llvm=llvm)
 
 
 def _note(reader: Reader, values: dict[str, Any], name: str, value: Any, start: int) -> None:
@@ -351,7 +357,6 @@ _ATTRIBUTES: dict[str, Callable[[Reader], Value]] = {
 }
 
 _TYPES: dict[str, Callable[[Reader], Value]] = {
-    "tensor_desc": _tensor_desc,
     "mem_desc": _mem_desc,
     "nbarrier": _nbarrier,
     "tdesc_attr": _tdesc,

@@ -1,7 +1,7 @@
 """The RFC's `sg_map`: the old name of `lane_layout` and `lane_data`.
 
-`#xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>` parses in no LLVM of today, but the RFC that explains the dialect
-is written in it. A work item is a lane; `wi_data` is what it holds per distribution:
+`#xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>` is not read by any LLVM today, but the RFC that explains the dialect
+uses it. A work item is a lane; `wi_data` is what it holds per distribution:
 
 >>> vnni = SgMapAttr((1, 16), (2, 1))
 >>> print(vnni.to_layout())
@@ -125,10 +125,10 @@ class SgMapAttr(Notation):
 def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
     """The `sg_map` of a fragment whose registers hold `packed` elements each.
 
-    The `packed` lowest values of the register digits are what one distribution gives a lane; where they lie in the tensor
+    The `packed` lowest values of the register factors are what one distribution gives a lane; where they lie in the tensor
     is `wi_data`, and where the lanes lie is `wi_layout`.
 
-    Raises `DistributionError` where the fragment is no such map.
+    Raises `DistributionError` where no such map gives the fragment.
 
     >>> print(sg_map_of(Layout.parse("d0 = 16@reg, d1 = 16@lane"), packed=2))
     #xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>
@@ -140,15 +140,17 @@ def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
         lanes.append(size_of([f for f in factors if f.axis == "lane"]))
         data.append(size_of(_within(factors, packed)))
     if len(lanes) != 2 or prod(data) != packed:
-        raise DistributionError(f"{fragment} with {packed} elements per register is no sg_map")
+        raise DistributionError(f"{fragment} with {packed} elements per register: no sg_map gives it")
     found = SgMapAttr(tuple(lanes), tuple(data))
     if found.check(fragment.shape) is not None or found.layout(fragment.shape) != fragment:
-        raise DistributionError(f"{fragment} with {packed} elements per register is no sg_map; the nearest is {found}")
+        raise DistributionError(
+            f"{fragment} with {packed} elements per register: no sg_map gives it; the nearest is {found}"
+        )
     return found
 
 
 def _within(factors: tuple[Factor, ...], packed: int) -> tuple[Factor, ...]:
-    """The part of the register digits that counts below `packed`."""
+    """The part of the register factors that counts below `packed`."""
     inside: list[Factor] = []
     for extent, stride, axis in merge_factors(factors):
         if axis == "reg" and stride < packed:

@@ -1,8 +1,12 @@
-"""Asking mlir-opt-22 about XeGPU layouts: many questions in one process.
+"""Asking mlir-opt 22, 23 and 24 about XeGPU layouts: many questions in one process.
 
 Each question is a module of its own in one `--split-input-file` input. A verdict is the first error that LLVM reports on
 the module's lines. Coordinates are read off what `--xegpu-wg-to-sg-distribute` (or `--xegpu-subgroup-distribute`) makes
 of an operation with offsets: a few `arith` operations on the id, which are evaluated here for all ids at once.
+
+LLVM 22 is asked about a layout on a `tensor_desc`, and about a slice on `convert_layout`; LLVM 23 and 24 on
+`convert_layout`, and on a `tensor_desc` where the ranks differ, which crashes them otherwise. Where a compiler crashes all
+the same, the questions are halved until the one that does it stands alone.
 """
 
 from __future__ import annotations
@@ -15,9 +19,10 @@ from math import prod
 import numpy as np
 
 from layoutalg.xegpu import LayoutAttr, SliceAttr
-from tests.oracle.toolchains import require, run
+from tests.oracle.toolchains import require, require_new, run
 
 SEPARATOR = "// -----\n"
+VERSIONS = (22, 23, 24)
 
 # What LLVM says of a pair that it accepted, when it then cannot distribute it: no data size can be derived, or a block
 # larger than the tensor became a load_matrix larger than its memory.
@@ -29,25 +34,30 @@ class Question:
     attr: LayoutAttr | SliceAttr
     shape: tuple[int, ...]
 
-    def module(self, name: str) -> str:
+    def module(self, name: str, llvm: int) -> str:
         """A module in which LLVM verifies the attribute for the shape, and distributes it where it can."""
         size = "x".join(map(str, self.shape))
-        if isinstance(self.attr, LayoutAttr):
-            zeros = ", ".join(["%c0"] * len(self.shape))
+        vector, memory = f"vector<{size}xf32>", f"!xegpu.mem_desc<{size}xf32>"
+        zeros = ", ".join(["0"] * len(self.shape))
+        load = f"%w = xegpu.load_matrix %m[{zeros}] <{{layout = {self.attr}}}> : {memory} -> {vector}"
+        convert = (
+            f"%v = xegpu.convert_layout %a <{{input_layout = {self.attr}, target_layout = {self.attr}}}> : {vector}"
+        )
+        if llvm > 22 and len(self.shape) != self.attr.rank:
+            arguments, body = f"%t: !xegpu.tensor_desc<{size}xf32, {self.attr}>", ""
+        elif llvm > 22:
+            arguments, body = f"%a: {vector}, %m: {memory}", f"{convert}\n{load}"
+        elif isinstance(self.attr, LayoutAttr):
             tdesc = f"!xegpu.tensor_desc<{size}xf32, {self.attr}>"
-            body = f"%d = xegpu.create_nd_tdesc %p[{zeros}] : memref<{size}xf32> -> {tdesc}"
+            body = f"%d = xegpu.create_nd_tdesc %p[{zeros.replace('0', '%c0')}] : memref<{size}xf32> -> {tdesc}"
             arguments = f"%p: memref<{size}xf32>"
         else:
-            vector = f"vector<{size}xf32>"
-            convert = f"<{{input_layout = {self.attr}, target_layout = {self.attr}}}>"
-            body = f"%v = xegpu.convert_layout %a {convert} : {vector}\n"
-            arguments = f"%a: {vector}"
+            arguments, body = f"%a: {vector}", convert
             if len(self.shape) == 1:
-                body += f"%s = vector.step {{layout_result_0 = {self.attr}}} : vector<{size}xindex>"
+                body += f"\n%s = vector.step {{layout_result_0 = {self.attr}}} : vector<{size}xindex>"
             elif len(self.shape) == 2:
-                arguments += f", %m: !xegpu.mem_desc<{size}xf32>"
-                types = f"!xegpu.mem_desc<{size}xf32> -> {vector}"
-                body += f"%w = xegpu.load_matrix %m[0, 0] <{{layout = {self.attr}}}> : {types}"
+                arguments += f", %m: {memory}"
+                body += f"\n{load}"
         lines = (f"gpu.module @{name} {{", f"gpu.func @f({arguments}) {{", "%c0 = arith.constant 0 : index", body)
         return "\n".join((*lines, "gpu.return", "}", "}", ""))
 
@@ -56,15 +66,23 @@ class Question:
 class Answer:
     diagnostic: str | None
     blocks: dict[int, list[tuple[int, ...]]] | None
+    crashed: bool = False
 
 
-def ask(questions: list[Question]) -> list[Answer]:
+def mlir_opt(llvm: int) -> str:
+    """The path of one version, or a skip."""
+    return require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
+
+
+def ask(questions: list[Question], llvm: int = 22) -> list[Answer]:
     """LLVM's verdict for each question, and its coordinates wherever it distributes."""
-    modules = [question.module(f"q{i}") for i, question in enumerate(questions)]
-    text = SEPARATOR.join(modules)
-    # A shape may make LLVM divide by nothing; such crashes would take all answers along, so they must not be asked for.
-    done = run([require("mlir-opt-22"), "--split-input-file", "--xegpu-wg-to-sg-distribute", "-"], text)
-    assert "PLEASE submit a bug report" not in done.stderr, done.stderr[:3000]
+    modules = [question.module(f"q{i}", llvm) for i, question in enumerate(questions)]
+    done = run([mlir_opt(llvm), "--split-input-file", "--xegpu-wg-to-sg-distribute", "-"], SEPARATOR.join(modules))
+    if done.returncode < 0 or done.returncode > 128 or "PLEASE submit a bug report" in done.stderr:
+        if len(questions) == 1:
+            return [Answer(None, None, crashed=True)]
+        half = len(questions) // 2
+        return ask(questions[:half], llvm) + ask(questions[half:], llvm)
     first = np.cumsum([0] + [m.count("\n") + 1 for m in modules])
     diagnostics: dict[int, str] = {}
     for line, message in re.findall(r"^<stdin>:(\d+):\d+: error: (.*)$", done.stderr, re.MULTILINE):
@@ -130,6 +148,8 @@ def random_question(rng: random.Random, lanes: bool = False) -> Question:
         fields["inst_data"] = tuple(rng.choice([d for d in range(1, n + 1) if n % d == 0]) for n in data)
         if rng.random() < 0.3:
             fields["lane_layout"] = tuple(rng.choice((1, 1, 2)) for _ in range(parent_rank))
+            if rng.random() < 0.7:
+                fields["lane_data"] = tuple(rng.choice((1, 1, 2)) for _ in range(parent_rank))
     if rng.random() < 0.5:
         fields["order"] = tuple(rng.sample(range(parent_rank), parent_rank))
     attr: LayoutAttr | SliceAttr = LayoutAttr(**fields)

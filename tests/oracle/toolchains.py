@@ -3,6 +3,9 @@
 A test that needs a compiler calls `require("mlir-opt-22")` (a program) or `require_module("triton")` (a Python package).
 Where it is absent the test is skipped, and the run says in one closing line how many there were and what installs them. With
 LAYOUTALG_REQUIRE_ORACLES=1, as CI sets it, absence fails. A compiler that is there and cannot be called always fails.
+
+Newer compilers than the system's are unpacked beside it (`tools/newtools.sh`), from Debian suites that move on:
+`require_new("mlir-opt-24")` finds those, and where the suites no longer have the version the test is skipped, always.
 """
 
 from __future__ import annotations
@@ -12,18 +15,47 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
 import pytest
 
 MISSING = "needs a toolchain that is not installed"
+GONE = "needs a toolchain that Debian's suites no longer have"
+NEWTOOLS = Path(__file__).parents[2] / ".venv" / "newtools"
+"""Where `make toolchains` unpacks the newer compilers; LAYOUTALG_NEWTOOLS names another folder."""
+_PACKAGES = {"ocloc": "igc"}
 
 
 def require(program: str) -> str:
     """The path of a program, or a skip (a failure where oracles are required)."""
     path = shutil.which(program)
     return path if path is not None else absent(program)
+
+
+def require_new(program: str) -> str:
+    """The path of one of the newer compilers, such as `mlir-opt-24`, or of `ocloc` as it is today.
+
+    It is looked for in LAYOUTALG_NEWTOOLS, then where `make toolchains` unpacks, then on the PATH (`ocloc` not there: the
+    PATH has the system's). A line of the file `missing` beside them, such as `llvm24`, says that no suite has the version now.
+    """
+    given = os.environ.get("LAYOUTALG_NEWTOOLS")
+    folders = [Path(given)] if given else []
+    folders.append(NEWTOOLS)
+    for folder in folders:
+        path = shutil.which(program, path=str(folder / "bin"))
+        if path is not None:
+            return path
+    package = _PACKAGES.get(program) or f"llvm{program.rpartition('-')[2]}"
+    path = None if program in _PACKAGES else shutil.which(program)
+    if path is not None:
+        return path
+    for folder in folders:
+        missing = folder / "missing"
+        if missing.is_file() and package in missing.read_text(encoding="utf-8").split():
+            pytest.skip(f"{GONE}: {program}")
+    return absent(program)
 
 
 def require_module(name: str) -> ModuleType:

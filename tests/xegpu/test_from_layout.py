@@ -84,6 +84,25 @@ def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_t
     assert slices > 500
 
 
+@pytest.mark.parametrize("llvm", [23, 24])
+def test_later_versions_get_an_attribute_that_they_accept(llvm: int) -> None:
+    rng = random.Random(4)
+    converted = slices = 0
+    for _ in range(2000):
+        attr, shape = random_attribute(rng)
+        try:
+            layout = attr.layout(shape)
+        except LayoutError:
+            continue
+        found = to_xegpu(layout, llvm=llvm)
+        assert found.layout(shape) == layout, (attr, shape)
+        assert found.check(shape, llvm=llvm) is None, (attr, shape, found)
+        converted += 1
+        slices += isinstance(found, SliceAttr)
+    assert converted > 1800
+    assert slices > 200
+
+
 def test_a_layout_without_replicas_is_never_a_slice_and_has_no_field_too_many() -> None:
     rng = random.Random(2)
     for _ in range(1500):
@@ -151,7 +170,7 @@ def slices(sizes: tuple[int, ...]) -> Iterator[SliceAttr]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shape", "digits", "replicas", "known"),
+    ("shape", "factors", "replicas", "known"),
     [
         ((2, 4), [[2], [2, 2]], [], lambda: attributes((2, 4), list(product((1, 2), (1, 2, 4))))),
         ((4,), [[2, 2]], [2], lambda: attributes((4,), [(n,) for n in (1, 2, 4, 8)])),
@@ -163,11 +182,11 @@ def slices(sizes: tuple[int, ...]) -> Iterator[SliceAttr]:
     ids=["2x4", "4 copied", "6", "6 copied", "8", "4 in slices"],
 )
 def test_what_is_refused_no_attribute_means(
-    shape: Ints, digits: list[list[int]], replicas: list[int], known: Callable[[], Iterator[Any]]
+    shape: Ints, factors: list[list[int]], replicas: list[int], known: Callable[[], Iterator[Any]]
 ) -> None:
     expressible = meanings(known(), shape)
     refused = taken = 0
-    for layout in all_layouts(digits, replicas):
+    for layout in all_layouts(factors, replicas):
         try:
             found = to_xegpu(layout)
         except ConversionError:
@@ -214,7 +233,7 @@ def test_the_attribute_is_the_one_a_person_would_write(text: str, attribute: str
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("d0 = 2@sg:2 2@reg 2@sg", "dimension d0: 2@sg:2 is a second sg digit"),
+        ("d0 = 2@sg:2 2@reg 2@sg", "dimension d0: 2@sg:2 is a second sg factor"),
         ("d0 = 16@lane 2@sg", "dimension d0: 2@sg counts inside 16@lane"),
         ("d0 = 8@reg | replicas 2@reg:8", "replica 2@reg:8"),
         ("d0 = 4@lane, d1 = 4@lane:4 2@sg:2, d2 = 2@sg | replicas 1@sg", "dimension d1: 2@sg:2 counts inside"),
@@ -223,7 +242,7 @@ def test_the_attribute_is_the_one_a_person_would_write(text: str, attribute: str
         ("d0 = 2@reg 2@sg 2@reg:2", "dimension d0: 2@reg counts outside the subgroups"),
     ],
 )
-def test_a_refusal_names_the_digit(text: str, reason: str) -> None:
+def test_a_refusal_names_the_factor(text: str, reason: str) -> None:
     with pytest.raises(ConversionError) as caught:
         to_xegpu(Layout.parse(text))
     assert reason in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.hardware import block_load
-from layoutalg.xegpu import EnumAttr, FragmentType, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.xegpu import EnumAttr, FragmentType, LayoutAttr, SliceAttr, TensorDescType, parse_attribute
 
 WORD = EnumAttr("memory_space", "slm")
 HUGE = (pytest.param(10**5000, id="10**5000"), pytest.param(-(10**5000), id="-10**5000"))
@@ -208,6 +208,14 @@ def test_what_a_descriptor_may_carry_depends_on_the_version() -> None:
     assert str(desc) == f"!xegpu.tensor_desc<8x16xf16, {sliced}>"
     assert desc.check(llvm=23) is None
     assert "crashes on a slice here" in desc.check(llvm=22)
+    assert parse_attribute(str(desc), llvm=24) == desc
+    chunks = "!xegpu.tensor_desc<16xf16, #xegpu.scatter_tdesc_attr<>>"
+    for text, llvm in ((str(desc), 22), (chunks, 24)):
+        with pytest.raises(la.VerificationError):
+            parse_attribute(text, llvm=llvm)
+    assert parse_attribute(chunks).check(llvm=22) is None
+    with pytest.raises(la.LayoutError, match="LLVM 21"):
+        parse_attribute(str(desc), llvm=21)
     with pytest.raises(la.VerificationError, match=r"LLVM 22 crashes on a slice here"):
         TensorDescType((8, 16), "f16", None, sliced)
     with pytest.raises(la.VerificationError, match=r"^cannot distribute \[8, 17\] using #xegpu.slice"):
@@ -221,7 +229,7 @@ def test_what_does_not_fit_is_said_first() -> None:
     with pytest.raises(la.DistributionError) as caught:
         attr.layout((8, 15))
     assert str(caught.value).startswith("16 lanes cannot share 15 columns; 16 or 32 columns fit (")
-    assert str(caught.value).endswith(f"layout {attr})")
+    assert str(caught.value).endswith(f"(layout {attr}; dimension 1 of the tile that the lanes share has size 15)")
     with pytest.raises(la.DistributionError, match=r"^4 lanes of 2 rows each cannot share 12 rows; 8 or 16 rows fit"):
         LayoutAttr(lane_layout=(4, 1), lane_data=(2, 1)).layout((12, 15))
     with pytest.raises(
@@ -340,10 +348,11 @@ def test_values_made_by_hand_are_checked_and_frozen() -> None:
         lambda: la.xegpu.MemLayoutAttr(stride=(1.5, 128)),
         lambda: TensorDescType((8.0, 16), "f16"),
         lambda: la.dpas(None, None),
-        lambda: la.dpas("f16", "f16", target=[]),
     ):
         with pytest.raises(la.VerificationError):
             make()
+    with pytest.raises(la.PlanError, match="expected one of pvc"):
+        la.dpas("f16", "f16", target=[])
 
 
 def test_a_mem_desc_of_one_element_keeps_its_axis() -> None:
