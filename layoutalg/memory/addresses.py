@@ -22,7 +22,7 @@ from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.fragments import owner_map
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Operand
-from layoutalg.memory.arguments import shown
+from layoutalg.core.shown import shown
 from layoutalg.notations import value_of
 
 __all__ = ["Addresses", "Memory", "Numbers", "addresses_of", "coordinates", "memory_text"]

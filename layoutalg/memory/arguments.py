@@ -12,33 +12,19 @@ other 8 hold copies:
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Asked, Distributed, Machine, agree, as_sizes
+from layoutalg.core.shown import shown
 from layoutalg.notations import value_of
 
-__all__ = ["ELEMENT_BITS", "distributions", "element_size", "shown"]
+__all__ = ["ELEMENT_BITS", "distributions", "element_size"]
 
 ELEMENT_BITS = (8, 16, 32, 64)
 """The sizes of elements that are moved and counted, in bits."""
 _MOST = 2**31
-
-
-def shown(value: object) -> str:
-    """A value as a message shows it: in a line, and not all of a long one.
-
-    >>> shown([1] * 100), shown(10**5000)
-    ('[1, 1, 1, 1, 1, 1, ...]', '(a huge number)')
-    """
-    if type(value) is int and abs(value) > 2**64:
-        return "(a huge number)"
-    try:
-        return " ".join(reprlib.repr(value).split())
-    except Exception:  # what a stranger's __repr__ raises
-        return f"(a {type(value).__name__})"
 
 
 def element_size(bits: object, name: str = "element_bits") -> int:
@@ -67,6 +53,10 @@ def distributions(
     layoutalg.core.errors.ConversionError: d0 = M@lane has symbols; put numbers for them with substitute() before counting
     accesses
     """
+    if machine is not None and not isinstance(machine, Machine):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"machine {shown(machine)}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
+    if shape is not None and not isinstance(shape, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"shape {shown(shape)}: expected sizes, such as (32, 64)")
     sizes = None if shape is None else as_sizes(shape)
     for size in sizes or ():
         if type(size) is not int or not 1 <= size <= _MOST:

@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.shown import shown
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
-from layoutalg.memory.arguments import distributions, element_size, shown
+from layoutalg.memory.arguments import distributions, element_size
 from layoutalg.memory.counted import counted
 
 __all__ = ["Banks", "Conflicts", "bank_conflicts", "changes", "count_conflicts", "in_chunks", "instructions_text"]

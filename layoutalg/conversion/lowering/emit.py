@@ -70,6 +70,7 @@ from layoutalg.conversion.program.liveness import needed_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
+from layoutalg.core.shown import shown
 from layoutalg.ir import gpu, scatter, write_module
 from layoutalg.ir.building import written_into
 
@@ -161,7 +162,7 @@ def _checked(programs: Program | Sequence[Program], element: str, name: str) -> 
     if not chain:
         raise ConversionError("no program to emit")
     try:
-        bits = element_bits(str(element))
+        bits = element_bits(element if isinstance(element, str) else shown(element))  # pyright: ignore[reportUnnecessaryIsInstance]
     except VerificationError as problem:
         raise ConversionError(str(problem)) from None
     for program in chain:
@@ -182,7 +183,7 @@ def _checked(programs: Program | Sequence[Program], element: str, name: str) -> 
         wanted = chain[0].element_bits
         raise ConversionError(f"element type {element} has {bits} bits; the program moves elements of {wanted}")
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"name {name!r}: expected letters, digits and _, such as convert")
+        raise ConversionError(f"name {shown(name)}: expected letters, digits and _, such as convert")
     return chain, IntegerType(bits)
 
 
