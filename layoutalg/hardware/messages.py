@@ -59,8 +59,7 @@ def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
     d0 = 8@reg:2, d1 = 8@lane 2@reg
     """
     for name, value in (("rows", rows), ("width", width), ("subgroup_size", subgroup_size)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
+        _whole(name, value)
     if width <= subgroup_size:
         abreast = subgroup_size // width
         if subgroup_size % width or (rows % abreast and abreast % rows):
@@ -201,12 +200,12 @@ def block_load(
     """
     if transform and transpose:
         raise VerificationError("transform and transpose cannot be combined in one 2D block load")
+    sizes = (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("subgroup_size", subgroup_size))
+    for name, value in (*sizes, ("transpose_bits", bits if transpose_bits is None else transpose_bits)):
+        _whole(name, value)
     if transpose_bits is not None and not transpose:
         raise VerificationError("transpose_bits without transpose: expected both")
     unit = (transpose_bits or bits) if transpose else bits
-    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("transpose_bits", unit)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
     if unit % bits or width * bits % unit:
         raise VerificationError(f"transpose in units of {unit} bits: expected a multiple of {bits} that divides a row")
     kind = "transform" if transform else "transpose" if transpose else ""
@@ -228,9 +227,8 @@ def block_store(rows: int, width: int, bits: int, subgroup_size: int = 16) -> Bl
     >>> block_store(8, 16, 16).rows
     8
     """
-    for name, value in (("rows", rows), ("width", width), ("bits", bits)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
+    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("subgroup_size", subgroup_size)):
+        _whole(name, value)
     what = f"2D block store of {rows} rows x {width} elements of {bits} bits"
     _require(_STORES, bits, width, rows, 1, what)
     if subgroup_size != target_info("pvc").subgroup_size:
@@ -249,10 +247,14 @@ def gather(lanes: int, chunk_size: int = 1) -> Layout:
     d0 = 16@lane, d1 = 4@reg
     """
     for name, value in (("lanes", lanes), ("chunk_size", chunk_size)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
+        _whole(name, value)
     dims = [[Factor(lanes, 1, "lane")]]
     return Layout(dims if chunk_size == 1 else [*dims, [Factor(chunk_size, 1, "reg")]])
+
+
+def _whole(name: str, value: object) -> None:
+    if type(value) is not int or not 1 <= value <= MAX_EXTENT:
+        raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
 
 
 def _require(

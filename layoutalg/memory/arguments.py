@@ -13,6 +13,7 @@ other 8 hold copies:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
@@ -55,13 +56,20 @@ def distributions(
     """
     if machine is not None and not isinstance(machine, Machine):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"machine {shown(machine)}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
-    if shape is not None and not isinstance(shape, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"shape {shown(shape)}: expected sizes, such as (32, 64)")
-    sizes = None if shape is None else as_sizes(shape)
+    sizes = None if shape is None else _sizes(shape)
     for size in sizes or ():
         if type(size) is not int or not 1 <= size <= _MOST:
             raise ConversionError(f"a size of {shown(size)} in the shape: expected whole numbers from 1 to {_MOST}")
     return [_layout(asked, task) for asked in agree([_value(value) for value in values], sizes, machine)]
+
+
+def _sizes(shape: object) -> tuple[object, ...]:
+    if isinstance(shape, Iterable):
+        try:
+            return as_sizes(cast("object", shape))
+        except TypeError:  # an array of rank 0 is an Iterable
+            pass
+    raise ConversionError(f"shape {shown(cast('object', shape))}: expected sizes, such as (32, 64)")
 
 
 def _value(value: object) -> Distributed:
