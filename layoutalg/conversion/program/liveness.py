@@ -11,7 +11,7 @@ moves whole words.
 ([0, 2], [2], [0, 8])
 
 LLVM 22 makes a vector that is loaded shorter where its last elements are not needed, and stops at no size: what it leaves
-(1, 5 or 7 elements) is not a vector in SPIR-V, and an invalid binary comes out. So a vector is loaded where all of it is needed.
+(1, 5 or 7 elements) is not a vector in SPIR-V, and the binary is invalid. So a vector is loaded where all of it is needed.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class _Piece(NamedTuple):
 
 
 def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | None:
-    """What is left of two layouts of one tensor without the factors that registers have on both sides; None where there are none.
+    """What is left of two layouts without the factors that registers have on both sides; None where there are none.
 
     With `odd` only what is odd of their extents is left out, so that bits may remain bits.
 
@@ -91,32 +91,32 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | 
     True
     """
     both = source.canonical(), destination.canonical()
-    pieces_out: list[_Piece] = []
+    left_out: list[_Piece] = []
     for d, (before, after) in enumerate(zip(both[0].dims, both[1].dims, strict=True)):
         for weight, extent, *sides in common_factors(before, after):
             rest = extent & -extent if odd else 1  # the powers of two that stay
             if extent > rest and all(one.axis == "reg" for one in sides):
-                pieces_out.append(_Piece(d, weight * rest, extent // rest))
-    if not pieces_out:
+                left_out.append(_Piece(d, weight * rest, extent // rest))
+    if not left_out:
         return None
-    sides = [_without(layout, pieces_out) for layout in both]
+    sides = [_without(layout, left_out) for layout in both]
     if sides[0] is None or sides[1] is None:
         return None
     return Blocks(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
 
 
-def _without(layout: Layout, pieces_out: Sequence[_Piece]) -> tuple[Layout, list[list[int]]] | None:
+def _without(layout: Layout, left_out: Sequence[_Piece]) -> tuple[Layout, list[list[int]]] | None:
     """The layout without some factors of its registers, which are numbered anew; and the registers of each of their values.
 
     None where the registers are not numbered without gaps.
     """
-    dims = [list(_pieces(factors, d, pieces_out)) for d, factors in enumerate(layout.dims)]
+    dims = [list(_pieces(factors, d, left_out)) for d, factors in enumerate(layout.dims)]
     pieces = [piece for dim in dims for piece in dim] + [(factor, -1) for factor in layout.replicas]
     registers = sorted(((factor.stride, factor.extent, number) for factor, number in pieces if factor.axis == "reg"))
     anew: dict[int, int] = {}  # the new stride of each old one
     above = size = 1
     staying = [0]
-    starts: list[list[int]] = [[]] * len(pieces_out)
+    starts: list[list[int]] = [[]] * len(left_out)
     for stride, extent, number in registers:
         if stride != above:
             return None
@@ -141,15 +141,15 @@ def _without(layout: Layout, pieces_out: Sequence[_Piece]) -> tuple[Layout, list
     return rest, [[sum(start) + one for one in staying] for start in product(*starts)]
 
 
-def _pieces(factors: Sequence[Factor], dim: int, pieces_out: Sequence[_Piece]) -> Iterator[tuple[Factor, int]]:
-    """The factors of a dimension, lowest first, cut where those begin and end that are left out: each with its number, or -1."""
-    numbers = {piece.weight: number for number, piece in enumerate(pieces_out) if piece.dim == dim}
+def _pieces(factors: Sequence[Factor], dim: int, left_out: Sequence[_Piece]) -> Iterator[tuple[Factor, int]]:
+    """The factors of a dimension, lowest first, cut at those that are left out: each with its number there, or -1."""
+    numbers = {piece.weight: number for number, piece in enumerate(left_out) if piece.dim == dim}
     for weight, factor in weighed(factors):
         low, end = weight, weight * factor.extent
         while low < end:
             after = min((one for one in numbers if low < one < end), default=end)
             number = numbers.get(low, -1) if factor.axis == "reg" else -1
-            extent = pieces_out[number].extent if number >= 0 else after // low
+            extent = left_out[number].extent if number >= 0 else after // low
             yield factor._replace(extent=extent, stride=factor.stride * (low // weight)), number
             low *= extent
 

@@ -35,7 +35,8 @@ def across_subgroups(
     is left to take part, and where a round would need more than `limit` bytes however small.
 
     >>> from layoutalg.memory.machine_bits import view
-    >>> lanes = (view(Layout.parse(f"d0 = {factors}, d1 = 8@lane, d2 = 2@reg")) for factors in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
+    >>> texts = (f"d0 = {factors}, d1 = 8@lane, d2 = 2@reg" for factors in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
+    >>> lanes = map(view, map(Layout.parse, texts))
     >>> for way in across_subgroups(*lanes, 32):
     ...     print([sorted({type(step).__name__ for step in program.steps}) for program in way])
     [['Select', 'Shuffle'], ['Barrier', 'Load', 'Select', 'Store'], ['Select', 'Shuffle']]
@@ -59,7 +60,7 @@ def across_subgroups(
 
 
 def _arranged(source: View, destination: View) -> Iterator[tuple[View, list[tuple[int, int]]]]:
-    """What may be reached before words cross subgroups, with the pairs of a subgroup bit and a register bit that then change places.
+    """What may be reached before words cross subgroups, and the subgroup and register bits that then change places.
 
     First what takes the fewest exchanges before it, then what takes the fewest after it.
     """
