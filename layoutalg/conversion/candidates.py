@@ -68,6 +68,8 @@ def machine_counts(layout: Layout) -> dict[str, int]:
     >>> machine_counts(Layout.parse("d0 = 4@reg, d1 = 16@lane"))
     {'sg': 1, 'lane': 16, 'reg': 4}
     """
+    if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
+        raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
     if set(layout.codomain).difference(MACHINE):
         raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
     for axis, start in layout.offsets.items():

@@ -1,9 +1,9 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
 Costs rank candidates; they are not timings. A select and a move are one instruction each, a shuffle as many as the chip's row
-says (`hardware.chips`). A message to shared memory has a fixed price and one per 4 bytes and lane, served a bank's width at a time;
-lanes that wait for one bank take that many rounds; a barrier stalls its subgroup for about as long as a round trip. All but what
-the chip's row has from a listing is estimated.
+says (`hardware.chips`). A message to shared memory has a fixed price and one per 4 bytes and lane, served a bank's width at a
+time; lanes that wait for one bank take that many rounds; a barrier stalls its subgroup for about as long as a round trip. All
+but what the chip's row has from a listing is estimated.
 
 >>> cost_of("pvc").shuffle, cost_of(None).name
 (3, 'generic')

@@ -19,7 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.program.program import BANKS, WORD, Load, Store
-from layoutalg.conversion.strategies.common_factors import common_digits
+from layoutalg.conversion.strategies.common_factors import common_factors
 from layoutalg.core.errors import SizeError
 from layoutalg.memory.counted import counted
 from layoutalg.memory.machine_bits import Place, View, view
@@ -142,12 +142,12 @@ def _factor_lines(plan: ConversionPlan) -> Iterator[str]:
     """The factors that both layouts have in common, those that stay left out."""
     pairs = zip(plan.source.canonical().dims, plan.destination.canonical().dims, strict=True)
     for name, size, (before, after) in zip(plan.source.names, plan.source.shape, pairs, strict=True):
-        digits = common_digits(before, after)
-        if prod(digit.extent for digit in digits) < size:
+        factors = common_factors(before, after)
+        if prod(factor.extent for factor in factors) < size:
             texts = [" ".join(map(str, factors)) for factors in (before, after)]
             yield f"{name}: {texts[0]} becomes {texts[1]}"
             continue
-        for weight, extent, old, new in reversed(digits):
+        for weight, extent, old, new in reversed(factors):
             if old != new:
                 above = f" // {weight}" if weight > 1 else ""
                 below = f" % {extent}" if weight * extent < size else ""

@@ -81,7 +81,9 @@ def arrows_svg(plan: ConversionPlan) -> str:
         y += 2 * _HEIGHT + _DROP + 14
     if len(strips) > _MOST_STRIPS:
         y += 16
-        found.append(f'<text x="{_MARGIN}" y="{y}" font-size="11">and {len(strips) - _MOST_STRIPS} more steps</text>')
+        found.append(
+            f'<text x="{_MARGIN}" y="{y}" font-size="11">and {counted(len(strips) - _MOST_STRIPS, "more step")}</text>'
+        )
     y += _MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" height="{y}" role="img" '

@@ -30,8 +30,9 @@ from layoutalg.conversion.program.bank_conflicts import program_ways
 from layoutalg.conversion.program.program import WORD, Barrier, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.memory.arguments import distributions, element_size, shown
+from layoutalg.memory.arguments import distributions, element_size
 
 __all__ = ["ConversionPlan", "convert"]
 
@@ -39,6 +40,8 @@ __all__ = ["ConversionPlan", "convert"]
 @dataclass(frozen=True, slots=True)
 class ConversionPlan:
     """How to get from `source` to `destination`, two layouts of one tensor with elements of `element_bits`.
+
+    Raises `ConversionError` as `convert` does.
 
     >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"))
     >>> print(plan)
@@ -57,6 +60,28 @@ class ConversionPlan:
     element_bits: int
     target: str
     slm_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        a, b, limit = self.source, self.destination, self.slm_limit
+        for layout in (a, b):
+            if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ConversionError(
+                    f"a plan from or to {shown(layout)}: expected two layouts; convert takes other values"
+                )
+        element_size(self.element_bits)
+        cost_of(self.target)
+        if limit is not None and (type(limit) is not int or not 4 <= limit <= 2**40):
+            raise ConversionError(f"slm_limit={shown(limit)}: expected a number of bytes, at least 4 and at most 2^40")
+        if a.shape != b.shape:
+            sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
+            raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
+        counts = [machine_counts(one) for one in (a, b)]
+        for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
+            before, after = (count[axis] for count in counts)
+            if before != after:
+                raise ConversionError(
+                    f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
+                )
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -248,20 +273,6 @@ def convert(
     'identity'
     """
     a, b = distributions((source, destination), shape, machine, "converting it")
-    element_size(element_bits)
-    if slm_limit is not None and (type(slm_limit) is not int or not 4 <= slm_limit <= 2**40):
-        raise ConversionError(f"slm_limit={shown(slm_limit)}: expected a number of bytes, at least 4 and at most 2^40")
-    if a.shape != b.shape:
-        sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
-        wanted = "two layouts of one tensor"
-        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected {wanted}")
-    counts = [machine_counts(one) for one in (a, b)]
-    for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
-        before, after = (count[axis] for count in counts)
-        if before != after:
-            raise ConversionError(
-                f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
-            )
     plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
     _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
     return plan

@@ -1,10 +1,10 @@
-"""The chips, one row each: lanes, registers, 2D block messages, shared memory, and what a shuffle costs, with the sources.
+"""The chips, one row each: lanes, registers, 2D block messages, shared memory, and what a shuffle costs; with sources.
 
-Lanes, registers and messages: Intel's vISA documentation in the graphics compiler's repository (DPAS.md; the register file), the
-SPIR-V and OpenCL extension texts SPV_INTEL_subgroup_matrix_multiply_accumulate rev 1, SPV_INTEL_2d_block_io rev 1,
-cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_subgroup_2d_block_io 1.1.0; which of it the Debian 12
-graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. Wavefronts and warps: AMD's CDNA 2, CDNA 3 and RDNA 3
-instruction set guides, NVIDIA's CUDA C++ Programming Guide.
+Lanes, registers and messages: Intel's vISA documentation in the graphics compiler's repository (DPAS.md; the register file),
+the SPIR-V and OpenCL extension texts SPV_INTEL_subgroup_matrix_multiply_accumulate rev 1, SPV_INTEL_2d_block_io rev 1,
+cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_subgroup_2d_block_io 1.1.0; which of it the
+Debian 12 graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. Wavefronts and warps: AMD's CDNA 2, CDNA 3
+and RDNA 3 instruction set guides, NVIDIA's CUDA C++ Programming Guide.
 
 Shared memory of a workgroup: 128 KiB per Xe core on pvc and bmg, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS (AMD's
 guides); 48 KiB without opting in (NVIDIA's guide). Its banks: 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared Memory";
@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
 
 __all__ = ["SurfaceLimits", "TargetInfo", "target_info"]
 
@@ -127,9 +128,5 @@ def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
     if found is not None and (found.has_dpas or not dpas):
         return found
     names = ", ".join(chip.name for chip in _CHIPS.values() if chip.has_dpas or not dpas)
-    problem = f"target {_shown(name)}" + (" has no DPAS" if found is not None else "")
+    problem = f"target {shown(name)}" + (" has no DPAS" if found is not None else "")
     raise PlanError(f"{problem}: expected one of {names}")
-
-
-def _shown(name: object) -> str:
-    return f"{name!r:.60}" if isinstance(name, str) else f"of type {type(name).__name__}"

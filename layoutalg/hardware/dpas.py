@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.hardware.chips import TargetInfo, target_info
 from layoutalg.hardware.messages import row_fragment
@@ -180,7 +181,7 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
     chip = target_info(target, dpas=True)
     for operand, value in (("a", a), ("b", b), ("acc", acc)):
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"dpas with {operand} = {value!r}: expected an element type, such as 'f16'")
+            raise VerificationError(f"dpas with {operand} = {shown(value)}: expected an element type, such as 'f16'")
     a, b = _NAMES.get(a, a), _NAMES.get(b, b)
     acc = _NAMES.get(acc, acc) or ("s32" if a[:1] in ("s", "u") else "f32")
     types = _TYPES[chip.subgroup_size]
@@ -188,7 +189,7 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
         there = ", ".join(f"{x} x {y} -> {z}" for x, y, z in types)
         raise VerificationError(f"dpas {a} x {b} -> {acc} on {chip}: no such instruction; there are {there}")
     if type(m) is not int or not 1 <= m <= 8:
-        raise VerificationError(f"dpas with m = {m!r}: expected 1 to 8 rows")
+        raise VerificationError(f"dpas with m = {shown(m)}: expected 1 to 8 rows")
     bits, lanes = _BITS[a], chip.subgroup_size
     k = _DEPTH * 32 // bits
     return Dpas(

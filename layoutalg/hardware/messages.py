@@ -23,6 +23,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.hardware.chips import target_info
 
@@ -58,8 +59,7 @@ def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
     d0 = 8@reg:2, d1 = 8@lane 2@reg
     """
     for name, value in (("rows", rows), ("width", width), ("subgroup_size", subgroup_size)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
+        _whole(name, value)
     if width <= subgroup_size:
         abreast = subgroup_size // width
         if subgroup_size % width or (rows % abreast and abreast % rows):
@@ -200,12 +200,12 @@ def block_load(
     """
     if transform and transpose:
         raise VerificationError("transform and transpose cannot be combined in one 2D block load")
+    sizes = (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("subgroup_size", subgroup_size))
+    for name, value in (*sizes, ("transpose_bits", bits if transpose_bits is None else transpose_bits)):
+        _whole(name, value)
     if transpose_bits is not None and not transpose:
         raise VerificationError("transpose_bits without transpose: expected both")
     unit = (transpose_bits or bits) if transpose else bits
-    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("transpose_bits", unit)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
     if unit % bits or width * bits % unit:
         raise VerificationError(f"transpose in units of {unit} bits: expected a multiple of {bits} that divides a row")
     kind = "transform" if transform else "transpose" if transpose else ""
@@ -213,7 +213,9 @@ def block_load(
     what = f"2D block {kind + ' ' if kind else ''}load of {rows} rows x {width} elements of {bits} bits"
     _require(table, unit, width * bits // unit, rows, count, what + (f" in units of {unit}" if unit != bits else ""))
     if subgroup_size != target_info("pvc").subgroup_size:
-        raise VerificationError(f"{what} on {subgroup_size} lanes: only chips with 16 lanes have 2D block messages")
+        raise VerificationError(
+            f"{what} on {shown(subgroup_size)} lanes: only chips with 16 lanes have 2D block messages"
+        )
     return BlockLoad(rows, width, bits, count, transform, transpose, unit if transpose else 0, subgroup_size)
 
 
@@ -225,21 +227,34 @@ def block_store(rows: int, width: int, bits: int, subgroup_size: int = 16) -> Bl
     >>> block_store(8, 16, 16).rows
     8
     """
+    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("subgroup_size", subgroup_size)):
+        _whole(name, value)
     what = f"2D block store of {rows} rows x {width} elements of {bits} bits"
     _require(_STORES, bits, width, rows, 1, what)
     if subgroup_size != target_info("pvc").subgroup_size:
-        raise VerificationError(f"{what} on {subgroup_size} lanes: only chips with 16 lanes have 2D block messages")
+        raise VerificationError(
+            f"{what} on {shown(subgroup_size)} lanes: only chips with 16 lanes have 2D block messages"
+        )
     return BlockStore(rows, width, bits, subgroup_size)
 
 
 def gather(lanes: int, chunk_size: int = 1) -> Layout:
     """What a gather delivers: lane i has the `chunk_size` consecutive elements from its own offset on.
 
+    Raises `VerificationError` for what is not a whole number of at least 1.
+
     >>> print(gather(16, 4))
     d0 = 16@lane, d1 = 4@reg
     """
+    for name, value in (("lanes", lanes), ("chunk_size", chunk_size)):
+        _whole(name, value)
     dims = [[Factor(lanes, 1, "lane")]]
     return Layout(dims if chunk_size == 1 else [*dims, [Factor(chunk_size, 1, "reg")]])
+
+
+def _whole(name: str, value: object) -> None:
+    if type(value) is not int or not 1 <= value <= MAX_EXTENT:
+        raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
 
 
 def _require(

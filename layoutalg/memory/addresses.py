@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,14 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.fragments import owner_map
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Operand
-from layoutalg.memory.arguments import shown
 from layoutalg.notations import value_of
 
 __all__ = ["Addresses", "Memory", "Numbers", "addresses_of", "coordinates", "memory_text"]
+
+MOST_COORDINATES = 2**24
+"""Coordinates along a dimension whose addresses are asked for, unless they are an array: more are refused."""
 
 Numbers: TypeAlias = NDArray[np.int64]
 """Whole numbers: elements, addresses, words."""
@@ -136,6 +139,8 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
         raise LayoutError(f"{len(coords)} coordinates: expected {len(shape)}, of a tensor of shape {list(shape)}")
     found: list[Numbers] = []
     for given, name, size in zip(coords, names, shape, strict=True):
+        if _length(given) > MOST_COORDINATES:
+            raise SizeError(f"more than {MOST_COORDINATES} coordinates along {name}: ask for a part at a time")
         try:
             values = np.asarray(given)
         except ValueError:
@@ -146,6 +151,10 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
             raise LayoutError(f"{name} from {values.min()} to {values.max()}: outside a size of {size}")
         found.append(values.astype(np.int64))
     return found
+
+
+def _length(given: object) -> int:
+    return len(cast("Sequence[object]", given)) if isinstance(given, Sequence) else 1
 
 
 def memory_text(memory: Memory | None) -> str:

@@ -12,33 +12,20 @@ other 8 hold copies:
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Asked, Distributed, Machine, agree, as_sizes
 from layoutalg.notations import value_of
 
-__all__ = ["ELEMENT_BITS", "distributions", "element_size", "shown"]
+__all__ = ["ELEMENT_BITS", "distributions", "element_size"]
 
 ELEMENT_BITS = (8, 16, 32, 64)
 """The sizes of elements that are moved and counted, in bits."""
 _MOST = 2**31
-
-
-def shown(value: object) -> str:
-    """A value as a message shows it: in a line, and not all of a long one.
-
-    >>> shown([1] * 100), shown(10**5000)
-    ('[1, 1, 1, 1, 1, 1, ...]', '(a huge number)')
-    """
-    if type(value) is int and abs(value) > 2**64:
-        return "(a huge number)"
-    try:
-        return " ".join(reprlib.repr(value).split())
-    except Exception:  # what a stranger's __repr__ raises
-        return f"(a {type(value).__name__})"
 
 
 def element_size(bits: object, name: str = "element_bits") -> int:
@@ -67,11 +54,22 @@ def distributions(
     layoutalg.core.errors.ConversionError: d0 = M@lane has symbols; put numbers for them with substitute() before counting
     accesses
     """
-    sizes = None if shape is None else as_sizes(shape)
+    if machine is not None and not isinstance(machine, Machine):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"machine {shown(machine)}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
+    sizes = None if shape is None else _sizes(shape)
     for size in sizes or ():
         if type(size) is not int or not 1 <= size <= _MOST:
             raise ConversionError(f"a size of {shown(size)} in the shape: expected whole numbers from 1 to {_MOST}")
     return [_layout(asked, task) for asked in agree([_value(value) for value in values], sizes, machine)]
+
+
+def _sizes(shape: object) -> tuple[object, ...]:
+    if isinstance(shape, Iterable):
+        try:
+            return as_sizes(cast("object", shape))
+        except TypeError:  # an array of rank 0 is an Iterable
+            pass
+    raise ConversionError(f"shape {shown(cast('object', shape))}: expected sizes, such as (32, 64)")
 
 
 def _value(value: object) -> Distributed:

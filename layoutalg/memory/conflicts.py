@@ -35,10 +35,11 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
-from layoutalg.memory.arguments import distributions, element_size, shown
+from layoutalg.memory.arguments import distributions, element_size
 from layoutalg.memory.counted import counted
 
 __all__ = ["Banks", "Conflicts", "bank_conflicts", "changes", "count_conflicts", "in_chunks", "instructions_text"]

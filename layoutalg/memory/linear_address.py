@@ -67,7 +67,8 @@ class BitAddress(Addresses):
     matrix: tuple[tuple[ElementBit, ...], ...]
 
     def __post_init__(self) -> None:
-        if not all(isinstance(part, tuple) for part in (self.names, self.shape, self.matrix, *self.matrix)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        parts: tuple[object, ...] = (self.names, self.shape, self.matrix)
+        if not all(isinstance(part, tuple) for part in parts) or not all(isinstance(row, tuple) for row in self.matrix):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError("a BitAddress has tuples: the names, the shape, and the bits of each address bit")
         if len(self.names) != len(self.shape) or any(type(n) is not int or n < 1 or n & (n - 1) for n in self.shape):
             raise LayoutError(f"shape {list(self.shape)}: an address by bits needs sizes that are powers of two")

@@ -33,7 +33,7 @@ class View(NamedTuple):
 
 
 def view(layout: Layout) -> View | None:
-    """A layout onto the machine by bits; None where some digit is no power of two, or an axis has gaps or overlaps.
+    """A layout onto the machine by bits; None where some factor is not a power of two, or an axis has gaps or overlaps.
 
     >>> view(Layout.parse("d0 = 3@lane")) is None
     True

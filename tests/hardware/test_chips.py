@@ -30,7 +30,9 @@ def test_shared_memory_of_a_workgroup() -> None:
     assert sizes == {"pvc": 128, "bmg": 128, "dg2": 64, "gfx90a": 64, "gfx942": 64, "gfx1100": 64, "sm_80": 48}
 
 
-@pytest.mark.parametrize("wrong", ["i486", "", "PVC", None, 5, 10**5000, ["pvc"], object()])
+@pytest.mark.parametrize(
+    "wrong", ["i486", "", "PVC", None, 5, 10**5000, ["pvc"], object()], ids=lambda one: type(one).__name__
+)
 def test_an_unknown_chip_has_one_error_everywhere(wrong: Any) -> None:
     messages: set[str] = set()
     for ask in (target_info, lambda name: dpas("f16", "f16", target=name), dpas_instructions, cost_of):

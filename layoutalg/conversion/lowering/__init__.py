@@ -1,1 +1,3 @@
 """Programs as MLIR: `emit` writes functions and kernels, `operations` their steps, `indices` what each lane computes."""
+
+__all__: list[str] = []

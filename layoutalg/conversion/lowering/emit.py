@@ -33,8 +33,8 @@ What LLVM 22 takes on the way to SPIR-V for Intel GPUs, as it was found by askin
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
   `func.func` it is "explicitly marked illegal". `gpu.lane_id` is SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
 - A reversal of bits that its optimizer finds in masks and shifts stops the backend (see `indices`), a loaded vector that it
-  shortens makes the binary invalid (see `needed`).
-- No operation calls a `gpu.func` that is no kernel, and nothing is inlined into a `gpu.func`: a compiler takes the body, a
+  shortens makes the binary invalid (see `program.liveness`).
+- No operation calls a `gpu.func` that is not a kernel, and nothing is inlined into a `gpu.func`: a compiler takes the body, a
   linker of SPIR-V the function.
 """
 
@@ -66,10 +66,11 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from layoutalg.conversion.lowering.indices import Indices, named
 from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, typed, vector_sizes, write_chain
-from layoutalg.conversion.program.liveness import needed_of_chain
+from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.ir import gpu, scatter, write_module
 from layoutalg.ir.building import written_into
 
@@ -93,7 +94,7 @@ def emit_function(programs: Program | Sequence[Program], element: str = "i32", n
     Several programs are executed one after another, each on the fragments that the one before makes.
 
     Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together, or
-    a name that is no identifier.
+    a name that is not an identifier.
 
     >>> swap = Program(1, 16, 16, 6, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_function(swap, "bf16", "swap").splitlines()[2].strip().partition(" attributes")[0])
@@ -161,7 +162,7 @@ def _checked(programs: Program | Sequence[Program], element: str, name: str) -> 
     if not chain:
         raise ConversionError("no program to emit")
     try:
-        bits = element_bits(str(element))
+        bits = element_bits(element if isinstance(element, str) else shown(element))  # pyright: ignore[reportUnnecessaryIsInstance]
     except VerificationError as problem:
         raise ConversionError(str(problem)) from None
     for program in chain:
@@ -182,7 +183,7 @@ def _checked(programs: Program | Sequence[Program], element: str, name: str) -> 
         wanted = chain[0].element_bits
         raise ConversionError(f"element type {element} has {bits} bits; the program moves elements of {wanted}")
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"name {name!r}: expected letters, digits and _, such as convert")
+        raise ConversionError(f"name {shown(name)}: expected letters, digits and _, such as convert")
     return chain, IntegerType(bits)
 
 
@@ -217,8 +218,8 @@ def _messages(count: int, cell: IntegerType) -> list[int]:
 
 
 def _source_messages(chain: Sequence[Program], cell: IntegerType) -> tuple[list[bool], list[int]]:
-    """The vectors that a kernel loads, and whether they are needed: single elements where some are not (see `needed`)."""
-    cells = needed_of_chain(chain)[0].cells
+    """The vectors that a kernel loads, and whether they are needed: single elements where some are not (see `liveness`)."""
+    cells = liveness_of_chain(chain)[0].cells
     halves = chain[0].element_bits // chain[0].cell_bits
     count = chain[0].source_registers
     parts = [[element * halves + half in cells for half in range(halves)] for element in range(count)]

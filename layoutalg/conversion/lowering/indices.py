@@ -137,10 +137,10 @@ class Indices:
         return self._once(axis, make)
 
     def _veiled(self, axis: str) -> SSAValue:
-        """The same number, of which LLVM does not know that it is.
+        """The same value, hidden from LLVM.
 
         LLVM 22 turns `(l & 1) << 2 | (l & 4) >> 2` into a reversal of bits, and then its SPIR-V backend stops: "Unable to
-        meet SPIR-V requirements for this target", because OpBitReverse is no instruction of OpenCL. It does not see
+        meet SPIR-V requirements for this target", because OpenCL has no OpBitReverse. It does not see
         through an `or` of two sources, here with bit 16 and above of the subgroup's number, which are zero.
         """
 

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
-from layoutalg.conversion.program.liveness import Needed, needed_of_chain
+from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import gpu
@@ -100,7 +100,7 @@ def write_chain(
     vector<2xi32>
     """
     pieces, used = list(source), False
-    for program, needed in zip(chain, needed_of_chain(chain), strict=True):
+    for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
         if program.slm_words and used:
             gpu.BarrierOp.build()  # before what others may still load is written over
         used = used or program.slm_words > 0
@@ -141,7 +141,7 @@ class _Body:
     def __init__(
         self,
         program: Program,
-        needed: Needed,
+        needed: Liveness,
         shared: SSAValue | None,
         indices: Indices,
         source: Sequence[SSAValue],

@@ -95,7 +95,7 @@ def matchings(lanes: int, edges: dict[tuple[int, int], int]) -> list[list[tuple[
     """
     left: list[dict[int, int]] = [{} for _ in range(lanes)]
     out, into = [0] * lanes, [0] * lanes
-    # Each sender asks its neighbours first, so that a regular exchange becomes rounds in which all lanes turn alike.
+    # Each sender asks its neighbours first, so that a regular exchange becomes rounds in which all lanes rotate alike.
     for (source, lane), number in sorted(edges.items(), key=lambda edge: (edge[0][1] - edge[0][0]) % lanes):
         left[source][lane] = number
         out[source] += number

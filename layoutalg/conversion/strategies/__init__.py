@@ -5,3 +5,5 @@ what must cross through shared memory, `through_memory` sends everything. Other 
 registers have on both sides (`common_factors` finds it) and repeats that, `tables` schedules an exchange element by element
 (`packing` says which elements share a word), `padded` goes through shared memory row by row.
 """
+
+__all__: list[str] = []

@@ -9,7 +9,7 @@ A tile of three blocks, each of which is transposed between registers and lanes:
 d0 = 1, d1 = 4@reg, d2 = 4@lane to d0 = 1, d1 = 4@lane, d2 = 4@reg times 3
 
 What is left has powers of two more often, and is smaller where it has not. Blocks that use shared memory do so side by side,
-or in turns where a limit says so.
+or in rounds where a limit says so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import VECTOR, WORD, Barrier, Program, Step
-from layoutalg.conversion.strategies.common_factors import common_digits, weighed
+from layoutalg.conversion.strategies.common_factors import common_factors, weighed
 from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -74,8 +74,8 @@ def _one_after_another(count: int, registers: int) -> list[list[int]]:
     return [[v * registers + r for r in range(registers)] for v in range(count)]
 
 
-class _Digit(NamedTuple):
-    """A digit of a dimension: its weight there, its extent."""
+class _Piece(NamedTuple):
+    """A factor of a dimension: its weight there, its extent."""
 
     dim: int
     weight: int
@@ -83,7 +83,7 @@ class _Digit(NamedTuple):
 
 
 def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | None:
-    """What is left of two layouts of one tensor without the digits that registers have on both sides; None if there are none.
+    """What is left of two layouts without the factors that registers have on both sides; None where there are none.
 
     With `odd` only what is odd of their extents is left out, so that bits may remain bits.
 
@@ -91,32 +91,32 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | 
     True
     """
     both = source.canonical(), destination.canonical()
-    digits: list[_Digit] = []
+    left_out: list[_Piece] = []
     for d, (before, after) in enumerate(zip(both[0].dims, both[1].dims, strict=True)):
-        for weight, extent, *sides in common_digits(before, after):
+        for weight, extent, *sides in common_factors(before, after):
             rest = extent & -extent if odd else 1  # the powers of two that stay
             if extent > rest and all(one.axis == "reg" for one in sides):
-                digits.append(_Digit(d, weight * rest, extent // rest))
-    if not digits:
+                left_out.append(_Piece(d, weight * rest, extent // rest))
+    if not left_out:
         return None
-    sides = [_without(layout, digits) for layout in both]
+    sides = [_without(layout, left_out) for layout in both]
     if sides[0] is None or sides[1] is None:
         return None
     return Blocks(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
 
 
-def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[list[int]]] | None:
-    """The layout without some digits of its registers, which are numbered anew; and the registers of each of their values.
+def _without(layout: Layout, left_out: Sequence[_Piece]) -> tuple[Layout, list[list[int]]] | None:
+    """The layout without some factors of its registers, which are numbered anew; and the registers of each of their values.
 
     None where the registers are not numbered without gaps.
     """
-    dims = [list(_pieces(factors, d, digits)) for d, factors in enumerate(layout.dims)]
+    dims = [list(_pieces(factors, d, left_out)) for d, factors in enumerate(layout.dims)]
     pieces = [piece for dim in dims for piece in dim] + [(factor, -1) for factor in layout.replicas]
     registers = sorted(((factor.stride, factor.extent, number) for factor, number in pieces if factor.axis == "reg"))
     anew: dict[int, int] = {}  # the new stride of each old one
     above = size = 1
     staying = [0]
-    starts: list[list[int]] = [[]] * len(digits)
+    starts: list[list[int]] = [[]] * len(left_out)
     for stride, extent, number in registers:
         if stride != above:
             return None
@@ -141,21 +141,21 @@ def _without(layout: Layout, digits: Sequence[_Digit]) -> tuple[Layout, list[lis
     return rest, [[sum(start) + one for one in staying] for start in product(*starts)]
 
 
-def _pieces(factors: Sequence[Factor], dim: int, digits: Sequence[_Digit]) -> Iterator[tuple[Factor, int]]:
-    """The digits of a dimension, lowest first, cut where those begin and end that are left out: each with its number, or -1."""
-    numbers = {digit.weight: number for number, digit in enumerate(digits) if digit.dim == dim}
+def _pieces(factors: Sequence[Factor], dim: int, left_out: Sequence[_Piece]) -> Iterator[tuple[Factor, int]]:
+    """The factors of a dimension, lowest first, cut at those that are left out: each with its number there, or -1."""
+    numbers = {piece.weight: number for number, piece in enumerate(left_out) if piece.dim == dim}
     for weight, factor in weighed(factors):
         low, end = weight, weight * factor.extent
         while low < end:
             after = min((one for one in numbers if low < one < end), default=end)
             number = numbers.get(low, -1) if factor.axis == "reg" else -1
-            extent = digits[number].extent if number >= 0 else after // low
+            extent = left_out[number].extent if number >= 0 else after // low
             yield factor._replace(extent=extent, stride=factor.stride * (low // weight)), number
             low *= extent
 
 
 def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
-    """A program of one block for all of them, in turns of as many as the limit has room for."""
+    """A program of one block for all of them, in rounds of as many as the limit has room for."""
     cells, parts = max(program.element_bits // WORD, 1), program.parts
     # Blocks side by side begin where accesses are aligned, and where addresses are XORs, at a multiple of what those reach.
     room, free = -(-program.slm_words // VECTOR) * VECTOR, limit * 8 // WORD - program.slm_words

@@ -4,12 +4,12 @@ Where a subgroup bit changes places with a register bit, half of a subgroup's wo
 the other half, and loads the other one's. Two subgroups that hold rows 0-1 and 2-3 of a tile, and want even and odd ones:
 
 >>> from layoutalg.memory.machine_bits import view
->>> rows, turned = (view(Layout.parse(f"d0 = {digits}, d1 = 16@lane")) for digits in ("2@sg 2@reg", "2@reg 2@sg"))
->>> [[program.slm_words for program in way] for way in across_subgroups(rows, turned, 32)]
+>>> rows, columns = (view(Layout.parse(f"d0 = {factors}, d1 = 16@lane")) for factors in ("2@sg 2@reg", "2@reg 2@sg"))
+>>> [[program.slm_words for program in way] for way in across_subgroups(rows, columns, 32)]
 [[32]]
 
 A subgroup bit that changes places with a lane bit first gets a register bit in between, by shuffles. All other changes of
-lanes and registers can be made after the crossing, or before it; both ways are tried.
+lanes and registers can be made after that, or before it; both ways are tried.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def across_subgroups(
     is left to take part, and where a round would need more than `limit` bytes however small.
 
     >>> from layoutalg.memory.machine_bits import view
-    >>> lanes = (view(Layout.parse(f"d0 = {digits}, d1 = 8@lane, d2 = 2@reg")) for digits in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
+    >>> texts = (f"d0 = {factors}, d1 = 8@lane, d2 = 2@reg" for factors in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
+    >>> lanes = map(view, map(Layout.parse, texts))
     >>> for way in across_subgroups(*lanes, 32):
     ...     print([sorted({type(step).__name__ for step in program.steps}) for program in way])
     [['Select', 'Shuffle'], ['Barrier', 'Load', 'Select', 'Store'], ['Select', 'Shuffle']]
@@ -59,7 +60,7 @@ def across_subgroups(
 
 
 def _arranged(source: View, destination: View) -> Iterator[tuple[View, list[tuple[int, int]]]]:
-    """What may be reached before the crossing, with the pairs of a subgroup bit and a register bit that then change places.
+    """What may be reached before words cross subgroups, and the subgroup and register bits that then change places.
 
     First what takes the fewest exchanges before it, then what takes the fewest after it.
     """
@@ -148,12 +149,12 @@ class _Crossing:
         self.words = list(range(1 << len(self.index)))
 
     def program(self, limit: int | None) -> Program | None:
-        vector, turns, together = self._rounds(limit)
+        vector, rounds, together = self._rounds(limit)
         if not together:
             return None
         layout = self.layout
         self._turn()
-        others = self.staying - vector - turns  # word bits that tell accesses of a round apart
+        others = self.staying - vector - rounds  # word bits that tell accesses of a round apart
         widths = layout.widths
         lane_terms = tuple(1 << vector + i for i in range(widths["lane"]))
         above = vector + widths["lane"]
@@ -161,9 +162,9 @@ class _Crossing:
         block = above + others + widths["sg"]
         distances = range(1, 1 << len(self.swaps))
         groups = [distances[i : i + together] for i in range(0, len(distances), together)]
-        for turn in range(1 << turns):
+        for round_ in range(1 << rounds):
             for group in groups:
-                if turn or group is not groups[0]:
+                if round_ or group is not groups[0]:
                     self.builder.barrier()
                 for load in (False, True):
                     for i, t in enumerate(group):
@@ -172,7 +173,7 @@ class _Crossing:
                         )
                         for high in range(1 << others):
                             at = (i << block) + (high << above) ^ partner
-                            first = t << self.staying | turn << self.staying - turns | high << vector
+                            first = t << self.staying | round_ << self.staying - rounds | high << vector
                             self._access(
                                 load, range(first, first + (1 << vector)), Address(at, True, lane_terms, sg_terms)
                             )
@@ -189,14 +190,14 @@ class _Crossing:
         None in a round: the limit is too small.
         """
         vector = min(VECTOR_BITS, self.staying)
-        turns = 0
+        rounds = 0
         every = (1 << len(self.swaps)) - 1
         while True:
-            words = 1 << self.staying - turns + self.layout.widths["lane"] + self.layout.widths["sg"]
+            words = 1 << self.staying - rounds + self.layout.widths["lane"] + self.layout.widths["sg"]
             together = every if limit is None else min(limit * 8 // WORD // words, every)
-            if together or turns == self.staying:
-                return min(vector, self.staying - turns), turns, together
-            turns += 1
+            if together or rounds == self.staying:
+                return min(vector, self.staying - rounds), rounds, together
+            rounds += 1
 
     def _turn(self) -> None:
         """XOR the exchanged bits of a word's number by the subgroup's bits."""

@@ -42,7 +42,7 @@ def stays_in_subgroup(source: View, destination: View) -> bool:
 
 
 def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
-    """The words that some lane must receive at the least: no exchange that sends every element directly has fewer shuffles.
+    """A lower bound: the words that some lane must receive. No exchange that sends every element directly has fewer shuffles.
 
     A lane receives from the lanes of each value of the exchanged bits but its own; where the other lane bits change places
     too, some lane has nothing that it needs. Lanes of other subgroups count like others.

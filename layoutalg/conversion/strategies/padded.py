@@ -1,4 +1,4 @@
-"""Conversions through shared local memory where digits are no bits: the tensor row by row, with the padding that costs least.
+"""Conversions through shared memory for any factors: the tensor row by row, with the padding that costs least.
 
 Three subgroups with two elements each that change places with the registers:
 

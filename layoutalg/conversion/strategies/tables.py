@@ -1,4 +1,4 @@
-"""Exchanges within a subgroup by tables: for digits that have no bits in common, such as 3 lanes against 2 registers.
+"""Exchanges within a subgroup by tables: for factors that have no bits in common, such as 3 lanes against 2 registers.
 
 Every slot of the destination is looked up in the source (the own lane first, then the nearest replica). Elements that travel
 together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).

@@ -54,48 +54,48 @@ def through_memory(source: View, destination: View, element_bits: int, limit: in
     together = packed_pairs([(a[1], b[1]) for a, b in pairs if a[0] == b[0] == "reg"], parts)
     inside = {("reg", a) for a, _ in together}
     words = [(a, b) for a, b in pairs if a not in inside]
-    turns = _turns(words, limit)
-    words = [pair for pair in words if pair not in turns]
+    rounds = _rounds(words, limit)
+    words = [pair for pair in words if pair not in rounds]
     columns = _columns(words, source.widths["lane"], destination.widths["lane"])
-    before = _Side.of([a for a, _ in words], [a for a, _ in turns], columns, source, wide)
-    after = _Side.of([b for _, b in words], [b for _, b in turns], columns, destination, wide)
+    before = _Side.of([a for a, _ in words], [a for a, _ in rounds], columns, source, wide)
+    after = _Side.of([b for _, b in words], [b for _, b in rounds], columns, destination, wide)
 
-    own = sorted({bit for _, bit in before.registers} | {a[1] for a, _ in turns})
+    own = sorted({bit for _, bit in before.registers} | {a[1] for a, _ in rounds})
     number = {value: x for x, value in enumerate(sums([1 << bit for bit in own]))}  # by the bits of a register's number
     pack = packed(own, [a for a, _ in together], parts)
     builder = Builder(1 << destination.widths["sg"], 1 << destination.widths["lane"], element_bits, pack)
     arrived: dict[int, int] = {}
-    for count, (turn_in, turn_out) in enumerate(zip(before.turns, after.turns, strict=True)):
+    for count, (round_in, round_out) in enumerate(zip(before.rounds, after.rounds, strict=True)):
         if count:
             builder.barrier()
         for base, at in before.accesses():
-            stored = [number[turn_in + base + v] for v in before.vector]
+            stored = [number[round_in + base + v] for v in before.vector]
             builder.store(stored, before.address(at), _first(source))
         builder.barrier()
         for base, at in after.accesses():
             loaded = builder.load(len(after.vector), after.address(at))
-            arrived |= {turn_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
-    wanted = sorted({bit for _, bit in after.registers} | {b[1] for _, b in turns})
+            arrived |= {round_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
+    wanted = sorted({bit for _, bit in after.registers} | {b[1] for _, b in rounds})
     found = [arrived[register] for register in sums([1 << bit for bit in wanted])]
     unpack = unpacked(found, wanted, [b for _, b in together], parts, destination.widths["reg"] + wide)
     return builder.program(1 << source.widths["reg"], 1 << destination.widths["reg"], unpack, slm_words=1 << len(words))
 
 
-def _turns(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tuple[Place, Place]]:
+def _rounds(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tuple[Place, Place]]:
     """The bits that tell rounds apart, so that one takes at most `limit` bytes: register bits of both sides, high ones first.
 
     The low ones would make accesses wide.
     """
     free = sorted((p for p in words if p[0][0] == p[1][0] == "reg"), key=lambda p: (max(p[0][1], p[1][1]), p))
-    turns: list[tuple[Place, Place]] = []
-    while limit is not None and (need := WORD // 8 << len(words) - len(turns)) > limit:
+    rounds: list[tuple[Place, Place]] = []
+    while limit is not None and (need := WORD // 8 << len(words) - len(rounds)) > limit:
         if not free:
             raise SizeError(
                 f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}; "
                 "convert a part of the tensor at a time"
             )
-        turns.append(free.pop())
-    return turns
+        rounds.append(free.pop())
+    return rounds
 
 
 def _columns(words: Sequence[tuple[Place, Place]], *lane_bits: int) -> list[int]:
@@ -121,11 +121,11 @@ class _Side(NamedTuple):
     """The address term of each register bit that tells words of a round apart, and the bit."""
     vector: list[int]
     """The register numbers, from its first on, that an access moves."""
-    turns: list[int]
+    rounds: list[int]
     """The register number that each round adds."""
 
     @staticmethod
-    def of(places: Sequence[Place], turns: Sequence[Place], columns: Sequence[int], layout: View, wide: int) -> _Side:
+    def of(places: Sequence[Place], rounds: Sequence[Place], columns: Sequence[int], layout: View, wide: int) -> _Side:
         terms = {axis: [0] * (width + wide) for axis, width in layout.widths.items()}
         for (axis, bit), column in zip(places, columns, strict=True):
             terms[axis][bit] = column
@@ -144,7 +144,7 @@ class _Side(NamedTuple):
             tuple(terms["sg"][: layout.widths["sg"]]),
             registers,
             sums(vector),
-            sums([1 << bit for _, bit in turns]),
+            sums([1 << bit for _, bit in rounds]),
         )
 
     def accesses(self) -> list[tuple[int, int]]:
