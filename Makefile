@@ -81,7 +81,7 @@ docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 bench: $(VENV)/installed
-	$(BIN)/python benchmarks/run.py --readme
+	$(BIN)/python benchmarks/run.py --keep --readme
 	$(BIN)/python benchmarks/conversions.py
 
 picture: $(VENV)/installed

@@ -1,77 +1,127 @@
 """layoutalg beside other layout libraries, in one run: medians, as a table.
 
-    python benchmarks/run.py              print the table
-    python benchmarks/run.py --readme     and write it into README.md
+    python benchmarks/run.py              measure, and print the table
+    python benchmarks/run.py --keep       and keep the figures as the last row of history.jsonl
+    python benchmarks/run.py --readme     write the table of the last row into README.md; with --keep, of the new one
 
 tensor-layouts, pycute (in the wheel nvidia-cutlass) and Triton take part where they are installed. They answer the same
-questions about the same tile as far as they can: CuTe's layouts map one integer to one integer, Triton's are bit-linear;
-none of them has a map of all work-items as an array, so there each element is asked for in a loop.
+questions about the same tile as far as they can: CuTe's layouts map one integer to one integer, Triton's are linear over
+bits. What keeps the comparison fair:
+
+- Every operation is asked of new values, which are built outside the measured time: layoutalg keeps a value's canonical
+  form, and would answer faster the second time. Only the row "equality, asked again" asks again.
+- A map as one array is asked of each library in the best way that it offers: pycute's layouts take `np.arange`, those of
+  tensor-layouts and Triton one element at a time. A user who is in a hurry computes it from the strides or bases instead,
+  and so does the row "the same, by hand in numpy": CuTe's modes are added up by broadcasting, Triton's bases are XORed,
+  each doubling the array. Both are first checked against the library's own answers.
+- The first map pays for importing numpy; it has a row of its own, in a new process, for every library.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import gc
+import importlib.metadata
 import importlib.util
+import inspect
 import io
+import json
+import os
+import platform
+import random
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README, HISTORY = ROOT / "README.md", ROOT / "benchmarks" / "history.jsonl"
 START, END = "<!-- benchmark table -->", "<!-- end of benchmark table -->"
+DISTRIBUTIONS = ("numpy", "layoutalg", "tensor-layouts", "nvidia-cutlass", "triton")
 
-Measure = Callable[[], Any]
+Row = dict[str, Any]
+"""A line of the history: date, commit, machine, load, versions, and seconds by library and row of the table."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A call to be timed; `fresh` builds what it is given, anew for each call, outside the measured time."""
+
+    call: Callable[..., Any]
+    fresh: Callable[[], tuple[Any, ...]] = tuple
+
+
 Column = dict[str, Measure]
 
-
 ROUNDS = 5
+LONG = 0.5
+"""Seconds from which a call is timed once per round."""
 
 
-def samples(call: Measure, seconds: float = 0.15) -> list[float]:
+def samples(measure: Measure, seconds: float = 0.15) -> list[float]:
     """Times of one call, in seconds, over about `seconds` of measuring."""
-    call()
-    start = time.perf_counter()
-    call()
-    once = max(time.perf_counter() - start, 1e-9)
+    call, fresh = measure.call, measure.fresh
+    call(*fresh())
+
+    def timed(inner: int) -> float:
+        given = [fresh() for _ in range(inner)]
+        start = time.perf_counter()
+        for one in given:
+            call(*one)
+        return (time.perf_counter() - start) / inner
+
+    once = max(timed(1), 1e-9)
+    if once > LONG:
+        return [once]
     inner = max(1, int(2e-4 / once))
     found: list[float] = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until or len(found) < 3:
-        start = time.perf_counter()
-        for _ in range(inner):
-            call()
-        found.append((time.perf_counter() - start) / inner)
+        found.append(timed(inner))
     return found
 
 
-def import_time(module: str) -> float:
-    """A cold process that imports `module`, less one that imports nothing."""
+def process_time(code: str) -> float:
+    """A new process that runs `code`, less one that runs nothing."""
 
     def process(code: str) -> float:
         start = time.perf_counter()
         subprocess.run([sys.executable, "-c", code], check=True)
         return time.perf_counter() - start
 
-    process(f"import {module}")
-    with_it = statistics.median(process(f"import {module}") for _ in range(15))
+    process(code)
+    with_it = statistics.median(process(code) for _ in range(15))
     without = statistics.median(process("pass") for _ in range(15))
     return with_it - without
 
 
-TILE = "d0 = 8@sg:4 16@reg:2, d1 = 4@sg 2@reg 16@lane"
+def forgotten() -> tuple[()]:
+    """Empty what layoutalg's functions remember of earlier calls."""
+    for cache in [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]:
+        if (cache.__module__ or "").startswith("layoutalg"):
+            cache.cache_clear()
+    return ()
+
+
 ROWS = (
-    "import, cold",
+    "import, in a new process",
+    "import and first map of 128x128, in a new process",
     "construct, 4 factors",
     "compose, 2 factors",
     "compose, 6 factors",
     "inverse",
-    "equality",
+    "equality, of new values",
+    "equality, asked again",
     "map of 128x128 (512 work-items x 32 registers)",
+    "the same, by hand in numpy",
     "map of 4096x4096",
+    "that one by hand in numpy",
     "numpy copy of the 128x128 map's bytes",
     "numpy copy of the 4096x4096 map's bytes",
     "parse and layout of a nested attribute",
@@ -90,108 +140,184 @@ ROWS = (
     "the same, interactive (two directions)",
     "the same, PNG",
 )
+SMALL_MAP, SMALL_BY_HAND = "map of 128x128 (512 work-items x 32 registers)", "the same, by hand in numpy"
+LARGE_MAP, LARGE_BY_HAND = "map of 4096x4096", "that one by hand in numpy"
+XEGPU = "#xegpu.layout<sg_layout = [2, 4], sg_data = [32, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
 NESTED = (
     "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
     "thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>"
 )
 
 
+FACTORS = [[(8, 4, "sg"), (16, 2, "reg")], [(4, 1, "sg"), (2, 1, "reg"), (16, 1, "lane")]]
+SPLIT = [[(8, 4, "sg"), (4, 8, "reg"), (4, 2, "reg")], [(4, 1, "sg"), (2, 1, "reg"), (16, 1, "lane")]]
+
+
 def layoutalg_column() -> Column:
     import layoutalg as la
-    from layoutalg.conversion.candidates import candidates_of
 
-    factors = [[(8, 4, "sg"), (16, 2, "reg")], [(4, 1, "sg"), (2, 1, "reg"), (16, 1, "lane")]]
-    tile, again = la.Layout.parse(TILE), la.Layout.parse(TILE.replace("16@reg:2", "4@reg:8 4@reg:2"))
-    large = tile.tile((32, 32))
-    two = la.Layout.parse("d0 = 8@lane 8@reg"), la.Layout.parse("d0 = 8@d0, d1 = 8@d0:8")
+    def parsed(*texts: str) -> tuple[Any, ...]:
+        return tuple(la.Layout.parse(text) for text in texts)
+
+    def attributes() -> tuple[Any, Any]:
+        return la.parse(XEGPU), la.parse(counterpart)
+
+    tile, again, large = la.Layout(FACTORS), la.Layout(SPLIT), la.Layout(FACTORS).tile((32, 32))
+    assert tile == again
+    two = "d0 = 8@lane 8@reg", "d0 = 8@d0, d1 = 8@d0:8"
     six = (
-        la.Layout.parse("d0 = 2@reg:4 2@lane:4 2@reg:2 2@lane:2 2@reg 2@lane"),
-        la.Layout.parse("d0 = 2@d0 2@d0:2 2@d0:4 2@d0:8 2@d0:16 2@d0:32"),
+        "d0 = 2@reg:4 2@lane:4 2@reg:2 2@lane:2 2@reg 2@lane",
+        "d0 = 2@d0 2@d0:2 2@d0:4 2@d0:8 2@d0:16 2@d0:32",
     )
-    nested = la.parse(NESTED).layout((64, 64))
-    xegpu = la.Layout.parse("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")
-    attribute = la.parse(
-        "#xegpu.layout<sg_layout = [2, 4], sg_data = [32, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
-    )
-    counterpart = la.to_nested(attribute.layout((64, 64)))
-    cute, linear = la.to_cute(nested), la.to_linear_layout(nested)
-    same_again, other = la.parse(NESTED).layout((64, 64)), la.Layout.parse("d0 = 64@reg, d1 = 2@sg 32@lane")
+    counterpart = str(la.to_nested(la.parse(XEGPU).layout((64, 64))))
+    nested = str(la.parse(NESTED).layout((64, 64)))
+    cute, linear = la.to_cute(*parsed(nested)), la.to_linear_layout(*parsed(nested))
     picture = large.picture()
-    planned = candidates_of.__wrapped__  # what la.convert remembers, worked out each time
-    exchanged = la.Layout.parse("d0 = 64@reg, d1 = 16@lane"), la.Layout.parse("d0 = 16@lane 4@reg:16, d1 = 16@reg")
-    tabled = la.Layout.parse("d0 = 16@lane 255@reg"), la.Layout.parse("d0 = 255@reg 16@lane")
-    small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()
-    small_copy, large_copy = small_bytes.copy(), large_bytes.copy()
+    exchanged = parsed("d0 = 64@reg, d1 = 16@lane", "d0 = 16@lane 4@reg:16, d1 = 16@reg")
+    tabled = parsed("d0 = 16@lane 255@reg", "d0 = 255@reg 16@lane")
+    small_copy, large_copy = tile.fragment_map().copy(), large.fragment_map().copy()
+
+    def planned(layouts: tuple[Any, ...]) -> Measure:
+        return Measure(lambda: la.convert(*layouts, element_bits=32, target="pvc"), forgotten)
+
     return {
-        "construct, 4 factors": lambda: la.Layout(factors),
-        "compose, 2 factors": lambda: la.compose(*two),
-        "compose, 6 factors": lambda: la.compose(*six),
-        "inverse": tile.inverse,
-        "equality": lambda: tile == again,
-        "map of 128x128 (512 work-items x 32 registers)": tile.fragment_map,
-        "map of 4096x4096": large.fragment_map,
-        "numpy copy of the 128x128 map's bytes": small_copy.copy,
-        "numpy copy of the 4096x4096 map's bytes": large_copy.copy,
-        "parse and layout of a nested attribute": lambda: la.parse(NESTED).layout((64, 64)),
-        "to_xegpu": lambda: la.to_xegpu(xegpu),
-        "to_nested": lambda: la.to_nested(nested),
-        "to_cute": lambda: la.to_cute(nested),
-        "from_cute": lambda: la.from_cute(cute),
-        "to_linear_layout": lambda: la.to_linear_layout(nested),
-        "from_linear_layout": lambda: la.from_linear_layout(linear),
-        "same, equal layouts": lambda: la.same(nested, same_again),
-        "same, different layouts": lambda: la.same(nested, other),
-        "same, an XeGPU and a nested attribute": lambda: la.same(attribute, counterpart, (64, 64)),
-        "plan a conversion, 16 lanes x 64 registers": lambda: planned(*exchanged, 32, "pvc", None),
-        "plan a conversion by tables, 16 lanes x 255 registers": lambda: planned(*tabled, 32, "pvc", None),
-        "picture of 4096x4096, folded: SVG": picture.svg,
-        "the same, interactive (two directions)": picture.html,
-        "the same, PNG": lambda: picture.figure().savefig(io.BytesIO(), format="png"),
+        "construct, 4 factors": Measure(lambda: la.Layout(FACTORS)),
+        "compose, 2 factors": Measure(la.compose, lambda: parsed(*two)),
+        "compose, 6 factors": Measure(la.compose, lambda: parsed(*six)),
+        "inverse": Measure(la.Layout.inverse, lambda: (la.Layout(FACTORS),)),
+        "equality, of new values": Measure(lambda a, b: a == b, lambda: (la.Layout(FACTORS), la.Layout(SPLIT))),
+        "equality, asked again": Measure(lambda: tile == again),
+        SMALL_MAP: Measure(la.Layout.fragment_map, lambda: (la.Layout(FACTORS),)),
+        LARGE_MAP: Measure(la.Layout.fragment_map, lambda: (la.Layout(FACTORS).tile((32, 32)),)),
+        "numpy copy of the 128x128 map's bytes": Measure(small_copy.copy),
+        "numpy copy of the 4096x4096 map's bytes": Measure(large_copy.copy),
+        "parse and layout of a nested attribute": Measure(lambda: la.parse(NESTED).layout((64, 64))),
+        "to_xegpu": Measure(la.to_xegpu, lambda: parsed("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")),
+        "to_nested": Measure(la.to_nested, lambda: parsed(nested)),
+        "to_cute": Measure(la.to_cute, lambda: parsed(nested)),
+        "from_cute": Measure(lambda: la.from_cute(cute)),
+        "to_linear_layout": Measure(la.to_linear_layout, lambda: parsed(nested)),
+        "from_linear_layout": Measure(lambda: la.from_linear_layout(linear)),
+        "same, equal layouts": Measure(la.same, lambda: parsed(nested, nested)),
+        "same, different layouts": Measure(la.same, lambda: parsed(nested, "d0 = 64@reg, d1 = 2@sg 32@lane")),
+        "same, an XeGPU and a nested attribute": Measure(lambda a, b: la.same(a, b, (64, 64)), attributes),
+        "plan a conversion, 16 lanes x 64 registers": planned(exchanged),
+        "plan a conversion by tables, 16 lanes x 255 registers": planned(tabled),
+        "picture of 4096x4096, folded: SVG": Measure(picture.svg),
+        "the same, interactive (two directions)": Measure(picture.html),
+        "the same, PNG": Measure(lambda: picture.figure().savefig(io.BytesIO(), format="png")),
     }
+
+
+def summed(layout: Any) -> Any:
+    """The indices of a CuTe layout of two dimensions: its modes' multiples added up, the first mode changing fastest."""
+    import numpy as np
+
+    found = np.zeros(1, dtype=np.int64)
+    for sizes, strides in zip(layout.shape, layout.stride, strict=True):
+        for size, stride in zip(sizes, strides, strict=True):
+            found = np.add.outer(np.arange(size) * stride, found).ravel()
+    return found
+
+
+def called(layout: Any) -> Any:
+    """The indices of one of pycute's layouts."""
+    import numpy as np
+
+    return layout(np.arange(layout.size()))
+
+
+def xored(layout: Any) -> Any:
+    """The coordinates that each (warp, lane, register) of a linear layout holds: each basis doubles the array."""
+    import numpy as np
+
+    found = np.zeros((1, 2), dtype=np.int64)
+    for _, bases in layout.bases:
+        for basis in bases:
+            found = np.concatenate([found, found ^ np.array(basis)])
+    return found
+
+
+SHAPE, STRIDE = ((16, 8), (16, 2, 4)), ((2, 4 * 512), (32, 1, 512))
+"""The tile as CuTe has it: column-major, one integer of (subgroup, lane, register) per element."""
+LARGE = ((16, 8, 32), (16, 2, 4, 32)), ((2, 4 * 512, 128 * 128 * 32), (32, 1, 512, 128 * 128))
+"""32x32 of these tiles."""
 
 
 def tensor_layouts_column() -> Column:
     import tensor_layouts as tl
 
-    return cute_column(tl.Layout, tl.compose, tl.right_inverse)
+    def each(layout: Any) -> Any:
+        return [layout(i) for i in range(128 * 128)]
+
+    return cute_column(tl.Layout, tl.compose, tl.right_inverse) | {
+        SMALL_MAP: Measure(each, lambda: (tl.Layout(SHAPE, STRIDE),))
+    }
 
 
 def pycute_column() -> Column:
     import pycute
 
-    return cute_column(pycute.Layout, pycute.composition, pycute.right_inverse)
+    return cute_column(pycute.Layout, pycute.composition, pycute.right_inverse) | {
+        SMALL_MAP: Measure(called, lambda: (pycute.Layout(SHAPE, STRIDE),)),
+        LARGE_MAP: Measure(called, lambda: (pycute.Layout(*LARGE),)),
+    }
 
 
 def cute_column(layout: Any, compose: Any, inverse: Any) -> Column:
-    """The same tile as CuTe has it: column-major digits, one integer of (subgroup, lane, register) per element."""
-    shape, stride = ((16, 8), (16, 2, 4)), ((2, 4 * 512), (32, 1, 512))
-    tile, again = layout(shape, stride), layout(shape, stride)
-    two = layout((8, 8), (8, 1)), layout((8, 8), (8, 1))
-    six = layout((2,) * 6, (1, 8, 2, 16, 4, 32)), layout((2,) * 6, (32, 16, 8, 4, 2, 1))
+    """The same questions to a library of CuTe's layouts."""
+    tile, again = layout(SHAPE, STRIDE), layout(SHAPE, STRIDE)
+    for one in (tile, layout(*LARGE)):
+        found = summed(one)
+        assert all(found[i] == one(i) for i in random.sample(range(len(found)), 100))
+
+    def two() -> tuple[Any, Any]:
+        return layout((8, 8), (8, 1)), layout((8, 8), (8, 1))
+
+    def six() -> tuple[Any, Any]:
+        return layout((2,) * 6, (1, 8, 2, 16, 4, 32)), layout((2,) * 6, (32, 16, 8, 4, 2, 1))
+
     return {
-        "construct, 4 factors": lambda: layout(shape, stride),
-        "compose, 2 factors": lambda: compose(*two),
-        "compose, 6 factors": lambda: compose(*six),
-        "inverse": lambda: inverse(tile),
-        "equality": lambda: tile == again,
-        "map of 128x128 (512 work-items x 32 registers)": lambda: [tile(i) for i in range(128 * 128)],
+        "construct, 4 factors": Measure(lambda: layout(SHAPE, STRIDE)),
+        "compose, 2 factors": Measure(compose, two),
+        "compose, 6 factors": Measure(compose, six),
+        "inverse": Measure(inverse, lambda: (layout(SHAPE, STRIDE),)),
+        "equality, of new values": Measure(lambda a, b: a == b, lambda: (layout(SHAPE, STRIDE), layout(SHAPE, STRIDE))),
+        "equality, asked again": Measure(lambda: tile == again),
+        SMALL_BY_HAND: Measure(summed, lambda: (layout(SHAPE, STRIDE),)),
+        LARGE_BY_HAND: Measure(summed, lambda: (layout(*LARGE),)),
     }
+
+
+BASES = [
+    ("register", [[0, 16], [1, 0], [2, 0], [4, 0], [8, 0]]),
+    ("lane", [[0, 1], [0, 2], [0, 4], [0, 8]]),
+    ("warp", [[0, 32], [0, 64], [16, 0], [32, 0], [64, 0]]),
+]
+"""The tile as Triton has it."""
 
 
 def triton_column() -> Column:
     from triton.tools import LinearLayout
 
-    def build() -> Any:
-        registers = [[0, 16], [1, 0], [2, 0], [4, 0], [8, 0]]
-        lanes = [[0, 1], [0, 2], [0, 4], [0, 8]]
-        warps = [[0, 32], [0, 64], [16, 0], [32, 0], [64, 0]]
-        return LinearLayout.from_bases([("register", registers), ("lane", lanes), ("warp", warps)], ["dim0", "dim1"])
+    def build(tiles: int = 0) -> Any:
+        """The tile, repeated 2**tiles times along each dimension, in further registers."""
+        more = [[0, 128 << i] for i in range(tiles)] + [[128 << i, 0] for i in range(tiles)]
+        (name, registers), *others = BASES
+        return LinearLayout.from_bases([(name, registers + more), *others], ["dim0", "dim1"])
 
     def line(order: list[int]) -> Any:
         return LinearLayout.from_bases([("x", [[1 << i] for i in order])], ["x"])
 
+    for tiles in (0, 5):
+        layout = build(tiles)
+        found, registers = xored(layout), 32 << 2 * tiles
+        for place in random.sample(range(len(found)), 100):
+            warp, lane, register = place // registers // 16, place // registers % 16, place % registers
+            asked = layout.apply({"register": register, "lane": lane, "warp": warp})
+            assert [asked["dim0"], asked["dim1"]] == found[place].tolist()
+
     tile, again = build(), build()
-    two, six = (line([3, 4, 5, 0, 1, 2]),) * 2, (line([0, 3, 1, 4, 2, 5]), line([5, 4, 3, 2, 1, 0]))
     places = [
         {"warp": warp, "lane": lane, "register": register}
         for warp in range(32)
@@ -199,21 +325,127 @@ def triton_column() -> Column:
         for register in range(32)
     ]
     return {
-        "construct, 4 factors": build,
-        "compose, 2 factors": lambda: two[0].compose(two[1]),
-        "compose, 6 factors": lambda: six[0].compose(six[1]),
-        "inverse": tile.invert,
-        "equality": lambda: tile == again,
-        "map of 128x128 (512 work-items x 32 registers)": lambda: [tile.apply(place) for place in places],
+        "construct, 4 factors": Measure(build),
+        "compose, 2 factors": Measure(
+            lambda a, b: a.compose(b), lambda: (line([3, 4, 5, 0, 1, 2]), line([3, 4, 5, 0, 1, 2]))
+        ),
+        "compose, 6 factors": Measure(
+            lambda a, b: a.compose(b), lambda: (line([0, 3, 1, 4, 2, 5]), line([5, 4, 3, 2, 1, 0]))
+        ),
+        "inverse": Measure(LinearLayout.invert, lambda: (build(),)),
+        "equality, of new values": Measure(lambda a, b: a == b, lambda: (build(), build())),
+        "equality, asked again": Measure(lambda: tile == again),
+        SMALL_MAP: Measure(lambda layout: [layout.apply(place) for place in places], lambda: (build(),)),
+        SMALL_BY_HAND: Measure(xored, lambda: (build(),)),
+        LARGE_BY_HAND: Measure(xored, lambda: (build(5),)),
     }
 
 
-LIBRARIES: dict[str, tuple[str, Callable[[], Column]]] = {
-    "layoutalg": ("layoutalg", layoutalg_column),
-    "tensor-layouts": ("tensor_layouts", tensor_layouts_column),
-    "pycute": ("pycute", pycute_column),
-    "Triton LinearLayout": ("triton.tools", triton_column),
+@dataclass(frozen=True)
+class Library:
+    """Another library or this one: its module, its measures, and a program that computes its first map."""
+
+    module: str
+    column: Callable[[], Column]
+    first_map: str
+
+
+def with_source(function: Callable[[Any], Any], imports: str, layout: str) -> str:
+    """A program that calls `function`, of this file, with a layout."""
+    source = inspect.getsource(function)
+    return f"from __future__ import annotations\n{imports}\n{source}\n{function.__name__}({layout})"
+
+
+LIBRARIES = {
+    "layoutalg": Library(
+        "layoutalg", layoutalg_column, f"import layoutalg\nlayoutalg.Layout({FACTORS}).fragment_map()"
+    ),
+    "tensor-layouts": Library(
+        "tensor_layouts",
+        tensor_layouts_column,
+        with_source(summed, "import tensor_layouts", f"tensor_layouts.Layout({SHAPE}, {STRIDE})"),
+    ),
+    "pycute": Library(
+        "pycute", pycute_column, with_source(called, "import pycute", f"pycute.Layout({SHAPE}, {STRIDE})")
+    ),
+    "Triton LinearLayout": Library(
+        "triton.tools",
+        triton_column,
+        with_source(
+            xored,
+            "from triton.tools import LinearLayout",
+            f"LinearLayout.from_bases({BASES}, ['dim0', 'dim1'])",
+        ),
+    ),
 }
+
+
+def measured() -> dict[str, dict[str, float]]:
+    """Seconds, by library and row."""
+    results: dict[str, dict[str, float]] = {}
+    columns: dict[str, Column] = {}
+    for name, library in LIBRARIES.items():
+        if importlib.util.find_spec(library.module.partition(".")[0]) is None:
+            print(f"{name} is not installed and left out (make toolchains)", file=sys.stderr)
+            continue
+        results[name] = dict(
+            zip(ROWS, map(process_time, (f"import {library.module}", library.first_map)), strict=False)
+        )
+        columns[name] = library.column()
+    # Every row is measured in several rounds, so that a busy moment of the machine does not fall on one row alone.
+    times: dict[tuple[str, str], list[float]] = {}
+    for _ in range(ROUNDS):
+        for name, column in columns.items():
+            for row, measure in column.items():
+                times.setdefault((name, row), []).append(statistics.median(samples(measure)))
+    for (name, row), medians in times.items():
+        results[name][row] = statistics.median(medians)
+    return results
+
+
+# The history and the table
+
+
+def installed(name: str) -> str | None:
+    """A package's version; of layoutalg, what is imported here."""
+    if name == "layoutalg":
+        return importlib.import_module(name).__version__
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def commit() -> str:
+    """The commit that is measured, with a `+` where files have been changed since."""
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
+    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def new_row() -> Row:
+    """Measure, and say where, when and with what."""
+    load = round(os.getloadavg()[0], 1)  # before the measuring adds to it
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "commit": commit(),
+        "machine": {
+            "processor": processor(),
+            "cores": len(os.sched_getaffinity(0)),
+            "system": platform.system(),
+            "load": load,
+        },
+        "versions": {"python": platform.python_version()} | {name: installed(name) for name in DISTRIBUTIONS},
+        "seconds": measured(),
+    }
 
 
 def shown(seconds: float | None) -> str:
@@ -225,39 +457,45 @@ def shown(seconds: float | None) -> str:
     return f"{seconds / 1e-9:.3g} ns"
 
 
-def table() -> str:
-    results: dict[str, dict[str, float]] = {}
-    columns: dict[str, Column] = {}
-    for name, (module, column) in LIBRARIES.items():
-        if importlib.util.find_spec(module.partition(".")[0]) is None:
-            print(f"{name} is not installed and left out (make toolchains)", file=sys.stderr)
-            continue
-        results[name] = {"import, cold": import_time(module)}
-        columns[name] = column()
-    # Every row is measured in several rounds, so that a busy moment of the machine does not fall on one row alone.
-    times: dict[tuple[str, str], list[float]] = {}
-    for _ in range(ROUNDS):
-        for name, column in columns.items():
-            for row, call in column.items():
-                times.setdefault((name, row), []).append(statistics.median(samples(call)))
-    for (name, row), medians in times.items():
-        results[name][row] = statistics.median(medians)
-    lines = ["| median of one run | " + " | ".join(results) + " |", "|---|" + "---:|" * len(results)]
-    lines += [f"| {row} | " + " | ".join(shown(r.get(row)) for r in results.values()) + " |" for row in ROWS]
+def table(row: Row) -> str:
+    """A row of the history as a table in Markdown, and below it where and with what it was measured.
+
+    >>> row = {"date": "2026-11-22", "commit": "abc", "machine": {"processor": "a CPU", "cores": 2, "load": 0.1}}
+    >>> row |= {"versions": {"python": "3.13.0", "triton": None}, "seconds": {"layoutalg": {"inverse": 9.62e-6}}}
+    >>> print(table(row).splitlines()[-1])
+    Medians of one run on 2026-11-22 (commit abc): a CPU, 2 cores, load 0.1 at the start; python 3.13.0.
+    """
+    results, machine = row["seconds"], row["machine"]
+    lines = ["| median | " + " | ".join(results) + " |", "|---|" + "---:|" * len(results)]
+    rows = [one for one in ROWS if any(one in column for column in results.values())]
+    lines += [f"| {one} | " + " | ".join(shown(r.get(one)) for r in results.values()) + " |" for one in rows]
+    versions = ", ".join(f"{name} {version}" for name, version in row["versions"].items() if version)
+    where = f"{machine['processor']}, {machine['cores']} cores, load {machine['load']} at the start"
+    lines += ["", f"Medians of one run on {row['date']} (commit {row['commit']}): {where}; {versions}."]
     return "\n".join(lines)
 
 
+def last_row() -> Row:
+    """The last row of the history."""
+    return json.loads(HISTORY.read_text(encoding="utf-8").splitlines()[-1])
+
+
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--readme", action="store_true", help="write the table into README.md")
-    into_readme = arguments.parse_args().readme
-    text = table()
-    print(text)
-    if into_readme:
-        readme = README.read_text()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", action="store_true", help="measure, and add a row to history.jsonl")
+    parser.add_argument("--readme", action="store_true", help="write the last row's table into README.md")
+    arguments = parser.parse_args()
+    if arguments.keep or not arguments.readme:
+        row = new_row()
+        print(table(row))
+    if arguments.keep:
+        with HISTORY.open("a", encoding="utf-8") as history:
+            history.write(json.dumps(row) + "\n")
+    if arguments.readme:
+        readme = README.read_text(encoding="utf-8")
         head, _, rest = readme.partition(START)
         tail = rest.partition(END)[2]
-        README.write_text(f"{head}{START}\n\n{text}\n\n{END}{tail}")
+        README.write_text(f"{head}{START}\n\n{table(last_row())}\n\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
     from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType, to_xegpu
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "TileConfig": "amx",

@@ -25,13 +25,13 @@ from importlib import import_module
 from typing import NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, LayoutError, ParseError
+from layoutalg.core.limits import MOST_ALIASES as _MOST_ALIASES
 from layoutalg.core.notation import Distributed, Machine, Notation, as_machine
 from layoutalg.core.reader import Reader
 
 __all__ = ["NotationText", "machine_of", "notations", "parse", "read_value", "register_notation", "value_of"]
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
-_MOST_ALIASES = 4096
 
 
 @dataclass(frozen=True, slots=True)

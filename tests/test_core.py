@@ -189,7 +189,7 @@ def test_a_swizzle_needs_its_axis() -> None:
 
 def test_tables_answer_where_digits_have_no_common_refinement() -> None:
     outer, inner = Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 4@d0")
-    with pytest.raises(CompositionError, match="digit 4@d0"):
+    with pytest.raises(CompositionError, match="factor 4@d0"):
         la.compose(outer, inner)
     table = la.compose_exactly(outer, inner)
     assert isinstance(table, Table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import runpy
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,9 @@ def test_the_picture_is_what_the_command_prints() -> None:
 @pytest.mark.parametrize("link", README.links())
 def test_links_lead_somewhere(link: str) -> None:
     assert (ROOT / link).exists()
+
+
+def test_the_table_of_speeds_is_the_last_row_of_the_history() -> None:
+    benchmark = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))
+    shown = README.text.partition(benchmark["START"])[2].partition(benchmark["END"])[0]
+    assert shown.strip() == benchmark["table"](benchmark["last_row"]())

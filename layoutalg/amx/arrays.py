@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.amx.tiles import TileType
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
-from layoutalg.core.numpy_types import numpy_type
 
 __all__ = ["element_dtype", "element_of", "gather", "matrix_shape", "rearrange", "scatter", "tile_bytes"]
 

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_tile
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.extents import as_ints
-from layoutalg.core.whole_numbers import whole_number
+from layoutalg.core.whole_numbers import as_ints, whole_number
 
 __all__ = ["PALETTE", "TileConfig"]
 
@@ -67,10 +66,10 @@ class TileConfig:
             )
         if len(rows) > REGISTERS:
             raise VerificationError(f"{len(rows)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
-        whole_number(self.start_row, "start_row", 0, ROWS - 1)
+        whole_number(self.start_row, "start_row =", 0, ROWS - 1, VerificationError)
         for tmm, (height, width) in enumerate(zip(rows, colsb, strict=True)):
-            whole_number(height, f"tmm{tmm} with rows", 0, ROWS)
-            whole_number(width, f"tmm{tmm} with bytes per row", 0, BYTES_PER_ROW)
+            whole_number(height, f"tmm{tmm} with rows =", 0, ROWS, VerificationError)
+            whole_number(width, f"tmm{tmm} with bytes per row =", 0, BYTES_PER_ROW, VerificationError)
             if bool(height) != bool(width):
                 raise VerificationError(
                     f"tmm{tmm}: {height} rows of {width} bytes, expected both or (for an unused register) neither"

@@ -35,9 +35,10 @@ from layoutalg.core.algebra import compose
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
-from layoutalg.core.reader import MAX_EXTENT
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,7 +112,7 @@ class TileProduct(Distributed):
 
     def __post_init__(self) -> None:
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
-            whole_number(size, f"tile product with {name}", 1, MAX_EXTENT // 4)
+            whole_number(size, f"tile product with {name} =", 1, MAX_EXTENT // 4, VerificationError)
         for operand, element in (("A", self.a), ("B", self.b)):
             if not isinstance(element, str) or element not in _FEATURES:  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise VerificationError(f"{operand} of {shown(element)}: expected bf16, f16 or i8")

@@ -30,9 +30,12 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MOST_TILE_STRIDE as _MOST_STRIDE
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
-from layoutalg.core.reader import MAX_EXTENT, Reader
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import whole_number
 
 __all__ = [
     "BYTES_PER_ROW",
@@ -67,7 +70,6 @@ _MLIR_ELEMENT = re.compile(r"[su]?i[1-9][0-9]*|bf16|tf32|f(?:16|32|64|80|128)|f[
 _DIALECTS = {22: "amx", 23: "x86.amx", 24: "x86.amx"}
 _DIGITS = re.compile(r"[0-9]*")
 _SHOWN = 40
-_MOST_STRIDE = 2**40
 
 
 def dialect_of(llvm: int) -> str:
@@ -124,7 +126,7 @@ class TileType(Notation):
         for what, size in (("rows", self.rows), ("cols", self.cols)):
             if type(size) is int and size == 0:
                 raise VerificationError(f"tile with {what} = 0: expected at least 1 (LLVM 22 accepts this)")
-            whole_number(size, f"tile with {what}", 1, MAX_EXTENT)
+            whole_number(size, f"tile with {what} =", 1, MAX_EXTENT, VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -239,7 +241,7 @@ class TileType(Notation):
 
     def _placed(self, tmm: int, *columns: list[Factor]) -> Layout:
         self._require()
-        whole_number(tmm, "tmm (one of the 8 tile registers)", 0, REGISTERS - 1)
+        whole_number(tmm, "tmm (one of the 8 tile registers) =", 0, REGISTERS - 1, VerificationError)
         names = ("d0", "d1", "byte")[: 1 + len(columns)]
         rows = [Factor(self.rows, 1, "row")]
         return Layout([rows, *columns], offsets={"tmm": tmm}, names=names, codomain=REGISTER_FILE).canonical()
@@ -247,7 +249,7 @@ class TileType(Notation):
     def _addressed(self, stride: int | None, unit: int, *bytes_: list[Factor]) -> Layout:
         self._require()
         given = self.cols if stride is None else stride
-        step = whole_number(given, "stride in elements from row to row", 0, _MOST_STRIDE)
+        step = whole_number(given, "stride in elements from row to row =", 0, _MOST_STRIDE, VerificationError)
         names = ("d0", "d1", "byte")[: 2 + len(bytes_)]
         dims = [[Factor(self.rows, step * unit, "addr")], [Factor(self.cols, unit, "addr")], *bytes_]
         return Layout(dims, names=names, codomain=("addr",)).canonical()

@@ -29,7 +29,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

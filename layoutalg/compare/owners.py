@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_COMPARED_ENTRIES as _MOST_ENTRIES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,6 @@ Owner: TypeAlias = tuple[int, ...]
 """A place: one coordinate per axis."""
 
 _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
-_MOST_ENTRIES = 2**18
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,6 +26,8 @@ from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, own
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
+from layoutalg.core.limits import MOST_OWNERS_LISTED as _LISTED
 from layoutalg.core.notation import Asked, Distributed, Machine, agree
 from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
@@ -34,10 +36,6 @@ if TYPE_CHECKING:
     from layoutalg.core.swizzle import Swizzled
 
 __all__ = ["Same", "same"]
-
-
-_LISTED = 16
-_COUNTED = 2**12
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any
 
 from layoutalg.conversion.cost import cost_of
-from layoutalg.conversion.program.program import MOST_STEPS, WORD, Program
+from layoutalg.conversion.program.program import WORD, Program
 from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, fewest_shuffles, stays_in_subgroup
@@ -32,6 +32,7 @@ from layoutalg.conversion.strategies.tables import exchange_by_table, fewest_by_
 from layoutalg.conversion.strategies.through_memory import through_memory
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_STEPS
 from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["Candidate", "candidates_of", "lower_bound_of", "machine_counts"]

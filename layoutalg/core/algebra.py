@@ -6,13 +6,13 @@
 >>> print(subgroups * Layout.parse("d0 = 16@reg, d1 = 16@lane"))
 d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 
-**Composition** follows one relation with another: `compose(outer, inner)(x)` is `outer(inner(x))`. A digit of `inner`
-that runs through several digits of `outer` is split where they meet. 6 rows of `inner` in a 2 x 3 `outer`:
+**Composition** follows one relation with another: `compose(outer, inner)(x)` is `outer(inner(x))`. A factor of `inner`
+that runs through several factors of `outer` is split where they meet. 6 rows of `inner` in a 2 x 3 `outer`:
 
 >>> print(compose(Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 6@d0")))
 d0 = 2@lane 3@reg
 
-Where a digit cannot be split so (4 values cannot be dealt out to digits of 3), there is no closed form and
+Where a factor cannot be split so (4 values cannot be dealt out to factors of 3), there is no closed form and
 `CompositionError` says so; `core.table` has the answer as an index table.
 
 **Inverse** swaps domain and codomain, and is an involution.
@@ -27,7 +27,7 @@ from operator import itemgetter
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from layoutalg.core.errors import CompositionError, LayoutError
-from layoutalg.core.extents import Extent, conditions, exact_quotient, extent_text, multiply
+from layoutalg.core.extents import SYMPY, Extent, add, conditions, exact_quotient, extent_text, multiply
 from layoutalg.core.factors import Factor, size_of
 from layoutalg.core.relation import Relation
 
@@ -75,18 +75,18 @@ def block_product(outer: _L, inner: _L) -> _L:
 def inverse(layout: _L) -> _L:
     """The relation read from the other side: its dimensions are the axes of `layout.codomain`.
 
-    Replicas become digits that move along no axis, and the other way round; an offset becomes an origin.
+    Replicas become factors that move along no axis, and the other way round; an offset becomes an origin.
 
-    Raises `LayoutError` where the digits on an axis leave a gap or overlap, naming the axis and the digit.
+    Raises `LayoutError` where the factors on an axis leave a gap or overlap, naming the axis and the factor.
 
     >>> print(inverse(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")))
     sg = 2@d0:16 4@d1:16, lane = 16@d1, reg = 16@d0
     >>> inverse(Layout.parse("d0 = 2@reg:4 2@reg"))
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: axis 'reg' has a gap: no digit moves 2 along it, the next is 2@reg:4
+    layoutalg.core.errors.LayoutError: axis 'reg' has a gap: no factor moves 2 along it, the next is 2@reg:4
     (in d0 = 2@reg:4 2@reg)
     """
-    on_axis: dict[str, list[_Digit]] = {}
+    on_axis: dict[str, list[_Moving]] = {}
     replicas: list[Factor] = []
     for name, factors in zip(layout.names, layout.dims, strict=True):
         place = 1
@@ -104,7 +104,7 @@ def inverse(layout: _L) -> _L:
     starts, origins = layout.offsets, layout.origins
     names = layout.codomain_of({*on_axis, *starts})
     return layout.of_parts(
-        tuple([_axis_digits(layout, axis, on_axis[axis]) if axis in on_axis else () for axis in names]),
+        tuple([_axis_factors(layout, axis, on_axis[axis]) if axis in on_axis else () for axis in names]),
         tuple(replicas),
         tuple(sorted((n, o) for n, o in zip(layout.names, origins, strict=True) if o)) if any(origins) else (),
         names,
@@ -113,25 +113,25 @@ def inverse(layout: _L) -> _L:
     )
 
 
-_Digit: TypeAlias = tuple[Extent, Extent, Extent, str | None]
-"""A digit on a codomain axis: its stride there, its extent, its stride in the dimension that it belongs to, and which."""
+_Moving: TypeAlias = tuple[Extent, Extent, Extent, str | None]
+"""A factor on a codomain axis: its stride there, its extent, its stride in the dimension that it belongs to, and which."""
 
 
-def _axis_digits(layout: Relation, axis: str, digits: list[_Digit]) -> tuple[Factor, ...]:
-    """The digits on one axis as the factors of a dimension, major to minor; they must count without gap or overlap."""
-    if len(digits) > 1:
-        # Symbolic strides have no order; the chain below then finds each digit by equality.
+def _axis_factors(layout: Relation, axis: str, moving: list[_Moving]) -> tuple[Factor, ...]:
+    """What moves along one axis as the factors of a dimension, major to minor; they must count without gap or overlap."""
+    if len(moving) > 1:
+        # Symbolic strides have no order; the chain below then finds each factor by equality.
         with suppress(TypeError):
-            digits.sort(key=_stride)
+            moving.sort(key=_stride)
     factors: list[Factor] = []
     place: Extent = 1
-    while digits:
+    while moving:
         index = 0
-        if digits[0][0] != place:
-            index = next((i for i, d in enumerate(digits) if d[0] == place), -1)
+        if moving[0][0] != place:
+            index = next((i for i, d in enumerate(moving) if d[0] == place), -1)
             if index < 0:
-                _refuse_axis(layout, axis, place, digits[0])
-        _, extent, weight, name = digits.pop(index)
+                _refuse_axis(layout, axis, place, moving[0])
+        _, extent, weight, name = moving.pop(index)
         # tuple.__new__ is what Factor(...) does, at half its cost.
         factors.append(Factor(extent) if name is None else _new(Factor, (extent, weight, name)))
         place = place * extent if type(place) is int and type(extent) is int else multiply(place, extent)
@@ -143,20 +143,18 @@ _stride = itemgetter(0)
 _new: Any = vars(tuple)["__new__"]
 
 
-def _refuse_axis(
-    layout: Relation, axis: str, place: Extent, digit: tuple[Extent, Extent, Extent, str | None]
-) -> NoReturn:
-    found = Factor(digit[1], digit[0], axis)
-    numbers = type(place) is int and type(digit[0]) is int
-    if numbers and digit[0] < place:
-        problem = f"has an overlap: {found} moves less than the {place} values of the digits below it"
+def _refuse_axis(layout: Relation, axis: str, place: Extent, moving: _Moving) -> NoReturn:
+    found = Factor(moving[1], moving[0], axis)
+    numbers = type(place) is int and type(moving[0]) is int
+    if numbers and moving[0] < place:
+        problem = f"has an overlap: {found} moves less than the {place} values of the factors below it"
     else:
-        problem = f"has a gap: no digit moves {extent_text(place)} along it, the next is {found}"
+        problem = f"has a gap: no factor moves {extent_text(place)} along it, the next is {found}"
     raise LayoutError(f"axis {axis!r} {problem} (in {layout})")
 
 
 class _Axis:
-    """The digits of one dimension of the outer layout, minor to major, and how much of each is already in use."""
+    """The factors of one dimension of the outer layout, minor to major, and how much of each is already in use."""
 
     __slots__ = ("factors", "free", "name", "numeric", "origin", "places", "size")
 
@@ -170,7 +168,7 @@ class _Axis:
             whole = type(place) is int and type(extent) is int
             self.places.append(place * extent if whole else multiply(place, extent))
         self.size = self.places.pop()
-        self.free: list[Extent] = [f.extent - 1 for f in self.factors]
+        self.free: list[Extent] = [f.extent - 1 if type(f.extent) is int else add(f.extent, -1) for f in self.factors]
         self.numeric = bool(self.places) and type(self.size) is int
 
 
@@ -179,7 +177,7 @@ def compose(outer: _L, inner: _L) -> _L:
 
     The axes of `inner` are the dimensions of `outer`, by name. Closed form, O(factors).
 
-    Raises `CompositionError` where `inner` reaches outside `outer`'s dimensions, or where digits have no common
+    Raises `CompositionError` where `inner` reaches outside `outer`'s dimensions, or where factors have no common
     refinement; `layoutalg.core.table.compose_exactly` answers then with an index table.
 
     >>> print(compose(Layout.parse("d0 = 4@lane 4@reg"), Layout.parse("d0 = 2@d0:8, d1 = 4@d0:2 | replicas 2@d0")))
@@ -216,7 +214,7 @@ def _take_start(outer: Relation, inner: Relation, axis: _Axis, start: int, start
         if not rest:
             break
         if type(factor.extent) is not int:
-            _refuse(outer, inner, f"a start of {start} in the symbolic digit {factor} of {axis.name!r}")
+            _refuse(outer, inner, f"a start of {start} in the symbolic factor {factor} of {axis.name!r}")
         rest, digit = divmod(rest, factor.extent)
         axis.free[k] -= digit
         if factor.axis is not None and digit:
@@ -226,7 +224,7 @@ def _take_start(outer: Relation, inner: Relation, axis: _Axis, start: int, start
 def _through(
     outer: Relation, inner: Relation, axes: dict[str, _Axis], factors: tuple[Factor, ...]
 ) -> tuple[Factor, ...]:
-    """The digits of `inner` in terms of what `outer` does with them."""
+    """The factors of `inner` in terms of what `outer` does with them."""
     result: list[Factor] = []
     for factor in factors:
         extent, stride, name = factor
@@ -239,7 +237,7 @@ def _through(
         if axis is None:
             _refuse(outer, inner, f"axis {name!r} of the inner layout is no dimension of the outer one")
         if axis.numeric and type(extent) is int and type(stride) is int:
-            # The usual digit is a part of one outer digit; the loop below would find the same, more slowly.
+            # The usual factor is a part of one outer factor; the loop below would find the same, more slowly.
             k = bisect_right(axis.places, stride) - 1
             digit, beyond = divmod(stride, axis.places[k])
             free = axis.free[k] - (extent - 1) * digit
@@ -248,29 +246,36 @@ def _through(
                 _, step, along = axis.factors[k]
                 result.append(Factor(extent) if along is None else _new(Factor, (extent, digit * step, along)))
                 continue
-        pieces: list[Factor] = []
-        while True:
-            k = _digit_at(axis.places, stride)
-            last = k + 1 >= len(axis.places)
-            whole = last or _fits(extent, stride, axis.places[k + 1])
-            if whole:
-                part, rest = extent, 1
-            else:
-                part = exact_quotient(axis.places[k + 1], stride)
-                rest = None if part is None else exact_quotient(extent, part)
-                if part is None or rest is None:
-                    _refuse(outer, inner, f"digit {factor} cannot be split at {axis.places[k + 1]} of {name!r}")
-            pieces.append(_move(outer, inner, axis, k, part, stride, factor))
-            if whole:
-                break
-            extent, stride = rest, axis.places[k + 1]
-        pieces.reverse()
-        result += pieces
+        with SYMPY:
+            result += _split(outer, inner, axis, factor)
     return tuple(result)
 
 
-def _digit_at(places: list[Extent], stride: Extent) -> int:
-    """The most significant outer digit that a step of `stride` moves."""
+def _split(outer: Relation, inner: Relation, axis: _Axis, factor: Factor) -> list[Factor]:
+    """One factor of `inner`, split where it passes from one factor of the outer dimension to the next."""
+    extent, stride, name = factor
+    pieces: list[Factor] = []
+    while True:
+        k = _factor_at(axis.places, stride)
+        last = k + 1 >= len(axis.places)
+        whole = last or _fits(extent, stride, axis.places[k + 1])
+        if whole:
+            part, rest = extent, 1
+        else:
+            part = exact_quotient(axis.places[k + 1], stride)
+            rest = None if part is None else exact_quotient(extent, part)
+            if part is None or rest is None:
+                _refuse(outer, inner, f"factor {factor} cannot be split at {axis.places[k + 1]} of {name!r}")
+        pieces.append(_move(outer, inner, axis, k, part, stride, factor))
+        if whole:
+            break
+        extent, stride = rest, axis.places[k + 1]
+    pieces.reverse()
+    return pieces
+
+
+def _factor_at(places: list[Extent], stride: Extent) -> int:
+    """The most significant outer factor that a step of `stride` moves."""
     k = len(places) - 1
     while k > 0 and not (
         places[k] <= stride if type(stride) is int and type(places[k]) is int else _covers(stride, places[k])
@@ -295,7 +300,7 @@ def _fits(extent: Extent, stride: Extent, place: Extent) -> bool:
 def _move(
     outer: Relation, inner: Relation, axis: _Axis, k: int, part: Extent, stride: Extent, factor: Factor
 ) -> Factor:
-    """One piece of an inner digit: how far it moves the outer digits up to `k`, and with them the outer axes."""
+    """One piece of an inner factor: how far it moves the outer factors up to `k`, and with them the outer axes."""
     move: Extent = 0
     along: str | None = None
     rest = stride
@@ -310,10 +315,10 @@ def _move(
             free = axis.free[k] - (part - 1) * digit
             axis.free[k] = free
             if (free < 0) if type(free) is int else not _not_negative(free):
-                _refuse(outer, inner, f"digit {factor} carries over the end of digit {target} of {axis.name!r}")
+                _refuse(outer, inner, f"factor {factor} carries over the end of factor {target} of {axis.name!r}")
             if target.axis is not None:
                 if along is not None and along != target.axis:
-                    _refuse(outer, inner, f"digit {factor} moves along {along!r} and {target.axis!r} at once")
+                    _refuse(outer, inner, f"factor {factor} moves along {along!r} and {target.axis!r} at once")
                 along = target.axis
                 move = move + digit * target.stride
         rest = rest - digit * axis.places[k]
@@ -321,7 +326,7 @@ def _move(
             break
         k -= 1
     if rest != 0:
-        _refuse(outer, inner, f"digit {factor} reaches outside dimension {axis.name!r} of size {axis.size}")
+        _refuse(outer, inner, f"factor {factor} reaches outside dimension {axis.name!r} of size {axis.size}")
     return Factor(part) if along is None else Factor(part, multiply(move, 1), along)
 
 

@@ -1,17 +1,24 @@
-"""Element types of XeGPU's tensors: how they are spelled, and how many bits they have.
+"""Element types: how MLIR spells them, how many bits they have, and which numpy type holds them.
 
 >>> element_bits("bf16"), element_bits("tf32"), element_bits("ui8")
 (16, 32, 8)
+>>> numpy_type("f16"), numpy_type("i8"), numpy_type("bf16").itemsize, numpy_type("f8E5M2FNUZ").name
+(dtype('float16'), dtype('int8'), 2, 'float8_e5m2fnuz')
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import VerificationError
+from layoutalg.core.errors import LayoutError, VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.reader import Reader
 
-__all__ = ["element_bits", "read_element"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["element_bits", "numpy_type", "read_element"]
 
 _FLOATS = {
     "f64": 64,
@@ -34,10 +41,31 @@ _FLOATS = {
 """MLIR's float types with the bits that an element takes; tf32 is kept in 32 bits (19 are used)."""
 
 _SPELLINGS = {"fp32": "f32", "float": "f32", "fp16": "f16"}
-"""How the RFC writes some of them."""
+"""How the RFC of XeGPU writes some of them."""
 
 _INTEGER = re.compile(r"(s|u)?i([1-9][0-9]{0,3})")
 _RFC_INTEGER = re.compile(r"(u)?int(8|16|32|64)")
+
+
+_NUMPY = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "i1": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "ui8": "uint8",
+    "ui16": "uint16",
+    "ui32": "uint32",
+    "ui64": "uint64",
+    "index": "int64",
+}
+_SMALL = {"bf16": "bfloat16"} | {
+    f"f8{kind}": f"float8_{kind.lower()}"
+    for kind in ("E5M2", "E4M3FN", "E5M2FNUZ", "E4M3FNUZ", "E4M3B11FNUZ", "E4M3", "E3M4", "E8M0FNU")
+}
 
 
 def element_bits(element: str) -> int:
@@ -52,14 +80,15 @@ def element_bits(element: str) -> int:
     layoutalg.core.errors.VerificationError: element type 'index': expected a float (f16, bf16, tf32, ...)
     or an integer type (i8, ui8, ...); LLVM 22 crashes on it
     """
-    bits = _FLOATS.get(element)
-    if bits is not None:
-        return bits
-    integer = _INTEGER.fullmatch(element)
-    if integer is not None and int(integer.group(2)) <= 64:
-        return int(integer.group(2))
+    if isinstance(element, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        bits = _FLOATS.get(element)
+        if bits is not None:
+            return bits
+        integer = _INTEGER.fullmatch(element)
+        if integer is not None and int(integer.group(2)) <= 64:
+            return int(integer.group(2))
     raise VerificationError(
-        f"element type {element!r}: expected a float (f16, bf16, tf32, ...) or an integer type (i8, ui8, ...)"
+        f"element type {shown(element)}: expected a float (f16, bf16, tf32, ...) or an integer type (i8, ui8, ...)"
         + ("; LLVM 22 crashes on it" if element == "index" else "")
     )
 
@@ -79,3 +108,24 @@ def read_element(reader: Reader) -> str:
     if word != "index" and word not in _FLOATS and _INTEGER.fullmatch(word) is None:
         reader.fail("an element type, such as f16", at=start)
     return word
+
+
+def numpy_type(element: str) -> np.dtype[Any]:
+    """The numpy type that holds elements of an MLIR type; the small floats are those of ml_dtypes.
+
+    Raises `LayoutError` for a type that numpy has no elements of.
+
+    >>> numpy_type("tf32")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: numpy has no elements of type 'tf32'
+    """
+    import numpy as np
+
+    given: Any = element
+    if isinstance(given, str) and element in _NUMPY:
+        return np.dtype(_NUMPY[element])
+    if isinstance(given, str) and element in _SMALL:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _SMALL[element]))
+    raise LayoutError(f"numpy has no elements of type {shown(element)}")

@@ -10,6 +10,8 @@ True
 
 from __future__ import annotations
 
+from layoutalg.core.messages import shortened
+
 __all__ = [
     "CompositionError",
     "ConversionError",
@@ -23,12 +25,15 @@ __all__ = [
 
 
 class LayoutError(ValueError):
-    """The root of layoutalg's errors.
+    """The root of layoutalg's errors; a message of more than 2,000 characters is cut in its middle.
 
     >>> raise LayoutError("axis 'lane' has a gap")
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: axis 'lane' has a gap
     """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
 
 
 class ParseError(LayoutError):

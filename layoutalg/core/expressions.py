@@ -14,9 +14,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Extent, as_expression, multiply
-from layoutalg.core.relation import Relation
+from layoutalg.core.extents import SYMPY, Extent, as_expression, multiply
+from layoutalg.core.relation import Relation, as_layout
 
 # Sympy has no types to check, so it comes in as Any.
 sympy: Any = import_module("sympy")
@@ -31,6 +30,11 @@ def axis_exprs(layout: Relation) -> dict[str, Any]:
     >>> axis_exprs(Layout.parse("d0 = 8@lane:2 | offset 3@lane"))["lane"]
     2*d0 + 3
     """
+    with SYMPY:
+        return _axis_exprs(layout)
+
+
+def _axis_exprs(layout: Relation) -> dict[str, Any]:
     totals: dict[str, Any] = {axis: sympy.Integer(layout.offsets.get(axis, 0)) for axis in layout.codomain}
     for name, factors, origin in zip(layout.names, layout.canonical().dims, layout.origins, strict=True):
         position: Any = sympy.Symbol(name, integer=True, nonnegative=True) - origin
@@ -74,9 +78,10 @@ def expression_text(expression: Any) -> str:
     >>> expression_text(3 * sympy.floor(d / 4) + sympy.Mod(d, 4))
     'd % 4 + 3*(d // 4)'
     """
-    terms: Any = sympy.Add.make_args(as_expression(expression))
-    printer = _IndexPrinter()
-    texts = [str(printer.doprint(term)) for term in terms]
+    with SYMPY:
+        terms: Any = sympy.Add.make_args(as_expression(expression))
+        printer = _IndexPrinter()
+        texts = [str(printer.doprint(term)) for term in terms]
     return " + ".join(sorted(texts, key=lambda t: (t.isdigit(), t.count("*"), t))).replace("+ -", "- ")
 
 
@@ -88,11 +93,13 @@ def index_function(layout: Relation) -> Callable[..., tuple[Any, ...]]:
     >>> index_function(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))(21, 50)
     (7, 2, 5)
     """
-    if layout.conditions or any(type(n) is not int for n in layout.shape):
-        raise LayoutError(f"{layout} has symbols; put numbers for them with substitute() before evaluating it")
-    exact: list[Any] = [e.replace(sympy.floor, _quotient) for e in axis_exprs(layout).values()]
-    arguments = [sympy.Symbol(name, integer=True, nonnegative=True) for name in layout.names]
-    compiled: Any = sympy.lambdify(arguments, exact, modules=[{"whole_quotient": _divide, "Mod": _remainder}, "math"])
+    as_layout(layout)
+    layout.require_numbers("evaluating it")
+    with SYMPY:
+        exact: list[Any] = [e.replace(sympy.floor, _quotient) for e in axis_exprs(layout).values()]
+        arguments = [sympy.Symbol(name, integer=True, nonnegative=True) for name in layout.names]
+        modules: list[Any] = [{"whole_quotient": _divide, "Mod": _remainder}, "math"]
+        compiled: Any = sympy.lambdify(arguments, exact, modules=modules)
     return lambda *coordinates: tuple(compiled(*coordinates))
 
 

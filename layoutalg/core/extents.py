@@ -11,27 +11,32 @@ True
 ['16 divides M']
 >>> exact_quotient(40, 16) is None
 True
+
+Sympy is not made for threads: while one thread works out whether `-1` is negative, another one reads "unknown" and goes on
+with a wrong quotient. So whatever may compute with symbols holds `SYMPY`, one thread at a time; whole numbers never do.
 """
 
 from __future__ import annotations
 
-import reprlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from _thread import RLock
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from math import comb, prod
-from operator import index
-from typing import Any, NamedTuple, SupportsIndex, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import LONGEST_NAME, MAX_EXTENT, MAX_START, MOST_ATOMS, MOST_TERMS
+from layoutalg.core.messages import number_text, shown
+from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import found_whole, whole_number
 
 __all__ = [
+    "SYMPY",
     "Condition",
     "Extent",
     "as_expression",
     "as_extent",
-    "as_ints",
     "conditions",
     "exact_quotient",
     "extent_text",
@@ -40,6 +45,9 @@ __all__ = [
     "substitute",
     "symbol",
 ]
+
+SYMPY = RLock()
+"""Held while sympy computes: what it remembers about its objects is not safe to read while another thread writes it."""
 
 Extent: TypeAlias = Any
 """An `int`, or a sympy expression in positive integer symbols."""
@@ -66,6 +74,11 @@ def _sympy() -> Any:
     return sympy
 
 
+def _is_expression(value: object) -> bool:
+    """Whether it is sympy's; while another thread imports sympy, this one waits until that is done."""
+    return "sympy" in sys.modules and isinstance(value, _sympy().Expr)
+
+
 def symbol(name: str) -> Extent:
     """A symbol for an unknown positive whole number.
 
@@ -78,14 +91,12 @@ def symbol(name: str) -> Extent:
     layoutalg.core.errors.LayoutError: symbol 'M N': expected letters, digits and '_', at most 64, such as 'M'
     """
     given: Any = name
-    if not isinstance(given, str) or not given.isidentifier() or not given.isascii() or len(given) > _LONGEST_NAME:
+    if not isinstance(given, str) or not given.isidentifier() or not given.isascii() or len(given) > LONGEST_NAME:
         raise LayoutError(
-            f"symbol {given!r:.80}: expected letters, digits and '_', at most {_LONGEST_NAME}, such as 'M'"
+            f"symbol {shown(given)}: expected letters, digits and '_', at most {LONGEST_NAME}, such as 'M'"
         )
-    return _sympy().Symbol(name, integer=True, positive=True)
-
-
-_LONGEST_NAME = 64
+    with SYMPY:
+        return _sympy().Symbol(name, integer=True, positive=True)
 
 
 def as_expression(value: object) -> Any:
@@ -99,13 +110,16 @@ def as_expression(value: object) -> Any:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: '16': expected a whole number or an expression in symbols, got str
     """
-    sympy: Any = sys.modules.get("sympy") or _sympy()
+    sympy = _sympy()
     if isinstance(value, sympy.Expr):
         return value
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        shown = reprlib.repr(value)
-        raise LayoutError(f"{shown}: expected a whole number or an expression in symbols, got {type(value).__name__}")
-    return sympy.Integer(index(cast(SupportsIndex, value)))
+    number = found_whole(value)
+    if number is None:
+        raise LayoutError(
+            f"{shown(value)}: expected a whole number or an expression in symbols, got {type(value).__name__}"
+        )
+    with SYMPY:
+        return sympy.Integer(number)
 
 
 @lru_cache(maxsize=4096)
@@ -123,16 +137,12 @@ def _cancelled(expression: Any) -> Any:
     """One fraction without common factors, expanded (what `sympy.cancel` gives, several times faster)."""
     if _is_monomial(expression):
         return expression
-    if max(_terms(expression)) > _MOST_TERMS:
-        raise LayoutError(f"an extent that has more than {_MOST_TERMS} terms when it is multiplied out: expected fewer")
+    if max(_terms(expression)) > MOST_TERMS:
+        raise LayoutError(f"an extent that has more than {MOST_TERMS} terms when it is multiplied out: expected fewer")
     from sympy.polys import fields
 
     element: Any = cast(Any, fields).sfield(expression)[1]
     return element.as_expr()
-
-
-_MOST_TERMS = 100
-"""Terms of a numerator or a denominator, multiplied out: more would take more than 50 ms."""
 
 
 def _terms(expression: Any) -> tuple[int, int]:
@@ -176,33 +186,27 @@ def as_extent(value: object, what: str = "extent", low: int = 1, high: int | Non
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: extent 0: expected a whole number from 1 to 2147483648
     """
-    if type(value) is not int:
-        sympy: Any = sys.modules.get("sympy")
-        if sympy is not None and isinstance(value, sympy.Expr):
-            expression: Any = value
-            if not expression.is_Number:
-                found = _normal(expression.xreplace({s: symbol(s.name) for s in expression.free_symbols}))
-                if type(found) is not int:
-                    if _is_never_positive(found):
-                        raise LayoutError(
-                            f"{what} {found}: expected a positive whole number, this is none for any symbols"
-                        )
-                    return found
-                value = found
-        try:
-            number = None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
-        except TypeError:
-            number = None
-        if number is None:
-            raise LayoutError(f"{what} {value!r}: expected a whole number, got {type(value).__name__}")
-        value = number
-    if value < low or (high is not None and value > high):
-        shown = value if abs(value) < 10**40 else "(a huge number)"
-        raise LayoutError(
-            f"{what} {shown}: expected a whole number "
-            + (f"of at least {low}" if high is None else f"from {low} to {high}")
-        )
-    return value
+    if type(value) is int and value >= low and (high is None or value <= high):
+        return value
+    if _is_expression(value):
+        with SYMPY:
+            value = _positive(value, what)
+        if type(value) is not int:
+            return value
+    return whole_number(value, what, low, high)
+
+
+def _positive(expression: Any, what: str) -> Extent:
+    """The normal form of an expression, in our own symbols."""
+    if expression.is_Number:
+        found = int(expression) if expression.is_Integer else None
+        if found is None:
+            raise LayoutError(f"{what} {shown(expression)}: expected a whole number")
+        return found
+    found = _normal(expression.xreplace({s: symbol(s.name) for s in expression.free_symbols}))
+    if type(found) is not int and _is_never_positive(found):
+        raise LayoutError(f"{what} {found}: expected a positive whole number, and it is not one for any symbols")
+    return found
 
 
 def multiply(a: Extent, b: Extent) -> Extent:
@@ -213,7 +217,20 @@ def multiply(a: Extent, b: Extent) -> Extent:
     """
     if type(a) is int and type(b) is int:
         return a * b
-    return _normal(as_expression(a) * as_expression(b))
+    with SYMPY:
+        return _normal(as_expression(a) * as_expression(b))
+
+
+def add(a: Extent, b: Extent) -> Extent:
+    """The sum, in normal form.
+
+    >>> add(6, 7), add(symbol("M"), -1)
+    (13, M - 1)
+    """
+    if type(a) is int and type(b) is int:
+        return a + b
+    with SYMPY:
+        return _normal(as_expression(a) + as_expression(b))
 
 
 def exact_quotient(a: Extent, b: Extent) -> Extent | None:
@@ -226,10 +243,11 @@ def exact_quotient(a: Extent, b: Extent) -> Extent | None:
     """
     if type(a) is int and type(b) is int:
         return a // b if a % b == 0 else None
-    quotient = _cancelled(as_expression(a) / as_expression(b))
-    if quotient.is_number and not quotient.is_Integer:
-        return None
-    return _normal(quotient)
+    with SYMPY:
+        quotient = _cancelled(as_expression(a) / as_expression(b))
+        if quotient.is_number and not quotient.is_Integer:
+            return None
+        return _normal(quotient)
 
 
 def _is_never_positive(fraction: Any) -> bool:
@@ -242,22 +260,6 @@ def _is_never_positive(fraction: Any) -> bool:
     return len(above) == len(below) == 1 and above != below
 
 
-_WHOLE = {int}
-
-
-def as_ints(name: str, value: Any) -> tuple[int, ...]:
-    """Check a field of a dialect that is a list of whole numbers; a list becomes a tuple.
-
-    >>> as_ints("sg_layout", [2, 4])
-    (2, 4)
-    """
-    if isinstance(value, (tuple, list, range)):
-        given = tuple(cast("Sequence[Any]", value))
-        if set(map(type, given)) <= _WHOLE:
-            return given
-    raise VerificationError(f"{name} = {value!r}: expected a list of whole numbers")
-
-
 def conditions(values: Iterable[Extent]) -> tuple[Condition, ...]:
     """The divisibilities that make all of `values` whole numbers, each once.
 
@@ -267,9 +269,10 @@ def conditions(values: Iterable[Extent]) -> tuple[Condition, ...]:
     found: dict[Condition, None] = {}
     for value in values:
         if type(value) is not int:
-            numerator, denominator = value.as_numer_denom()
-            if denominator != 1:
-                found[Condition(_normal(denominator), _normal(numerator))] = None
+            with SYMPY:
+                numerator, denominator = value.as_numer_denom()
+                if denominator != 1:
+                    found[Condition(_normal(denominator), _normal(numerator))] = None
     return tuple(found)
 
 
@@ -286,14 +289,19 @@ def substitute(value: Extent, numbers: Mapping[str, int]) -> Extent:
     """
     if type(value) is int:
         return value
-    known = {s: as_extent(numbers[s.name], f"{s.name} =", high=None) for s in value.free_symbols if s.name in numbers}
-    result: Any = value.subs(known)
-    if not result.is_Number:
-        return _normal(result)
-    if not result.is_Integer:
-        given = ", ".join(f"{name} = {number}" for name, number in numbers.items())
-        raise LayoutError(f"{conditions([value])[0]} does not hold for {given}")
-    return as_extent(int(result), f"{extent_text(value)} =", high=None)
+    with SYMPY:
+        known = {
+            s: as_extent(numbers[s.name], f"{s.name} =", high=MAX_START)
+            for s in value.free_symbols
+            if s.name in numbers
+        }
+        result: Any = value.subs(known)
+        if not result.is_Number:
+            return _normal(result)
+        if not result.is_Integer:
+            given = ", ".join(f"{s} = {number}" for s, number in known.items())
+            raise LayoutError(f"{conditions([value])[0]} does not hold for {given}")
+        return as_extent(int(result), f"{extent_text(value)} =", high=None)
 
 
 def extent_text(value: Extent) -> str:
@@ -304,13 +312,18 @@ def extent_text(value: Extent) -> str:
     ('16', 'M/16', '(M + 1)/2', '(-M)/(1 - M)')
     """
     if type(value) is int:
-        return str(value)
-    numerator, denominator = value.as_numer_denom()
-    if denominator == 1:
-        return f"({value})" if value.is_Add else str(value)
-    above = f"({numerator})" if numerator.is_Add or numerator.could_extract_minus_sign() else str(numerator)
-    below = str(denominator) if denominator.is_Atom else f"({denominator})"
-    return f"{above}/{below}"
+        return str(value) if value.bit_length() < _LONGEST_PRINTED else number_text(value)
+    with SYMPY:
+        numerator, denominator = value.as_numer_denom()
+        if denominator == 1:
+            return f"({value})" if value.is_Add else str(value)
+        above = f"({numerator})" if numerator.is_Add or numerator.could_extract_minus_sign() else str(numerator)
+        below = str(denominator) if denominator.is_Atom else f"({denominator})"
+        return f"{above}/{below}"
+
+
+_LONGEST_PRINTED = 14000
+"""Bits of a number that Python prints (4,300 digits)."""
 
 
 def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
@@ -325,19 +338,15 @@ def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> 
     3*K/(M + 1)
     """
     start = reader.skip()
-    value = _ExtentReader(reader).product()
-    try:
-        if type(value) is int:
-            return as_extent(value, low=low, high=high)
-        normal = as_extent(value, low=low, high=high)
-        if type(normal) is not int:
-            _refuse_what_outgrows(normal)
-        return normal
-    except LayoutError as error:
-        reader.fail("an extent", str(error), at=start)
-
-
-_MOST_ATOMS = 16
+    with SYMPY:
+        value = _ExtentReader(reader).product()
+        try:
+            normal = as_extent(value, low=low, high=high)
+            if type(normal) is not int:
+                _refuse_what_outgrows(normal)
+            return normal
+        except LayoutError as error:
+            reader.fail("an extent", str(error), at=start)
 
 
 def _refuse_what_outgrows(normal: Any) -> None:
@@ -345,12 +354,12 @@ def _refuse_what_outgrows(normal: Any) -> None:
     from sympy import preorder_traversal
 
     atoms = sum(node.is_Atom for node in preorder_traversal(normal))
-    text = extent_text(normal) if atoms <= 2 * _MOST_ATOMS else None
+    text = extent_text(normal) if atoms <= 2 * MOST_ATOMS else None
     try:
         _ExtentReader(Reader(text or "")).product()
     except LayoutError:
         raise LayoutError(
-            f"multiplied out, {text or 'it'} holds more than {_MOST_ATOMS} numbers and symbols, or one over 2^62"
+            f"multiplied out, {text or 'it'} holds more than {MOST_ATOMS} numbers and symbols, or one over 2^62"
         ) from None
 
 
@@ -359,7 +368,7 @@ class _ExtentReader:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.left = _MOST_ATOMS
+        self.left = MOST_ATOMS
 
     def total(self) -> Any:
         value = -self.product() if self.reader.accept("-") else self.product()
@@ -405,15 +414,15 @@ class _ExtentReader:
             value = reader.nested(self.total)
             reader.expect(")")
             return value
-        number = reader.accept_integer(0, 2**62)
+        number = reader.accept_integer(0, MAX_START)
         if number is not None:
             return number
         name = reader.word("an extent (a number or a symbol)")
-        if len(name) > 64 or "." in name or "$" in name:
+        if len(name) > LONGEST_NAME or "." in name or "$" in name:
             reader.fail("a symbol of at most 64 letters, digits and '_'", f"found {name[:64]!r}")
         return symbol(name)
 
     def spend(self, atoms: int) -> None:
         self.left -= atoms
         if self.left < 0:
-            self.reader.fail(f"at most {_MOST_ATOMS} numbers and symbols in one extent", "found more")
+            self.reader.fail(f"at most {MOST_ATOMS} numbers and symbols in one extent", "found more")

@@ -10,18 +10,18 @@ one, `4@reg:2 2@reg`, are the factor `8@reg`:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Extent, as_extent, conditions, extent_text, multiply
+from layoutalg.core.limits import MAX_EXTENT, MAX_START
+from layoutalg.core.messages import shown
 
 __all__ = [
     "Factor",
     "FactorLike",
     "as_factor",
     "as_name",
-    "as_whole",
     "default_names",
     "merge_factors",
     "natural_order",
@@ -56,8 +56,10 @@ def size_of(factors: Sequence[Factor]) -> Extent:
     >>> size_of([Factor(2, 4, "sg"), Factor(16, 1, "reg")])
     32
     """
-    size = prod([f.extent for f in factors])
-    return size if type(size) is int else multiply(size, 1)
+    size: Extent = 1
+    for extent, _, _ in factors:
+        size = size * extent if type(size) is int and type(extent) is int else multiply(size, extent)
+    return size
 
 
 def as_name(value: object, what: str) -> str:
@@ -67,20 +69,8 @@ def as_name(value: object, what: str) -> str:
     'lane'
     """
     if not isinstance(value, str) or not value.isidentifier() or not value.isascii() or value == "_":
-        raise LayoutError(f"{what} name {value!r}: expected an identifier such as 'lane'")
+        raise LayoutError(f"{what} name {shown(value)}: expected an identifier such as 'lane'")
     return value
-
-
-def as_whole(value: object, what: str) -> int:
-    """Check a whole number that may be negative (an offset or an origin).
-
-    >>> as_whole(-64, "offset")
-    -64
-    """
-    number = as_extent(value, what, low=-(2**62), high=2**62)
-    if type(number) is not int:
-        raise LayoutError(f"{what} {number}: expected a whole number, not a symbol")
-    return number
 
 
 def as_factor(given: FactorLike) -> Factor:
@@ -90,14 +80,14 @@ def as_factor(given: FactorLike) -> Factor:
     Factor(extent=16, stride=1, axis='lane')
     """
     if not isinstance(given, tuple) or len(given) != 3:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"factor {given!r}: expected (extent, stride, axis)")
+        raise LayoutError(f"factor {shown(given)}: expected (extent, stride, axis)")
     extent, stride, axis = given
-    if type(extent) is not int or not 1 <= extent <= 2**31:
+    if type(extent) is not int or not 1 <= extent <= MAX_EXTENT:
         extent = as_extent(extent)
     if axis is None or (type(stride) is int and stride == 0):
         return Factor(extent)
-    if type(stride) is not int or not 0 < stride <= 2**62:
-        stride = as_extent(stride, f"stride on axis {axis!r}", low=0, high=2**62)
+    if type(stride) is not int or not 0 < stride <= MAX_START:
+        stride = as_extent(stride, f"stride on axis {axis!r}", low=0, high=MAX_START)
     return Factor(extent, stride, as_name(axis, "axis"))
 
 

@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
+from layoutalg.core.limits import MAX_COPIES, MAX_ENTRIES, MOST_PAIRS
 from layoutalg.core.relation import Relation
 
 __all__ = [
-    "MAX_COPIES",
-    "MAX_ENTRIES",
     "Indices",
     "Selection",
     "collect",
@@ -44,13 +43,6 @@ Indices: TypeAlias = NDArray[np.signedinteger[Any]]
 """An array of coordinates: int32, or int64 where a coordinate needs it."""
 Selection: TypeAlias = int | Sequence[int] | range
 """A part of an axis: one coordinate, or several."""
-
-MAX_ENTRIES = 2**28
-"""A map of more entries than this is refused."""
-MAX_COPIES = 2**20
-"""An element with more owners than this is not listed."""
-MOST_PAIRS = 2**24
-"""Pairs of an element and a slot that are written out one by one."""
 
 
 def fragment_map(layout: Relation, **part: Selection) -> Indices:

@@ -23,6 +23,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
+from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,9 +51,6 @@ __all__ = [
     "product_operands",
 ]
 
-_MOST_SIZES = 64
-_MOST_WORK_ITEMS = 2**31
-
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -73,9 +73,8 @@ class Machine:
 
     def __post_init__(self) -> None:
         for name, given in (("lanes", self.lanes), ("subgroups", self.subgroups), ("threads", self.threads)):
-            if given is not None and (type(given) is not int or not 1 <= given <= _MOST_WORK_ITEMS):
-                shown = "(a huge number)" if type(given) is int and abs(given) > 2**64 else f"{given!r:.60}"
-                raise LayoutError(f"{name} = {shown}: expected a whole number from 1 to {_MOST_WORK_ITEMS}")
+            if given is not None:
+                object.__setattr__(self, name, whole_number(given, f"{name} =", 1, MAX_EXTENT))
 
     def __or__(self, other: Machine) -> Machine:
         """This machine, with what it leaves open taken from `other`.
@@ -106,7 +105,7 @@ def as_machine(machine: object) -> Machine:
     if type(machine) is int:
         return Machine(lanes=machine)
     if not isinstance(machine, Machine):
-        raise LayoutError(f"machine {machine!r:.60}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
+        raise LayoutError(f"machine {shown(machine)}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
     return machine
 
 
@@ -464,8 +463,8 @@ def as_sizes(shape: object) -> tuple[Extent, ...]:
     layoutalg.core.errors.LayoutError: shape '8x16': expected sizes, such as (32, 64)
     """
     if isinstance(shape, str) or not isinstance(shape, Iterable):
-        raise LayoutError(f"shape {shape!r:.60}: expected sizes, such as (32, 64)")
-    sizes = tuple(islice(cast("Iterable[Extent]", shape), _MOST_SIZES + 1))
-    if len(sizes) > _MOST_SIZES:
-        raise LayoutError(f"a shape of more than {_MOST_SIZES} sizes: expected sizes, such as (32, 64)")
+        raise LayoutError(f"shape {shown(shape)}: expected sizes, such as (32, 64)")
+    sizes = tuple(islice(cast("Iterable[Extent]", shape), MOST_DIMENSIONS + 1))
+    if len(sizes) > MOST_DIMENSIONS:
+        raise LayoutError(f"a shape of more than {MOST_DIMENSIONS} sizes: expected sizes, such as (32, 64)")
     return sizes

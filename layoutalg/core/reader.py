@@ -16,15 +16,11 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
 from layoutalg.core.errors import ParseError
+from layoutalg.core.limits import LONGEST_INTEGER, LONGEST_SHOWN, MAX_NESTING, MAX_TEXT
+from layoutalg.core.limits import LONGEST_SHOWN as _SHOWN
 
-__all__ = ["MAX_EXTENT", "MAX_NESTING", "MAX_TEXT", "Reader", "did_you_mean"]
+__all__ = ["Reader", "did_you_mean"]
 
-MAX_TEXT = 16 * 2**20
-"""Characters: a longer text is refused before it is read."""
-MAX_EXTENT = 2**31
-"""Elements: a larger extent is refused."""
-MAX_NESTING = 64
-"""How deep slices, parentheses and the like may nest."""
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
@@ -32,8 +28,6 @@ _ALIAS = re.compile(r"[#!][A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _INTEGER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+)")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\["\\nt]|\\[0-9A-Fa-f]{2})*"')
 _ESCAPE = re.compile(r'\\(?:(["\\nt])|([0-9A-Fa-f]{2}))')
-_LONGEST_INTEGER = 24
-_SHOWN = 40
 _T = TypeVar("_T")
 
 
@@ -135,9 +129,9 @@ class Reader:
         if match is None:
             return None
         digits = match.group()
-        value = None if len(digits) > _LONGEST_INTEGER else int(digits, 16 if "x" in digits else 10)
+        value = None if len(digits) > LONGEST_INTEGER else int(digits, 16 if "x" in digits else 10)
         if value is None or not low <= value <= high:
-            shown = digits if len(digits) <= _SHOWN else f"a number of {len(digits)} digits"
+            shown = digits if len(digits) <= LONGEST_SHOWN else f"a number of {len(digits)} digits"
             self.fail(f"an integer from {low} to {high}", f"found {shown}", at=start)
         self.position = match.end()
         return value

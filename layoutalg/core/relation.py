@@ -14,22 +14,23 @@ from collections.abc import Iterable, Mapping
 from typing import NoReturn, Self
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Condition, Extent, conditions, multiply
+from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
 from layoutalg.core.factors import (
     Factor,
     FactorLike,
     as_factor,
     as_name,
-    as_whole,
     default_names,
     merge_factors,
     natural_order,
     size_of,
 )
+from layoutalg.core.messages import shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
+from layoutalg.core.whole_numbers import as_whole
 
-__all__ = ["MACHINE", "Relation"]
+__all__ = ["MACHINE", "Relation", "as_layout"]
 
 MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
@@ -219,8 +220,12 @@ class Relation:
         spans: dict[str, Extent] = {}
         for factors in (*self.dims, self.replicas):
             for extent, stride, axis in factors:
-                if axis is not None and extent != 1:
+                if axis is None or extent == 1:
+                    continue
+                if type(extent) is int and type(stride) is int:
                     spans[axis] = spans.get(axis, 1) + (extent - 1) * stride
+                else:
+                    spans[axis] = add(spans.get(axis, 1), multiply(add(extent, -1), stride))
         return {a: s if type(s) is int else multiply(s, 1) for a, s in spans.items()}
 
     @property
@@ -241,6 +246,17 @@ class Relation:
         """
         values = (v for factors in (*self.dims, self.replicas) for f in factors for v in (f.extent, f.stride))
         return conditions(values)
+
+    def require_numbers(self, before: str) -> None:
+        """Refuse a layout that has symbols; `before` is what cannot be done with them.
+
+        >>> Layout.parse("d0 = M@reg").require_numbers("asking for a map")
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: d0 = M@reg has symbols; put numbers for them with substitute() before
+        asking for a map
+        """
+        if any(type(value) is not int for factors in (*self.dims, self.replicas) for f in factors for value in f[:2]):
+            raise LayoutError(f"{self} has symbols; put numbers for them with substitute() before {before}")
 
     # Sameness
 
@@ -295,3 +311,14 @@ def _fill(
     _set(layout, "_origins", origins)
     _set(layout, "_codomain", codomain)
     _set(layout, "_canonical", None)
+
+
+def as_layout(value: object, what: str = "layout") -> None:
+    """Refuse what is not a layout.
+
+    >>> as_layout(1)
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: layout 1: expected a Layout, such as Layout.parse("d0 = 16@lane")
+    """
+    if not isinstance(value, Relation):
+        raise LayoutError(f'{what} {shown(value)}: expected a Layout, such as Layout.parse("d0 = 16@lane")')

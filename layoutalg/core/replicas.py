@@ -21,11 +21,9 @@ from math import gcd
 from layoutalg.core.errors import SizeError
 from layoutalg.core.extents import conditions, multiply
 from layoutalg.core.factors import Factor
+from layoutalg.core.limits import MOST_REPLICA_PLACES, MOST_REPLICA_SHIFTS
 
 __all__ = ["merge_replicas", "places_as_bits", "same_replicas"]
-
-MOST_PLACES = 2**30
-MOST_SHIFTED = 2**32
 
 
 def merge_replicas(replicas: Sequence[Factor]) -> tuple[Factor, ...]:
@@ -127,9 +125,9 @@ def _bits(steps: Sequence[_Step]) -> int:
     """The places that steps reach, as the bits of a number."""
     places = _reach(steps) + 1
     shifts = sum(extent.bit_length() for _, extent in steps)
-    if places > MOST_PLACES or places * shifts > MOST_SHIFTED:
+    if places > MOST_REPLICA_PLACES or places * shifts > MOST_REPLICA_SHIFTS:
         raise SizeError(
-            f"replicas that overlap over {places} places: at most {MOST_PLACES} are compared, fewer with many factors"
+            f"replicas that overlap over {places} places: at most {MOST_REPLICA_PLACES} are compared, fewer with many factors"
         )
     found = 1
     for stride, extent in steps:

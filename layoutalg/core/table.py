@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
-from layoutalg.core.fragments import MAX_ENTRIES, owner_map, reach
+from layoutalg.core.fragments import owner_map, reach
+from layoutalg.core.limits import MAX_ENTRIES
 from layoutalg.core.relation import Relation
 
 __all__ = ["Table", "compose_exactly"]

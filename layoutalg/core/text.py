@@ -16,12 +16,10 @@ from typing import NamedTuple
 
 from layoutalg.core.extents import read_extent
 from layoutalg.core.factors import Factor
+from layoutalg.core.limits import LONGEST_NAME, MAX_START, MOST_DIMENSIONS, MOST_FACTORS
 from layoutalg.core.reader import Reader
 
 __all__ = ["LayoutParts", "layout_text", "read_parts"]
-
-MOST_DIMENSIONS = 64
-_MOST_FACTORS = 1024
 
 
 class LayoutParts(NamedTuple):
@@ -94,8 +92,8 @@ def read_parts(reader: Reader) -> LayoutParts:
             if any(f.axis is None and f.extent != 1 for f in more):
                 reader.fail("an axis for each replica", "found '@_'", at=start)
             replicas += more
-            if len(replicas) > _MOST_FACTORS:
-                reader.fail(f"at most {_MOST_FACTORS} factors", "found more", at=start)
+            if len(replicas) > MOST_FACTORS:
+                reader.fail(f"at most {MOST_FACTORS} factors", "found more", at=start)
         else:
             _read_starts(reader, offsets if clause == "offset" else origins, None if clause == "offset" else dims)
     return LayoutParts(
@@ -112,12 +110,12 @@ def _factors(reader: Reader) -> tuple[Factor, ...]:
             axis = _axis_name(reader, "the name of an axis, such as 'lane', or '_'")
             stride = 1
             if reader.accept(":"):
-                stride = read_extent(reader, low=0, high=2**62)
+                stride = read_extent(reader, low=0, high=MAX_START)
             factors.append(Factor(extent) if axis == "_" or stride == 0 else Factor(extent, stride, axis))
         elif extent != 1:
             reader.fail("'@' and the name of an axis")
-        if len(factors) > _MOST_FACTORS:
-            reader.fail(f"at most {_MOST_FACTORS} factors", "found more", at=start)
+        if len(factors) > MOST_FACTORS:
+            reader.fail(f"at most {MOST_FACTORS} factors", "found more", at=start)
         if reader.at_end() or reader.text[reader.position] in ",|;)":
             return tuple(factors)
 
@@ -125,7 +123,7 @@ def _factors(reader: Reader) -> tuple[Factor, ...]:
 def _read_starts(reader: Reader, into: dict[str, int], known: Mapping[str, object] | None) -> None:
     while True:
         start = reader.skip()
-        amount = reader.integer(-(2**62), 2**62)
+        amount = reader.integer(-(MAX_START), MAX_START)
         reader.expect("@")
         name = _axis_name(reader, "a name")
         if name == "_" or name in into or (known is not None and name not in known):
@@ -138,6 +136,6 @@ def _read_starts(reader: Reader, into: dict[str, int], known: Mapping[str, objec
 def _axis_name(reader: Reader, expected: str) -> str:
     start = reader.skip()
     name = reader.word(expected)
-    if not name.isidentifier() or not name.isascii() or len(name) > 64:
+    if not name.isidentifier() or not name.isascii() or len(name) > LONGEST_NAME:
         reader.fail(expected, at=start)
     return name

@@ -1,18 +1,78 @@
-"""Checking whole numbers, and lists of them, that a text or a caller gives; and showing whatever was given instead.
+"""Is it a whole number? One place says so for sizes, strides, fields of attributes and arguments of all kinds.
 
->>> whole_numbers([16, 8], "tile", 1, 2**31), whole_number(3, "count", 1, 8)
-((16, 8), 3)
+A whole number is an `int`, or what Python can use as one (numpy's integers); a bool is not, a float is not, text is not.
+
+>>> import numpy as np
+>>> whole_number(np.int64(16), "lanes =", 1, 2**31), whole_numbers([16, 8], "tile", 1, 2**31)
+(16, (16, 8))
 """
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
-from typing import Any, cast
+from operator import index
+from typing import Any, SupportsIndex, cast
 
-from layoutalg.core.errors import VerificationError
+from layoutalg.core.errors import LayoutError, VerificationError
+from layoutalg.core.limits import MAX_START, MOST_GIVEN
+from layoutalg.core.messages import number_text, shown
 
-__all__ = ["shown", "whole_number", "whole_numbers"]
+__all__ = ["as_ints", "as_whole", "found_whole", "whole_number", "whole_numbers"]
+
+_WHOLE = {int}
+
+
+def found_whole(value: object) -> int | None:
+    """The value as an `int`; None for what is not a whole number.
+
+    >>> found_whole(7), found_whole(True), found_whole(7.0), found_whole("7")
+    (7, None, None, None)
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, bool):
+        return None
+    try:
+        return index(cast(SupportsIndex, value))
+    except TypeError:
+        return None
+
+
+def whole_number(
+    value: object,
+    what: str,
+    low: int = 1,
+    high: int | None = None,
+    error: type[LayoutError] = LayoutError,
+    hint: str = "",
+) -> int:
+    """A whole number from `low` to `high` that a caller gave; `what` begins the message, `hint` ends it.
+
+    Raises `error` for anything else.
+
+    >>> whole_number(0, "lanes =", 1, 2**31)
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: lanes = 0: expected a whole number from 1 to 2147483648
+    >>> whole_number(1.5, "lanes =")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: lanes = 1.5: expected a whole number, got float
+    """
+    number = found_whole(value)
+    if number is None:
+        raise error(f"{what} {shown(value)}: expected a whole number, got {type(value).__name__}{hint}")
+    if number < low or (high is not None and number > high):
+        accepted = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise error(f"{what} {number_text(number)}: expected a whole number {accepted}{hint}")
+    return number
+
+
+def as_whole(value: object, what: str) -> int:
+    """Check a whole number that may be negative (an offset or an origin).
+
+    >>> as_whole(-64, "offset")
+    -64
+    """
+    return whole_number(value, what, -MAX_START, MAX_START)
 
 
 def whole_numbers(values: object, what: str, low: int, high: int, count: int | None = None) -> tuple[int, ...]:
@@ -24,42 +84,30 @@ def whole_numbers(values: object, what: str, low: int, high: int, count: int | N
     Traceback (most recent call last):
     layoutalg.core.errors.VerificationError: tile [16, True]: expected whole numbers from 1 to 2147483648
     """
+    given = values
     if isinstance(values, (tuple, list)):
         found = tuple(cast("Sequence[Any]", values))
         if all(type(value) is int and low <= value <= high for value in found) and count in (None, len(found)):
             return found
-    raise VerificationError(f"{what} {_Short().repr(values)}: expected whole numbers from {low} to {high}")
+    raise VerificationError(f"{what} {shown(given)}: expected whole numbers from {low} to {high}")
 
 
-def whole_number(value: object, what: str, low: int, high: int, hint: str = "") -> int:
-    """A whole number from `low` to `high`; a truth value is not one.
+def as_ints(name: str, value: object) -> tuple[int, ...]:
+    """Check a field of an attribute that is a list of whole numbers; a list becomes a tuple.
 
-    Raises `VerificationError` for anything else; `hint` is what its message ends with.
+    Raises `VerificationError` for anything else, and for a list of more than 2^16.
 
-    >>> whole_number(16, "start_row", 0, 15)
+    >>> as_ints("sg_layout", [2, 4])
+    (2, 4)
+    >>> as_ints("sg_layout", range(10**9))
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: start_row = 16: expected a whole number from 0 to 15
+    layoutalg.core.errors.VerificationError: sg_layout = range(0, 1000000000): expected at most 65536 whole numbers
     """
-    if type(value) is int and low <= value <= high:
-        return value
-    raise VerificationError(f"{what} = {shown(value)}: expected a whole number from {low} to {high}{hint}")
-
-
-def shown(value: object, most: int = 60) -> str:
-    """Anything as an error shows it: its `repr`, at most `most` characters, whatever its size.
-
-    >>> shown("tmm0"), shown(10**5000), len(shown("x" * 1000))
-    ("'tmm0'", 'a huge number', 60)
-    """
-    return _Short().repr(value)[:most]
-
-
-class _Short(reprlib.Repr):
-    """`repr` that takes only the beginning of long values; Python refuses to print integers of over 4300 digits."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = 1000
-
-    def repr_int(self, x: int, level: int) -> str:
-        return "a huge number" if abs(x) > 2**64 else str(x)
+    whole = value
+    if isinstance(value, (tuple, list, range)):
+        if len(cast("Sequence[Any]", value)) > MOST_GIVEN:
+            raise VerificationError(f"{name} = {shown(whole)}: expected at most {MOST_GIVEN} whole numbers")
+        given = tuple(cast("Sequence[Any]", value))
+        if set(map(type, given)) <= _WHOLE:
+            return given
+    raise VerificationError(f"{name} = {shown(whole)}: expected a list of whole numbers")

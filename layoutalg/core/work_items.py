@@ -18,8 +18,8 @@ from layoutalg.core.errors import ConversionError, DistributionError
 from layoutalg.core.extents import Extent, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine
-from layoutalg.core.reader import MAX_EXTENT
 
 __all__ = ["MachineFactor", "cover", "level_steps", "machine_factors", "refuse"]
 

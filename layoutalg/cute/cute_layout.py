@@ -35,8 +35,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
 from layoutalg.core.factors import Factor, as_name
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
+from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
+from layoutalg.core.limits import MOST_LEAVES as _MOST_LEAVES
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand, own_sizes
-from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING, Reader
+from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.cute.thread_values import Leaf, from_thread_values, thread_values
@@ -48,9 +51,6 @@ __all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
 
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 """A whole number, or a tuple of such: CuTe's shapes, strides and coordinates."""
-
-_MOST_LEAVES = 1024
-_MOST_STRIDE = 2**62
 
 
 @dataclass(frozen=True, slots=True)

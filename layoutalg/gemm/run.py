@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import PlanError, SizeError
+from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
+from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.surface import Matrix
 
 __all__ = ["check_size", "run_gemm"]
-
-MAX_BYTES = 2**30
-MAX_DPAS = 2**28
 
 
 def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:

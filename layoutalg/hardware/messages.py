@@ -22,8 +22,8 @@ from typing import TypeAlias
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
-from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.hardware.chips import target_info
 
 __all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "row_fragment"]

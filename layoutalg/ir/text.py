@@ -34,6 +34,8 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.limits import MOST_MODULE_ELEMENTS as MAX_ELEMENTS
 from layoutalg.ir import block, scatter, shared
 from layoutalg.ir.assembly import verify_index_lists
 from layoutalg.ir.attributes import ATTRIBUTES
@@ -44,8 +46,6 @@ __all__ = ["XEGPU", "line_of", "read_module", "write_module"]
 
 XEGPU = Dialect("xegpu", [*block.OPERATIONS, *scatter.OPERATIONS, *shared.OPERATIONS], list(ATTRIBUTES))
 
-MAX_TEXT = 16 * 2**20
-MAX_ELEMENTS = 2**20
 
 _NAME = re.compile(r"(?:%[^=\n]*=\s*)?(?P<name>[\w$.]+)")
 _SHAPED = re.compile(r"(?:vector|tensor)<(?P<sizes>(?:[0-9]+x)+)")

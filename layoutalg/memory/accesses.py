@@ -27,12 +27,11 @@ import numpy as np
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.fragments import fragment_map
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_ACCESSES
 from layoutalg.memory.addresses import Numbers
 
 __all__ = ["MOST_ACCESSES", "WIDEST", "held_elements", "lane_accesses"]
 
-MOST_ACCESSES = 2**24
-"""Slots (subgroups x lanes x registers) of a distribution that is counted: more are refused."""
 WIDEST = 16
 """The bytes that a lane moves in one access, at most."""
 

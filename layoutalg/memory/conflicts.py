@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.limits import MOST_SORTED as _CHUNK
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
@@ -41,9 +42,6 @@ from layoutalg.memory.arguments import distributions, element_size, shown
 from layoutalg.memory.counted import counted
 
 __all__ = ["Banks", "Conflicts", "bank_conflicts", "changes", "count_conflicts", "in_chunks", "instructions_text"]
-
-_CHUNK = 2**20
-"""Words that are sorted at once."""
 
 
 class Banks(NamedTuple):

@@ -38,6 +38,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout, row_major
+from layoutalg.core.limits import MOST_PADDING as _MOST_PADDING
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.memory.accesses import held_elements
 from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordinates
@@ -48,9 +49,6 @@ from layoutalg.memory.linear_address import BitAddress, ElementBit
 from layoutalg.memory.machine_bits import view
 
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
-
-_MOST_PADDING = 8
-"""Words that a row is padded by at most, beyond the end of its last word."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,15 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import ConversionError, DistributionError, SizeError, VerificationError
-from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import LONGEST_NESTED as _LONGEST_USUAL
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MOST_NESTED_COORDINATES as _MOST_COORDINATES
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
-from layoutalg.core.reader import MAX_EXTENT, Reader
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.distribution import exact_layout
 from layoutalg.nested.regrouping import regroup
 from layoutalg.nested.tiles import FIELDS, NestedTiles
@@ -51,8 +55,6 @@ _LISTS = f"{_GAP},{_GAP}".join(rf"{name}{_GAP}={_GAP}\[([0-9, ]*)\]" for name in
 _USUAL = re.compile(f"{_GAP}<{_GAP}{_LISTS}{_GAP}>")
 """The usual text, read at once; whatever else goes through the `Reader` word by word."""
 _DIGITS = re.compile("[0-9]+")
-_LONGEST_USUAL = 4096
-_MOST_COORDINATES = 2**20
 
 
 @dataclass(frozen=True, slots=True)

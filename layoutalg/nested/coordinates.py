@@ -19,10 +19,10 @@ from math import prod
 import numpy as np
 
 from layoutalg.core.errors import SizeError
-from layoutalg.core.fragments import MAX_ENTRIES, Indices
+from layoutalg.core.fragments import Indices
+from layoutalg.core.limits import MAX_ENTRIES
+from layoutalg.core.limits import MOST_NESTED_COUNTED as _MOST_COUNTED
 from layoutalg.nested.tiles import NestedTiles
-
-_MOST_COUNTED = 2**24
 
 __all__ = ["thread_map", "uncovered"]
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError
-from layoutalg.core.factors import Factor, as_whole
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import as_whole
 from layoutalg.core.work_items import level_steps
 from layoutalg.nested.tiles import NestedTiles
 

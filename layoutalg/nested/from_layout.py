@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_machine, plain_layout
-from layoutalg.core.whole_numbers import shown
 from layoutalg.core.work_items import cover
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.regrouping import regroup

@@ -17,8 +17,8 @@ from math import prod
 from typing import Self
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.extents import as_ints
-from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.whole_numbers import as_ints
 
 __all__ = ["FIELDS", "NestedTiles"]
 

@@ -19,6 +19,8 @@ from layoutalg.amx import TileType
 from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
+from layoutalg.core.limits import MOST_UNCOVERED as _MOST_UNCOVERED
 from layoutalg.core.notation import Notation
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.nested import NestedLayoutAttr
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Description", "describe"]
 
-_MOST_LISTED = 4096
-_MOST_UNCOVERED = 16
 _NESTED = (("vector", "distributed_shape"), ("packed", "packed_shape"))
 
 

@@ -35,6 +35,8 @@ import numpy as np
 
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
+from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import hexes, hue_of, shades
 from layoutalg.viz.folding import Band, Run, fold
@@ -46,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 
-_MOST_ROWS = 48
-_MOST_COLUMNS = 256
 _STRENGTH = 0.45
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DOWN = "\N{DOWNWARDS ARROW}"
@@ -177,7 +177,7 @@ def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | No
     rows = _first(grid.rows, most_rows)
     columns = len(grid.columns)
     found = grid
-    if width is not None and grid.width > width or width is None and grid.shown[1] > most_columns:
+    if (width is not None and grid.width > width) or (width is None and grid.shown[1] > most_columns):
         columns = _first(grid.columns, most_columns if width is None else columns)
     while True:
         names = grid.rows[:rows], grid.columns[:columns]

@@ -35,6 +35,10 @@ from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import LAUNCH_GROUP as GROUP
+from layoutalg.core.limits import MOST_VECTOR_ELEMENTS as MAX_ELEMENTS
+from layoutalg.core.limits import MOST_WORK_ITEMS as MAX_WORK_ITEMS
+from layoutalg.core.limits import MOST_WORKGROUPS as MAX_WORKGROUPS
 from layoutalg.hardware import target_info
 from layoutalg.ir import gpu, line_of, read_module
 from layoutalg.ir.assembly import static_numbers
@@ -46,10 +50,6 @@ from layoutalg.simulate.numerics import signed_bits, wrap
 __all__ = ["run_kernel"]
 
 # Work-items that run together: enough for numpy to be busy, few enough for the values to stay in cache.
-GROUP = 2**13
-MAX_WORKGROUPS = 2**26
-MAX_WORK_ITEMS = 1024
-MAX_ELEMENTS = 4096
 
 Environment = dict[SSAValue, Any]
 DIMENSIONS = (DimensionEnum.X, DimensionEnum.Y, DimensionEnum.Z)

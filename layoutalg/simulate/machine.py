@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_OPERATIONS as MAX_OPERATIONS
 from layoutalg.ir import line_of
 from layoutalg.simulate.memory import Memory
 
 __all__ = ["MAX_OPERATIONS", "Array", "Machine", "SimulationError", "fail", "uniform", "uniform_in_subgroup"]
 
 Array = NDArray[Any]
-
-MAX_OPERATIONS = 2**20
-"""Operations of one launch, each for a whole group of work-items."""
 
 
 class SimulationError(LayoutError):

@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MEMORY_SPAN as SPAN
 
 __all__ = ["Memory"]
 
 Addresses = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-SPAN = 2**40
 
 
 class Memory:

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from layoutalg.core import numpy_types
+from layoutalg.core import elements
 from layoutalg.core.errors import LayoutError
 
 __all__ = ["dpas_chain", "element_dtype", "numpy_type", "signed_bits", "wrap"]
@@ -47,7 +47,7 @@ def numpy_type(element: str) -> np.dtype[Any]:
     """
     if element not in _SIMULATED:
         raise LayoutError(f"elements of type {element} are not simulated; {', '.join(_SIMULATED)} are")
-    return numpy_types.numpy_type(element)
+    return elements.numpy_type(element)
 
 
 def element_dtype(element: Attribute) -> np.dtype[Any]:

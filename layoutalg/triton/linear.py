@@ -30,8 +30,10 @@ from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.core.work_items import cover
 
@@ -42,7 +44,6 @@ Bases = tuple[Basis, ...]
 
 _AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
 _INPUTS = {axis: name for name, axis in _AXES.items()}
-_MOST_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)

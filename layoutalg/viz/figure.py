@@ -25,6 +25,8 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
+from layoutalg.core.limits import LARGEST_PNG as _LARGEST
+from layoutalg.core.limits import LARGEST_SCENE as _LARGEST_SCENE
 from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.grid import MOST_DRAWN, Grid, spoken
 from layoutalg.viz.scene import Line, Scene
@@ -41,10 +43,6 @@ _ADVANCE = 0.602
 """The width of a character of DejaVu Sans Mono, which comes with matplotlib, by its height."""
 _FONTS = ["DejaVu Sans Mono", "DejaVu Sans"]
 _DOTS_PER_INCH = 144
-_LARGEST = 16000
-"""PNG pixels along one side."""
-_LARGEST_SCENE = 40000
-"""A scene that is larger would have letters of less than 4 pixels."""
 
 
 class LayoutFigure(Figure):

@@ -35,6 +35,9 @@ from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
+from layoutalg.core.limits import MOST_CELLS, MOST_DRAWN
+from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.notation import Operand
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import HUES
@@ -42,14 +45,6 @@ from layoutalg.viz.folding import Band, Run, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
 __all__ = ["Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
-
-MOST = 32
-"""Rows and columns of a folded picture, unless told otherwise."""
-MOST_CELLS = 2**24
-"""A full picture of more cells than this is refused."""
-MOST_DRAWN = 2**16
-"""Cells that are drawn one by one."""
-_MOST_COPIES = 4096
 
 
 @dataclass(frozen=True, eq=False)

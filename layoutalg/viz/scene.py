@@ -19,9 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import SizeError
+from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
+from layoutalg.core.limits import MOST_DRAWN
+from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
 from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.colours import hexes, ink
-from layoutalg.viz.grid import MOST_DRAWN, Grid
+from layoutalg.viz.grid import Grid
 from layoutalg.viz.sides import Side
 from layoutalg.viz.tooltips import sentences
 
@@ -38,8 +41,6 @@ _TITLE, _NAME, _SMALL = 13, 12, 10
 _SMALL_CHARACTER = CHARACTER * _SMALL / 11
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
-_MOST_LABELS = 2**14
-_MOST_DOTS = 256
 
 
 @dataclass(frozen=True, slots=True)

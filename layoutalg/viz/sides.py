@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzle
-from layoutalg.viz.folding import Band, Run, fold
+from layoutalg.viz.folding import Band, Run
 
 __all__ = ["Side", "side_runs", "span"]
 

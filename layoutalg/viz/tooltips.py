@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from operator import add
 
+from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
 from layoutalg.viz.grid import Grid, spoken
 
 __all__ = ["holders", "sentences"]
-
-_MOST_NAMED = 8
 
 
 def sentences(grid: Grid) -> list[str]:

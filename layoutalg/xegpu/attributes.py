@@ -20,10 +20,11 @@ from dataclasses import dataclass, fields
 from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand
-from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment

@@ -23,10 +23,11 @@ from math import prod
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
-from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.hardware import block_load
 from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
 from layoutalg.xegpu.fragments import FragmentType

@@ -28,13 +28,13 @@ from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_BLOCKS as _MOST_BLOCKS
+from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
 from layoutalg.core.work_items import level_steps
 from layoutalg.xegpu.rules import Rules, rules
 
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape"]
 
-_MOST_BLOCKS = 2**22
-_MOST_DIMENSIONS = 64
 _LONGEST_SHOWN = 240
 _WORK_ITEMS = {"sg": "subgroups", "lane": "lanes"}
 _SHARED = {"sg": "the tensor", "lane": "the tile that the lanes share"}

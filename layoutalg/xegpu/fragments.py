@@ -19,7 +19,7 @@ from math import prod
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.xegpu.distribution import Distribution
 
 __all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]

@@ -17,11 +17,12 @@ from math import prod
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
-from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.xegpu.integers import integers_text, verify_integer
 
 __all__ = ["MemDescType", "MemLayoutAttr", "verify_shape"]

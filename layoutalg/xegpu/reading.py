@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.elements import read_element
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.reader import MAX_EXTENT, Reader, did_you_mean
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
+from layoutalg.core.reader import Reader, did_you_mean
 from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
 from layoutalg.xegpu.descriptors import BlockTensorDescAttr, Encoding, ScatterTensorDescAttr, TensorDescType
 from layoutalg.xegpu.integers import read_integer, read_integers
@@ -40,7 +42,6 @@ Value: TypeAlias = (
 )
 
 _FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
-_MOST_DIMENSIONS = 64
 
 
 def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None) -> Value:

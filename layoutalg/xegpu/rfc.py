@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import Extent, as_ints
+from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine, Notation, Operand, as_sizes
-from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.xegpu.attributes import LayoutAttr
 from layoutalg.xegpu.distribution import as_numbers
 

@@ -99,7 +99,7 @@ def test_k_that_is_no_whole_number_of_words_says_how_to_pad(element: str, k: int
         (0, 16, 64, "i8", "i8", "m = 0"),
         (16, -1, 64, "i8", "i8", "n = -1"),
         (16, 16, 2**40, "i8", "i8", "k = "),
-        (16, 16, 10**5000, "i8", "i8", "k = a huge number"),
+        (16, 16, 10**5000, "i8", "i8", "k = (a number of 5001 digits)"),
         (16.0, 16, 64, "i8", "i8", "m = 16.0"),
         (16, 16, 64, None, "i8", "A of None"),
     ],

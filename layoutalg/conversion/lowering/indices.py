@@ -25,12 +25,11 @@ from xdsl.ir import SSAValue
 
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
 from layoutalg.ir import gpu
 
 __all__ = ["Indices", "linear_terms", "named", "reverses", "shifts"]
 
-MAX_NUMBERS = 64
-"""Lanes or subgroups that a looked-up condition can tell apart: the bits of the widest constant."""
 
 _Make: TypeAlias = Callable[[], SSAValue]
 

@@ -21,7 +21,6 @@ from dataclasses import replace
 from operator import eq
 
 from layoutalg.conversion.program.program import (
-    MOST_STEPS,
     NEW,
     WORD,
     Address,
@@ -35,6 +34,7 @@ from layoutalg.conversion.program.program import (
     Store,
 )
 from layoutalg.core.errors import SizeError
+from layoutalg.core.limits import MOST_STEPS
 
 __all__ = ["Builder"]
 

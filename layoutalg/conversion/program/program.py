@@ -42,8 +42,6 @@ VECTOR = 4
 """The words that a lane moves in one access to it, at most: 16 bytes."""
 NEW: Any = vars(tuple)["__new__"]
 """`NEW(Select, fields)` is `Select(*fields)`, three times as fast: for planners, which make thousands of steps."""
-MOST_STEPS = 2**16
-"""Steps of a conversion: more are refused."""
 
 
 class Select(NamedTuple):

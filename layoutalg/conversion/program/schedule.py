@@ -17,13 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from layoutalg.core.errors import ConversionError, SizeError
+from layoutalg.core.limits import MOST_WEIGHED as _MOST_WEIGHED
+from layoutalg.core.limits import MOST_WORDS
 
 __all__ = ["Items", "matchings", "rounds"]
-
-MOST_WORDS = 2**13
-"""Words that one subgroup's lanes exchange, scheduled by tables."""
-_MOST_WEIGHED = 2**18
-"""Words times rounds up to which sending a word to several lanes at once is tried."""
 
 
 class Items(NamedTuple):

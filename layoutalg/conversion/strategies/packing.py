@@ -15,11 +15,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.limits import MOST_PACKED as _MOST_TRIED
+
 __all__ = ["Packed", "pack_slots"]
 
 Slots: TypeAlias = NDArray[np.int64]
-_MOST_TRIED = 4
-"""Slots after the next one that are tried as its companions."""
 
 
 class Packed(NamedTuple):

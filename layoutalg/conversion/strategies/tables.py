@@ -23,21 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import MOST_STEPS, WORD, Program
+from layoutalg.conversion.program.program import WORD, Program
 from layoutalg.conversion.program.schedule import Items, rounds
 from layoutalg.conversion.strategies.packing import pack_slots
 from layoutalg.conversion.strategies.renaming import bit_mask
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
+from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
 __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
 
-MOST_SLOTS = 2**20
-"""Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
-
-_MOST_COMPARED = 2**14
-"""Slots of a subgroup for which several choices of replicas are tried."""
 
 Slots = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect, since_3_13
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
@@ -297,7 +298,7 @@ class GPUPaddingResolverAttr(Notation):
     def __post_init__(self) -> None:
         for name, size in (("cache_line_bytes", self.cache_line_bytes), ("cache_sets", self.cache_sets)):
             if size is not None:
-                whole_number(size, name, 0, 2**32 - 1)
+                whole_number(size, f"{name} =", 0, 2**32 - 1, VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -330,7 +331,13 @@ class ConditionalTransposeAttr(Notation):
 
     def __post_init__(self) -> None:
         for name, number in (("num_xcds", self.num_xcds), ("num_cus", self.num_cus)):
-            whole_number(number, f"conditional_transpose with {name}", -(2**63), 2**63 - 1)
+            whole_number(
+                number,
+                f"conditional_transpose with {name} =",
+                -(2**63),
+                2**63 - 1,
+                VerificationError,
+            )
         if not self.num_xcds or not self.num_cus:
             raise VerificationError(f"conditional_transpose must have non-zeros parameters (in {self})")
 

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.extents import as_ints
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
-from layoutalg.core.reader import MAX_EXTENT
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment
@@ -87,7 +87,14 @@ class DataTiledMMAAttr(Notation):
             )
         object.__setattr__(self, "intrinsic", native.name)
         for name in _COUNTS:
-            whole_number(getattr(self, name), name, 1, MAX_EXTENT, " (IREE accepts this)")
+            whole_number(
+                getattr(self, name),
+                f"{name} =",
+                1,
+                MAX_EXTENT,
+                VerificationError,
+                " (IREE accepts this)",
+            )
         for name in _INTERLEAVING:
             operands = getattr(self, name)
             if operands is not None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.messages import shown
 
 __all__ = ["IREE_3_2", "NEWEST", "check_dialect", "since_3_13"]
 

@@ -21,9 +21,10 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.limits import MOST_KEYS as _LONGEST
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.reader import Reader
-from layoutalg.core.whole_numbers import shown
 
 __all__ = ["UNIT", "Dictionary", "Raw", "Typed", "Value", "number_text", "read_dictionary", "read_value", "value_text"]
 
@@ -48,7 +49,6 @@ _RAW_START = re.compile(
 _INTEGER_TYPE = re.compile(r"(s|u)?i([1-9][0-9]{0,3})|index")
 _FLOAT_BITS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 """Bits of the exponent and of the fraction."""
-_LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True)

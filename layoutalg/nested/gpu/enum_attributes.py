@@ -13,8 +13,8 @@ from enum import IntEnum
 from typing import Any
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
-from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu import enums
 from layoutalg.nested.gpu.dialects import check_dialect, since_3_13
 from layoutalg.nested.gpu.intrinsics import intrinsic

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.messages import shown
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.multi_mma import MultiMma, OperandType, reduction_points
 

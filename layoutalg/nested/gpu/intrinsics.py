@@ -36,8 +36,8 @@ from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine
-from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment, VirtualMMAIntrinsic

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
-from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.messages import shown
 from layoutalg.nested.gpu.dialects import check_dialect
 from layoutalg.nested.gpu.reading import parse_gpu
 from layoutalg.nested.gpu.target import TargetAttr

@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.nested.gpu.dialects import check_dialect, since_3_13
 
 __all__ = ["LaneConstantAttr", "LaneIdAttr", "LaneIncrementAttr", "LaneScopeAttr", "SubgroupScopeAttr"]
@@ -34,7 +35,7 @@ class LaneIdAttr(Notation):
     dim: int
 
     def __post_init__(self) -> None:
-        whole_number(self.dim, "lane_id", _LOW, _HIGH)
+        whole_number(self.dim, "lane_id =", _LOW, _HIGH, VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -60,7 +61,7 @@ class LaneConstantAttr(Notation):
     group_size: int
 
     def __post_init__(self) -> None:
-        whole_number(self.group_size, "lane_constant", _LOW, _HIGH)
+        whole_number(self.group_size, "lane_constant =", _LOW, _HIGH, VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -91,8 +92,8 @@ class LaneIncrementAttr(Notation):
     aligned: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.group_size, "lane_increment", _LOW, _HIGH)
-        whole_number(self.step, "lane_increment with step", _LOW, _HIGH)
+        whole_number(self.group_size, "lane_increment =", _LOW, _HIGH, VerificationError)
+        whole_number(self.step, "lane_increment with step =", _LOW, _HIGH, VerificationError)
         if type(self.aligned) is not bool:
             raise VerificationError(f"aligned = {shown(self.aligned)}: expected True or False")
 

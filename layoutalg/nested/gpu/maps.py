@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.limits import MOST_LOOPS as _MOST_LOOPS
+from layoutalg.core.messages import shown
 from layoutalg.core.reader import Reader
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.whole_numbers import as_ints
 
 __all__ = ["IndexingMap", "as_map", "read_map"]
 
-_MOST_LOOPS = 64
 
 MapLike: TypeAlias = "IndexingMap | str | tuple[int, Sequence[int]]"
 

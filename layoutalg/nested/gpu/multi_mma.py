@@ -31,9 +31,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from layoutalg.core.errors import ParseError, VerificationError
-from layoutalg.core.extents import as_ints
-from layoutalg.core.reader import MAX_EXTENT
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import IteratorType, MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
-from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.dialects import check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.reader import Reader
 from layoutalg.nested.gpu.dictionary import Typed, as_bytes, read_value
 from layoutalg.nested.gpu.intrinsics import intrinsic
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.fragments import collect, distribute
-from layoutalg.core.numpy_types import numpy_type
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import OperandLayout
 

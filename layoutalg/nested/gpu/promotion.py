@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.nested.gpu.dialects import check_dialect, since_3_13
 from layoutalg.nested.gpu.dictionary import Value, value_text
 
@@ -138,7 +139,7 @@ class XORShuffleAttr(Notation):
         if self.row_stride is None and self.per_phase is not None:
             raise VerificationError("per_phase needs a row_stride before it")
         for name, width in zip(self.__slots__, self._given(), strict=False):
-            whole_number(width, f"xor_shuffle with {name}", _LOW, _HIGH)
+            whole_number(width, f"xor_shuffle with {name} =", _LOW, _HIGH, VerificationError)
         row, access = self.row_width, self.access_width
         if not row or not access:
             raise VerificationError(f"expected widths other than 0 (iree-opt crashes on {self})")
@@ -178,7 +179,7 @@ class RotateRowsAttr(Notation):
 
     def __post_init__(self) -> None:
         for name, width in (("row_width", self.row_width), ("access_width", self.access_width)):
-            whole_number(width, f"rotate_rows with {name}", _LOW, _HIGH)
+            whole_number(width, f"rotate_rows with {name} =", _LOW, _HIGH, VerificationError)
         if not self.access_width or self.row_width % self.access_width:
             raise VerificationError(f"expected access width to divide row width (in {self})")
 

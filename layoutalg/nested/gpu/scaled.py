@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand
-from layoutalg.core.reader import MAX_EXTENT
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.gpu.dialects import since_3_13
 from layoutalg.nested.gpu.dictionary import value_text
 
@@ -108,7 +108,14 @@ class DataTiledScaledMMAAttr(Notation):
     def __post_init__(self) -> None:
         _check_name(self.intrinsic)
         for name in _COUNTS:
-            whole_number(getattr(self, name), name, 1, MAX_EXTENT, " (IREE accepts this)")
+            whole_number(
+                getattr(self, name),
+                f"{name} =",
+                1,
+                MAX_EXTENT,
+                VerificationError,
+                " (IREE accepts this)",
+            )
         for name in _OPERAND_LISTS:
             given = getattr(self, name)
             if given is not None:

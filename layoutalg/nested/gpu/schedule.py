@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, as_sizes, product_operands
-from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment
@@ -59,7 +59,14 @@ class MMAScheduleAttr(Notation):
         if not isinstance(self.intrinsic, (MMAKind, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"intrinsic {shown(self.intrinsic)}: expected an MMA kind")
         for name in ("subgroup_m_count", "subgroup_n_count"):
-            whole_number(getattr(self, name), name, 1, 2**31 - 1, " (IREE accepts this)")
+            whole_number(
+                getattr(self, name),
+                f"{name} =",
+                1,
+                2**31 - 1,
+                VerificationError,
+                " (IREE accepts this)",
+            )
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup); each notes its nested layout.

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.extents import as_ints
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
-from layoutalg.core.reader import MAX_EXTENT
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, as_bytes, value_text
 from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.whole_numbers import shown
+from layoutalg.core.messages import shown
 
 __all__ = ["SwizzleBuilder", "SwizzleFactor", "TileSwizzle"]
 

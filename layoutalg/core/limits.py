@@ -1,0 +1,241 @@
+"""How much is too much: every limit of the package, with its unit and its reason.
+
+What is over a limit is refused in words, before anything of that size is allocated or worked through. Numbers that only say
+how a drawing looks stand where it is drawn.
+
+>>> Layout.parse("d0 = 65536@reg, d1 = 65536@lane").fragment_map()
+Traceback (most recent call last):
+layoutalg.core.errors.SizeError: a map of 1 sg x 65536 lane x 65536 reg x 2 coordinates is over the limit of 2^28 entries;
+ask for a part with fragment_map(sg=0, lane=0), or for a part of the tensor with restrict()
+(layout d0 = 65536@reg, d1 = 65536@lane)
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "LARGEST_PNG",
+    "LARGEST_SCENE",
+    "LAUNCH_GROUP",
+    "LONGEST_INTEGER",
+    "LONGEST_MESSAGE",
+    "LONGEST_NAME",
+    "LONGEST_NESTED",
+    "LONGEST_SHOWN",
+    "MAX_COPIES",
+    "MAX_ENTRIES",
+    "MAX_EXTENT",
+    "MAX_NESTING",
+    "MAX_SIZE",
+    "MAX_START",
+    "MAX_TEXT",
+    "MEMORY_SPAN",
+    "MOST_ACCESSES",
+    "MOST_ALIASES",
+    "MOST_ATOMS",
+    "MOST_BLOCKS",
+    "MOST_CELLS",
+    "MOST_CELL_COPIES",
+    "MOST_COMPARED_ENTRIES",
+    "MOST_CUTE_STRIDE",
+    "MOST_DIMENSIONS",
+    "MOST_DOTS",
+    "MOST_DPAS",
+    "MOST_DRAWN",
+    "MOST_FACTORS",
+    "MOST_FOLDED",
+    "MOST_GEMM_BYTES",
+    "MOST_GIVEN",
+    "MOST_KEYS",
+    "MOST_LABELS",
+    "MOST_LEAVES",
+    "MOST_LINEAR_BITS",
+    "MOST_LOOKED_UP",
+    "MOST_LOOPS",
+    "MOST_MODULE_ELEMENTS",
+    "MOST_NAMED",
+    "MOST_NESTED_COORDINATES",
+    "MOST_NESTED_COUNTED",
+    "MOST_OPERATIONS",
+    "MOST_OWNERS_COUNTED",
+    "MOST_OWNERS_LISTED",
+    "MOST_PACKED",
+    "MOST_PADDING",
+    "MOST_PAIRS",
+    "MOST_PICKED",
+    "MOST_REGISTERS",
+    "MOST_REPLICA_PLACES",
+    "MOST_REPLICA_SHIFTS",
+    "MOST_REPORTED",
+    "MOST_SLOTS",
+    "MOST_SLOTS_TRIED",
+    "MOST_SORTED",
+    "MOST_STEPS",
+    "MOST_TERMINAL_COLUMNS",
+    "MOST_TERMINAL_ROWS",
+    "MOST_TERMS",
+    "MOST_TILE_STRIDE",
+    "MOST_UNCOVERED",
+    "MOST_VECTOR_ELEMENTS",
+    "MOST_WEIGHED",
+    "MOST_WORDS",
+    "MOST_WORKGROUPS",
+    "MOST_WORK_ITEMS",
+]
+
+# Text
+
+MAX_TEXT = 16 * 2**20
+"""Characters of a text that is read; also of an MLIR module."""
+MAX_NESTING = 64
+"""Levels of slices, parentheses and tuples: reading goes one Python frame deeper for each."""
+LONGEST_INTEGER = 24
+"""Characters of a number in a text; what is longer is over 2^63 anyway."""
+LONGEST_NAME = 64
+"""Characters of the name of an axis, a dimension or a symbol."""
+LONGEST_SHOWN = 60
+"""Characters of a value that a message shows."""
+LONGEST_MESSAGE = 2000
+"""Characters of a message: a screen of text."""
+MOST_ATOMS = 16
+"""Numbers and symbols of one extent: a normal form of more could take for ever."""
+MOST_TERMS = 100
+"""Terms of a numerator or a denominator, multiplied out: more would take more than 50 ms."""
+MOST_ALIASES = 4096
+"""Aliases (`#a = ...`) of one text."""
+MOST_MODULE_ELEMENTS = 2**20
+"""Elements of all constants of an MLIR module."""
+
+# Layouts
+
+MAX_EXTENT = 2**31
+"""Elements of an extent, lanes and subgroups of a machine."""
+MAX_START = 2**62
+"""Elements of a stride, an offset or an origin: sums of a few still fit into 64 bits."""
+MAX_SIZE = 2**62
+"""Elements of one dimension: a coordinate fits into 64 bits."""
+MOST_DIMENSIONS = 64
+"""Dimensions: numpy has no more."""
+MOST_FACTORS = 1024
+"""Factors of one dimension, or of the replicas, in a text."""
+MOST_GIVEN = 2**16
+"""Entries of a list of sizes that a caller gives."""
+MOST_REPLICA_PLACES = 2**30
+"""Places that overlapping replicas reach: they are compared as a set of so many bits (128 MiB)."""
+MOST_REPLICA_SHIFTS = 2**32
+"""Bits that are shifted for that: about a second."""
+
+# Maps and tables
+
+MAX_ENTRIES = 2**28
+"""Entries (coordinates) of a map as an array: 1 GiB of int32."""
+MAX_COPIES = 2**20
+"""Owners of one element that are listed."""
+MOST_PICKED = 2**24
+"""Coordinates of an axis that a part of a map names."""
+MOST_PAIRS = 2**24
+"""Pairs of an element and a slot that are written out one by one, about two seconds; slots of a map with holes."""
+
+# Notations
+
+MOST_LINEAR_BITS = 62
+"""Bits of the input of a linear layout: a basis fits into 64 bits."""
+MOST_LEAVES = 1024
+"""Integers of a CuTe shape."""
+MOST_CUTE_STRIDE = 2**62
+"""Elements of a CuTe stride, offset or size."""
+MOST_TILE_STRIDE = 2**40
+"""Bytes between the rows of an AMX tile in memory: more than any machine has."""
+MOST_BLOCKS = 2**22
+"""Blocks of an XeGPU distribution that are listed."""
+LONGEST_NESTED = 4096
+"""Characters of a nested attribute that is kept parsed."""
+MOST_NESTED_COORDINATES = 2**20
+"""Coordinates of one thread that a nested layout lists."""
+MOST_NESTED_COUNTED = 2**24
+"""Elements of a tensor whose uncovered elements are counted one by one."""
+MOST_LOOPS = 64
+"""Loops of an indexing map."""
+MOST_KEYS = 64
+"""Characters of a key of a dictionary in a text."""
+
+# Comparing
+
+MOST_COMPARED_ENTRIES = 2**18
+"""Owners that are listed to find the first difference."""
+MOST_OWNERS_LISTED = 16
+"""Owners of an element that an answer lists."""
+MOST_OWNERS_COUNTED = 2**12
+"""Owners of an element that are counted."""
+
+# Conversions and memory
+
+MOST_WORDS = 2**13
+"""Words that the lanes of one subgroup exchange, scheduled by tables."""
+MOST_WEIGHED = 2**18
+"""Words times rounds up to which sending a word to several lanes at once is tried."""
+MOST_SLOTS = 2**20
+"""Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
+MOST_SLOTS_TRIED = 2**14
+"""Slots of a subgroup for which several choices of replicas are tried."""
+MOST_REGISTERS = 2**14
+"""Registers of a lane."""
+MOST_STEPS = 2**16
+"""Steps of a conversion."""
+MOST_LOOKED_UP = 64
+"""Lanes or subgroups that a looked-up condition can tell apart: the bits of the widest constant."""
+MOST_PACKED = 4
+"""Slots after the next one that are tried as its companions in a word."""
+MOST_ACCESSES = 2**24
+"""Slots (subgroups x lanes x registers) of a distribution whose accesses are counted."""
+MOST_SORTED = 2**20
+"""Words of shared memory that are sorted at once."""
+MOST_PADDING = 8
+"""Words that a row is padded by, beyond the end of its last word."""
+
+# Simulating and planning
+
+MOST_OPERATIONS = 2**20
+"""Operations of one launch, each for a whole group of work-items."""
+MEMORY_SPAN = 2**40
+"""Bytes of the simulator's address space."""
+LAUNCH_GROUP = 2**13
+"""Work-items that are simulated at once."""
+MOST_WORKGROUPS = 2**26
+"""Workgroups of a launch."""
+MOST_WORK_ITEMS = 1024
+"""Work-items of a workgroup: what OpenCL devices accept."""
+MOST_VECTOR_ELEMENTS = 4096
+"""Elements of a vector in a kernel."""
+MOST_GEMM_BYTES = 2**30
+"""Bytes of the matrices of a GEMM that is run."""
+MOST_DPAS = 2**28
+"""Multiplications of tiles of a GEMM that is run."""
+
+# Pictures and reports
+
+MOST_FOLDED = 32
+"""Rows and columns of a folded picture, unless told otherwise."""
+MOST_CELLS = 2**24
+"""Cells of a full picture."""
+MOST_CELL_COPIES = 4096
+"""Copies of an element that a picture writes into its cell's tooltip."""
+MOST_NAMED = 8
+"""Owners that a tooltip names."""
+MOST_DRAWN = 2**16
+"""Cells of a picture that are drawn one by one."""
+MOST_LABELS = 2**14
+"""Labels of a picture."""
+MOST_DOTS = 256
+"""Dots that mark copies in a cell."""
+LARGEST_PNG = 16000
+"""Pixels along one side of a PNG."""
+LARGEST_SCENE = 40000
+"""Units along one side of a scene: a larger one would have letters of less than 4 pixels."""
+MOST_TERMINAL_ROWS = 48
+"""Rows of a grid in a terminal."""
+MOST_TERMINAL_COLUMNS = 256
+"""Columns of a grid in a terminal."""
+MOST_REPORTED = 4096
+"""Coordinates that a report lists."""
+MOST_UNCOVERED = 16
+"""Elements without an owner that a report lists."""

@@ -1,0 +1,66 @@
+"""What a message shows of a value that somebody gave: its beginning, on one line, whatever the value is.
+
+A message about `10**5000` cannot print the number (Python refuses to), and one about a long array should not:
+
+>>> shown(10**5000), shown([16, 8]), shown("a" * 100)
+('(a number of 5001 digits)', '[16, 8]', "'aaaaaaaaaaaaaaaaaaaaaaaaaaa...aaaaaaaaaaaaaaaaaaaaaaaaaaaa'")
+"""
+
+from __future__ import annotations
+
+from reprlib import Repr
+
+from layoutalg.core.limits import LONGEST_MESSAGE, LONGEST_SHOWN
+
+__all__ = ["number_text", "shortened", "shown"]
+
+
+def number_text(number: int) -> str:
+    """A whole number for a message; of one over 2^128 only how long it is.
+
+    >>> number_text(2**31), number_text(-(10**50))
+    ('2147483648', '(a number of 51 digits)')
+    """
+    if number.bit_length() <= 128:
+        return str(number)
+    # log10(2) as a fraction: floats end at 2^1024. The last digit may be off by one, and nobody counts.
+    return f"(a number of {number.bit_length() * 30103 // 100000 + 1} digits)"
+
+
+class _Short(Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = LONGEST_SHOWN
+
+    def repr_int(self, x: int, level: int) -> str:
+        return number_text(x)
+
+    def repr_instance(self, x: object, level: int) -> str:
+        try:
+            return super().repr_instance(x, level)
+        except Exception:  # somebody else's __repr__ may raise anything
+            return f"<{type(x).__name__}>"
+
+
+_SHORT = _Short()
+
+
+def shown(value: object, most: int = LONGEST_SHOWN) -> str:
+    """A value for a message, in at most `most` characters on one line.
+
+    >>> shown(range(10**9)), shown({"a": None}), shown([10**5000, 1])
+    ('range(0, 1000000000)', "{'a': None}", '[(a number of 5001 digits), 1]')
+    """
+    return shortened(" ".join(_SHORT.repr(value).split()), most)
+
+
+def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """A text, or its beginning and its end around `...` where it is longer than `most`.
+
+    >>> shortened("d0 = 4@reg, d1 = 4@lane", 15)
+    'd0 = 4...4@lane'
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 3) // 2
+    return f"{text[:half]}...{text[len(text) - (most - 3 - half) :]}"
