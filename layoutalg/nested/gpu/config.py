@@ -331,13 +331,7 @@ class ConditionalTransposeAttr(Notation):
 
     def __post_init__(self) -> None:
         for name, number in (("num_xcds", self.num_xcds), ("num_cus", self.num_cus)):
-            whole_number(
-                number,
-                f"conditional_transpose with {name} =",
-                -(2**63),
-                2**63 - 1,
-                VerificationError,
-            )
+            whole_number(number, f"conditional_transpose with {name} =", -(2**63), 2**63 - 1, VerificationError)
         if not self.num_xcds or not self.num_cus:
             raise VerificationError(f"conditional_transpose must have non-zeros parameters (in {self})")
 

@@ -87,14 +87,7 @@ class DataTiledMMAAttr(Notation):
             )
         object.__setattr__(self, "intrinsic", native.name)
         for name in _COUNTS:
-            whole_number(
-                getattr(self, name),
-                f"{name} =",
-                1,
-                MAX_EXTENT,
-                VerificationError,
-                " (IREE accepts this)",
-            )
+            whole_number(getattr(self, name), f"{name} =", 1, MAX_EXTENT, VerificationError, " (IREE accepts this)")
         for name in _INTERLEAVING:
             operands = getattr(self, name)
             if operands is not None:

@@ -108,14 +108,7 @@ class DataTiledScaledMMAAttr(Notation):
     def __post_init__(self) -> None:
         _check_name(self.intrinsic)
         for name in _COUNTS:
-            whole_number(
-                getattr(self, name),
-                f"{name} =",
-                1,
-                MAX_EXTENT,
-                VerificationError,
-                " (IREE accepts this)",
-            )
+            whole_number(getattr(self, name), f"{name} =", 1, MAX_EXTENT, VerificationError, " (IREE accepts this)")
         for name in _OPERAND_LISTS:
             given = getattr(self, name)
             if given is not None:

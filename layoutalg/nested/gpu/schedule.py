@@ -59,14 +59,7 @@ class MMAScheduleAttr(Notation):
         if not isinstance(self.intrinsic, (MMAKind, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"intrinsic {shown(self.intrinsic)}: expected an MMA kind")
         for name in ("subgroup_m_count", "subgroup_n_count"):
-            whole_number(
-                getattr(self, name),
-                f"{name} =",
-                1,
-                2**31 - 1,
-                VerificationError,
-                " (IREE accepts this)",
-            )
+            whole_number(getattr(self, name), f"{name} =", 1, 2**31 - 1, VerificationError, " (IREE accepts this)")
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup); each notes its nested layout.
