@@ -29,14 +29,7 @@ from math import prod
 from operator import mul
 from typing import TYPE_CHECKING, Any, cast
 
-from numpy.typing import NDArray
-
-from layoutalg.core.errors import (
-    ConversionError,
-    DistributionError,
-    SizeError,
-    VerificationError,
-)
+from layoutalg.core.errors import ConversionError, DistributionError, SizeError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import LONGEST_NESTED as _LONGEST_USUAL
