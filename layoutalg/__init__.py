@@ -11,8 +11,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 [[0, 53], [1, 53]]
 
 `core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
-notation each, and `notations` says which text belongs to whom. `compare`, `conversion`, `gemm`, `simulate`, `viz` and `show` use
-the contract alone. Names are imported when first used.
+notation each, and `notations` says which text belongs to whom. `compare`, `conversion`, `gemm`, `simulate`, `viz` and `show`
+use the contract alone. Names are imported when first used.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from layoutalg.nested import NestedLayoutAttr, to_nested
     from layoutalg.nested.gpu import known_target, mma
     from layoutalg.notations import parse
+    from layoutalg.show import picture
     from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
     from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType, to_xegpu
 
@@ -91,6 +92,7 @@ _HOMES = {
     "known_target": "nested.gpu",
     "mma": "nested.gpu",
     "parse": "notations",
+    "picture": "show",
     "LayoutAttr": "xegpu",
     "MemDescType": "xegpu",
     "SgMapAttr": "xegpu",
@@ -151,6 +153,7 @@ __all__ = [
     "parse",
     "parse_cute",
     "parse_linear_layout",
+    "picture",
     "plan_gemm",
     "same",
     "symbol",

@@ -92,3 +92,12 @@ def cost_of(target: str | None) -> Cost:
     if not isinstance(name, str) or name not in _TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PlanError(f"target {name!r:.60}: expected one of {', '.join(sorted(_TARGETS))}")
     return _TARGETS[name]
+
+
+def target_names() -> tuple[str, ...]:
+    """The names of the targets that are known.
+
+    >>> target_names()[0]
+    'generic'
+    """
+    return tuple(_TARGETS)

@@ -38,6 +38,7 @@ __all__ = [
     "Distributed",
     "Machine",
     "Notation",
+    "Note",
     "Operand",
     "agree",
     "as_machine",
@@ -108,7 +109,7 @@ class Operand(NamedTuple):
     """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
-    has gaps (an AMX tile's bytes).
+    has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
 
     >>> from layoutalg.core.layout import Layout
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
@@ -119,6 +120,25 @@ class Operand(NamedTuple):
     tile: tuple[int, ...] | None = None
     role: str | None = None
     slots: Layout | None = None
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+class Note(NamedTuple):
+    """One thing that a notation says of itself in a report: a label and a text to print, a key and a value for JSON.
+
+    An empty label is not printed, an empty key is not in JSON. `refused` is a compiler's verdict (None: not a verdict);
+    `instead` says that a report makes sense with this note and without a layout.
+
+    >>> Note("LLVM 22", "accepts", "llvm", "accepts", refused=False).label
+    'LLVM 22'
+    """
+
+    label: str
+    text: str
+    key: str = ""
+    value: object = None
+    refused: bool | None = None
+    instead: bool = False
 
 
 class Distributed:
@@ -170,6 +190,30 @@ class Distributed:
         [[[[0]], [[1]]]]
         """
         return plain_layout(self, _single(self, shape, machine)).fragment_map()
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """What the notation says of itself beyond its layout, for a report: a compiler's verdict, the type of a fragment.
+
+        `element` is the element type; `llvm` the version whose verdict is asked, `blocks` whether to list the blocks of each
+        id, both where the notation has such a thing.
+
+        Raises `DistributionError` where a shape is needed.
+
+        >>> import layoutalg as la
+        >>> la.Layout.parse("d0 = 4@lane").report()
+        ()
+        >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").report((8, 16))[0].text
+        'accepts'
+        """
+        return ()
 
     def heading(self) -> str:
         """What to call it above a picture of several operands.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 
-__all__ = ["SurfaceLimits", "TargetInfo", "target_info"]
+__all__ = ["SurfaceLimits", "TargetInfo", "target_info", "target_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +92,12 @@ def target_info(name: str) -> TargetInfo:
     if found is None:
         raise VerificationError(f"target {name!r}: expected one of {', '.join(_TARGETS)}")
     return found
+
+
+def target_names() -> tuple[str, ...]:
+    """The names of the targets that are known.
+
+    >>> target_names()[0]
+    'pvc'
+    """
+    return tuple(_TARGETS)

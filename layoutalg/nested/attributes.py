@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from operator import mul
@@ -39,7 +40,7 @@ from layoutalg.core.errors import (
 )
 from layoutalg.core.extents import Extent, as_ints
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.reader import MAX_EXTENT, Reader
 from layoutalg.nested.distribution import exact_layout
 
@@ -57,6 +58,7 @@ _USUAL = re.compile(f"{_GAP}<{_GAP}{_LISTS}{_GAP}>")
 _DIGITS = re.compile("[0-9]+")
 _LONGEST_USUAL = 4096
 _MOST_COORDINATES = 2**20
+_MOST_UNCOVERED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +334,46 @@ class NestedLayoutAttr(Notation):
         layout = self.layout(shape, machine)
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
         return one_operand(self, layout, batch)
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor.
+
+        >>> NestedLayoutAttr((1,), (1,), (1,), (4,), (2,), (0,), (0,)).report()[-1].text
+        'holds 6: (2) (3) (4) (5) (6) (7)'
+        """
+        if shape is not None:
+            self._require(shape)
+        shapes = (
+            ("vector", "distributed_shape", self.distributed_shape),
+            ("packed", "packed_shape", self.packed_shape),
+        )
+        found = [Note(label, "x".join(map(str, sizes)), key, list(sizes), instead=True) for label, key, sizes in shapes]
+        lanes, threads = self._sizes(machine)
+        try:
+            exact_layout(self, lanes, threads)
+        except DistributionError:
+            with suppress(SizeError):  # too many to look at one by one
+                found += self._uncovered_notes(threads, lanes)
+        return tuple(found)
+
+    def _uncovered_notes(self, threads: int, lanes: int) -> list[Note]:
+        from layoutalg.nested.coordinates import uncovered
+
+        count, first = uncovered(self, threads, lanes, _MOST_UNCOVERED)
+        shown = " ".join(f"({', '.join(map(str, one))})" for one in first.tolist())
+        more = " ..." if count > len(first) else ""
+        return [
+            Note("", "", "uncovered_count", count),
+            Note("nobody", f"holds {count}: {shown}{more}", "uncovered", first.tolist()),
+        ]
 
     def threads(self, subgroup_size: int = 64, workgroup_size: int | None = None) -> int:
         """The threads of a workgroup: as given, or the fewest subgroups that the tiles reach.

@@ -177,7 +177,7 @@ def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | No
     rows = _first(grid.rows, most_rows)
     columns = len(grid.columns)
     found = grid
-    if width is not None and grid.width > width or width is None and grid.shown[1] > most_columns:
+    if (width is not None and grid.width > width) or (width is None and grid.shown[1] > most_columns):
         columns = _first(grid.columns, most_columns if width is None else columns)
     while True:
         names = grid.rows[:rows], grid.columns[:columns]

@@ -97,7 +97,7 @@ def fold(runs: Sequence[Run], most: int, cell: int = 1) -> tuple[Band, ...]:
     if prod(counts) > _MOST_BANDS:
         raise SizeError(
             f"{prod(counts)} of {prod(run.extent for run in runs) * cell} rows or columns cannot be folded, because their "
-            "numbers jump: draw a part (Layout.restrict), or all of them as an image"
+            "numbers jump: draw a part of the tensor (restrict), or all of it as an image (full, .png)"
         )
     bands = [Band(0, cell)]
     block = cell

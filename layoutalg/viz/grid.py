@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import Any
 
@@ -50,6 +50,7 @@ MOST_CELLS = 2**24
 MOST_DRAWN = 2**16
 """Cells that are drawn one by one."""
 _MOST_COPIES = 4096
+_MOST_TRIED = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +191,8 @@ def tensor_grid(
 ) -> Grid:
     """The grid of a tensor: each element, and its (lowest) owner.
 
-    `sides` are rows and columns to use instead, where grids are to line up; `most_rows` and `most_columns` are None for no limit,
-    1 for the first cell alone. Where the numbers jump, more rows and columns are drawn.
+    `sides` are rows and columns to use instead, where grids are to line up; `most_rows` and `most_columns` are None for no
+    limit, 1 for the first cell alone. Where the numbers jump, more rows and columns are drawn.
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
 
@@ -330,8 +331,8 @@ def _sides(
     drawn = len(rows.starts), len(columns.starts)
     if None not in most and prod(drawn) > MOST_DRAWN:
         raise SizeError(
-            f"{' x '.join(map(str, drawn))} cells cannot be folded further, because their numbers jump, and at most 2^16 "
-            "are drawn: draw a part (Layout.restrict), or all of them as an image (full, .png)"
+            f"{' x '.join(map(str, drawn))} cells cannot be folded further, because their numbers jump, and at most 2^16 are "
+            "drawn: draw a part of the tensor (restrict), or all of it as an image (full, .png)"
         )
     return rows, columns
 
@@ -406,7 +407,8 @@ def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int,
     if not replicas:
         return ()
     found: set[tuple[int, ...]] = set()
-    for values in product(*(range(f.extent) for f in replicas)):
+    tried = product(*(range(min(f.extent, _MOST_COPIES + 1)) for f in replicas))
+    for values in islice(tried, _MOST_TRIED):
         found.add(tuple(sum(v * f.stride for v, f in zip(values, replicas, strict=True) if f.axis == a) for a in axes))
         if len(found) > _MOST_COPIES:
             break

@@ -1,4 +1,4 @@
-"""What there is to tell about every cell of a picture: a sentence, and which cells its lane holds.
+"""Tooltips: a sentence about every cell of a picture, and which cells its lane holds.
 
 >>> from layoutalg.core import Layout
 >>> from layoutalg.core.notation import Operand
@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from operator import add
+from operator import add, sub
 
 from layoutalg.viz.grid import Grid, spoken
 
@@ -45,10 +45,10 @@ def sentences(grid: Grid) -> list[str]:
         if grid.copies_of > 1:
             mine = [values[i] for values in owners]
             base = [values[i] for values in lowest]
-            others = [[x + y for x, y in zip(base, copy, strict=True)] for copy in ((0,) * len(base), *grid.copies)]
-            also = [" ".join(f"{words[d]} {other[d]}" for d in moving) for other in others if other != mine][
-                :_MOST_NAMED
-            ]
+            copies = grid.copies[: _MOST_NAMED + 1]
+            others = [[x + y for x, y in zip(base, copy, strict=True)] for copy in ((0,) * len(base), *copies)]
+            also = [" ".join(f"{words[d]} {other[d]}" for d in moving) for other in others if other != mine]
+            also = also[:_MOST_NAMED]
             more = grid.copies_of - 1 - len(also)
             sentence += f"; also in {', '.join(also)}" + (f" and {more} more" if more > 0 else "")
         found.append(sentence)
@@ -73,8 +73,13 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     moves = {tuple(copy[d] for d in which) for copy in grid.copies} if grid.tensor else set[tuple[int, ...]]()
     for i, key in enumerate(mine):
         held[key].add(i)
-        for move in moves:
-            other = tuple(map(add, key, move))
+    alone = {key: tuple(cells) for key, cells in held.items()}
+    for key, cells in alone.items():
+        if len(moves) < len(alone):
+            others = [tuple(map(add, key, move)) for move in moves]
+        else:
+            others = [other for other in alone if tuple(map(sub, other, key)) in moves]
+        for other in others:
             if other in held:
-                held[other].add(i)
+                held[other].update(cells)
     return mine, held

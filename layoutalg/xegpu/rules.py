@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import LayoutError
 
-__all__ = ["DEFAULT_LLVM", "Rules", "rules"]
+__all__ = ["DEFAULT_LLVM", "Rules", "llvm_versions", "rules"]
 
 DEFAULT_LLVM = 22
 """The version whose rules hold unless another is asked for: 22.1.8 is what the tests run."""
@@ -50,3 +50,12 @@ def rules(llvm: int = DEFAULT_LLVM) -> Rules:
     if row is None:
         raise LayoutError(f"LLVM {llvm}: the rules of LLVM {', '.join(map(str, _ROWS))} are known")
     return row
+
+
+def llvm_versions() -> tuple[int, ...]:
+    """The versions whose rules are known.
+
+    >>> 22 in llvm_versions()
+    True
+    """
+    return tuple(_ROWS)

@@ -31,13 +31,13 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
+from layoutalg.core.notation import Machine, Notation, Note, Operand, own_sizes, product_operands
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of
-from layoutalg.nested.gpu.kinds import MMAAttr
+from layoutalg.nested.gpu.kinds import MMAAttr, product_notes, titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -342,12 +342,32 @@ class DataTiledMMAAttr(Notation):
         """
         own_sizes(self, self.shape, shape)
         one = self.native.intrinsic
-        return product_operands(
+        found = product_operands(
             (self.lhs, self.rhs.permute((1, 0)), self.acc),
             (one.a_type, one.b_type, one.c_type),
             self.shape,
             (one.m, one.n, one.k),
         )
+        memory = [self.swizzle(fragment).memory for fragment in MMAFragment]
+        memory[1] = memory[1].permute((1, 0))
+        return titled(found, [(("memory", str(layout)),) for layout in memory])
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The product in one line, and its lanes.
+
+        >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).report()[0].text
+        '16x32x16, f16 x f16 + f32'
+        """
+        own_sizes(self, self.shape, shape)
+        return product_notes(self.native.intrinsic, self.shape)
 
     @property
     def lhs(self) -> Layout:

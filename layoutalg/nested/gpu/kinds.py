@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
+from layoutalg.core.notation import Machine, Notation, Note, Operand, own_sizes, product_operands
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
@@ -38,7 +38,40 @@ from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_o
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma"]
+__all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma", "product_notes", "titled"]
+
+_TITLES = (("Lhs", "MxK"), ("Rhs", "KxN"), ("Acc", "MxN"))
+
+
+def product_notes(one: Intrinsic, sizes: Sequence[int]) -> tuple[Note, ...]:
+    """What a report says of a product of m x n x k of an intrinsic's types.
+
+    >>> product_notes(intrinsic("MFMA_F32_16x16x16_F16"), (32, 32, 16))[1].text
+    '64'
+    """
+    blocks = f"{one.blocks} blocks of " if one.blocks else ""
+    text = f"{blocks}{'x'.join(map(str, sizes))}, {one.a_type} x {one.b_type} + {one.c_type}"
+    return (
+        Note("product", text, "product", text),
+        Note("lanes", str(one.subgroup_size), "lanes", str(one.subgroup_size)),
+        Note("", "", "sizes", dict(zip("mnk", sizes, strict=True))),
+        Note("", "", "types", [one.a_type, one.b_type, one.c_type]),
+        Note("", "", "subgroup_size", one.subgroup_size),
+    )
+
+
+def titled(
+    operands: Sequence[Operand], more: Sequence[tuple[tuple[str, str], ...]] = ((), (), ())
+) -> tuple[Operand, ...]:
+    """Operands with IREE's names as notes (Lhs, Rhs, Acc), and with `more` notes of each.
+
+    >>> titled(MMAAttr("MFMA_F32_16x16x16_F16").operands())[1].notes
+    (('title', 'Rhs  KxN  16x16xf16'),)
+    """
+    return tuple(
+        one._replace(notes=(("title", f"{name}  {letters}  {one.name.split()[-1]}"), *notes))
+        for one, (name, letters), notes in zip(operands, _TITLES, more, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +128,35 @@ class MMAKind(Notation):
         """
         one = self.intrinsic
         own_sizes(self, (one.m, one.n, one.k), shape)
-        return product_operands(
-            (self.lhs, self.rhs, self.acc), (one.a_type, one.b_type, one.c_type), (one.m, one.n, one.k)
+        return titled(
+            product_operands(
+                (self.lhs, self.rhs, self.acc), (one.a_type, one.b_type, one.c_type), (one.m, one.n, one.k)
+            )
         )
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The product in one line, and its lanes.
+
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").report()[0].text
+        '16x16x16, f16 x f16 + f32'
+        """
+        one = self.intrinsic
+        own_sizes(self, (one.m, one.n, one.k), shape)
+        return (*product_notes(one, (one.m, one.n, one.k)), *self._remarks())
+
+    def _remarks(self) -> list[Note]:
+        if not self.intrinsic.is_opaque:
+            return []
+        text = "opaque: no layout of its fragments is published"
+        return [Note("note", text, "note", text, instead=True)]
 
     def operand(self, fragment: str | int) -> OperandLayout:
         """Who holds what of `Lhs`, `Rhs` or `Acc`.
@@ -237,6 +296,14 @@ class VirtualMMAAttr(MMAKind):
         count = 2 if one.a_type == "f16" else 1
         types = one.name.rsplit("_", 1)[1]
         return MMAAttr(f"MFMA_F32_{one.m}x{one.n}x{one.k // count}_{types}"), count
+
+    def _remarks(self) -> list[Note]:
+        found = MMAKind._remarks(self)
+        if found:
+            return found
+        run, count = self.native
+        text = f"{count} x {run.name} on shares of the registers" if count > 1 else f"{run.name}, k in another order"
+        return [Note("note", text, "note", text)]
 
 
 def mma(name: str, col_major: bool = False) -> MMAAttr | VirtualMMAAttr:

@@ -23,11 +23,11 @@ from operator import mul
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
-from layoutalg.core.notation import Machine, Notation, Operand, as_sizes, product_operands
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_sizes, product_operands
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment
-from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr
+from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr, product_notes, titled
 from layoutalg.nested.gpu.maps import MapLike, as_map
 
 __all__ = ["MMAScheduleAttr", "contraction_operands"]
@@ -82,7 +82,29 @@ class MMAScheduleAttr(Notation):
         whole = Machine(lanes=lanes, subgroups=counts[0] * counts[1])
         nested = self.nested_operands(sizes[0], sizes[1], sizes[2])
         layouts = [each.layout(each.shape, whole) for each in nested]
-        return product_operands(layouts, (one.a_type, one.b_type, one.c_type), sizes, unit)
+        found = product_operands(layouts, (one.a_type, one.b_type, one.c_type), sizes, unit)
+        return titled(found, [(("nested", str(each)),) for each in nested])
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """What the kind says of itself, for the sizes m, n, k.
+
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).report((64, 64, 64))[0].text
+        '64x64x64, f16 x f16 + f32'
+        """
+        kind = self.intrinsic
+        one = (kind.native if isinstance(kind, DataTiledMMAAttr) else kind).intrinsic
+        if shape is None or len(shape) != 3:
+            raise DistributionError(f"{self} needs the sizes m, n, k, such as {one.m}x{one.n}x{one.k}")
+        remarks = [note for note in kind.report() if note.label not in ("", "product", "lanes")]
+        return (*product_notes(one, shape), *remarks)
 
     def nested_operands(
         self, m: int, n: int, k: int, maps: Sequence[MapLike] = MATMUL
