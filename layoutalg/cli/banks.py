@@ -9,7 +9,7 @@ from layoutalg.cli.arguments import ELEMENT, JSON, as_shape, machine_options, ma
 __all__ = ["banks"]
 
 
-@click.command()
+@click.command(short_help="Count the bank conflicts of an access.")
 @click.argument("memory")
 @click.argument("layout")
 @click.argument("shape", required=False)

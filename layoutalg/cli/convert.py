@@ -29,7 +29,7 @@ def _targets() -> Sequence[str]:
     return target_names()
 
 
-@click.command()
+@click.command(short_help="Plan a conversion, and write its code.")
 @click.argument("source")
 @click.argument("destination")
 @click.argument("shape", required=False)

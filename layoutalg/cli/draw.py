@@ -19,7 +19,7 @@ from layoutalg.cli.arguments import (
 __all__ = ["draw"]
 
 
-@click.command()
+@click.command(short_help="Draw who holds what, as a file.")
 @click.argument("text")
 @click.argument("shape", required=False)
 @output_option("The file: .svg, .png, .pdf or .html; its directory is made.", required=True)

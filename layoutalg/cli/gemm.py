@@ -28,7 +28,7 @@ def _levels() -> Sequence[str]:
     return LEVELS
 
 
-@click.command()
+@click.command(short_help="Plan a matrix product; write, run and check its kernel.")
 @click.argument("m", type=int)
 @click.argument("n", type=int)
 @click.argument("k", type=int)

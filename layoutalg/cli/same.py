@@ -9,7 +9,7 @@ from layoutalg.cli.arguments import JSON, as_shape, machine_options, machine_sai
 __all__ = ["same"]
 
 
-@click.command()
+@click.command(short_help="Compare two layouts.")
 @click.argument("a")
 @click.argument("b")
 @click.argument("shape", required=False)

@@ -24,7 +24,7 @@ def _llvm_versions() -> tuple[int, ...]:
     return llvm_versions()
 
 
-@click.command()
+@click.command(short_help="Show who holds what.")
 @click.argument("text")
 @click.argument("shape", required=False)
 @click.option("--sg", type=int, help="List what one subgroup holds.")

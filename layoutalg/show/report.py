@@ -259,8 +259,8 @@ def _note_held(layout: Layout, holder: dict[str, int], facts: dict[str, Any], ro
     whole = {axis: 0 for axis in ("sg", "lane") if axis in axes} | holder
     if "lane" not in holder and axes.get("lane", 1) != 1:
         del whole["lane"]
-    rest = [axis for axis in layout.codomain if axis not in whole]
-    count = prod(axes.get(axis, 1) for axis in rest) if rest else 1
+    rest = [axis for axis in layout.codomain if axis not in whole and axes.get(axis, 1) != 1]
+    count: Any = prod(axes[axis] for axis in rest)
     part: dict[str, Any] = dict(whole)
     if type(count) is int and count > _MOST_LISTED and rest == ["reg"]:
         if count > _MOST_HELD:

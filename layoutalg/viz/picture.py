@@ -190,7 +190,7 @@ class Picture:
         try:
             from layoutalg.viz.figure import figure
         except ModuleNotFoundError as error:
-            if error.name != "matplotlib":
+            if (error.name or "").partition(".")[0] != "matplotlib":
                 raise
             raise LayoutError("figures need matplotlib: pip install 'layoutalg[viz]'") from None
         except ValueError as error:  # a setting of its own that matplotlib does not like, such as MPLBACKEND
