@@ -53,14 +53,24 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         self.names = names
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name's own value in the table."""
+        """The name's own value in the table.
+
+        >>> OneOf(lambda: (22, 23)).convert("23", None, None)
+        23
+        """
         found = [one for one in self.names() if str(one) == str(value)]
         if found:
             return found[0]
         return self.fail(f"{str(value)!r:.60}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """The names, for the help."""
+        """The names, for the help.
+
+        >>> import click
+        >>> command = click.Command("convert")
+        >>> OneOf(lambda: ("a", "b")).get_metavar(click.Option(["--to"]), click.Context(command))
+        '[a|b]'
+        """
         return f"[{'|'.join(map(str, self.names()))}]"
 
 

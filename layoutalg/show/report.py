@@ -185,6 +185,10 @@ def _note_operand(
         mask = ((1 << one.bits) - 1) << one.base
         facts["swizzle"] = {"axis": layout.axis, "bits": one.bits, "base": one.base, "shift": one.shift}
         rows.append(("swizzle", f"{layout.axis} ^ (({layout.axis} >> {one.shift}) & {mask:#x})"))
+    rest = [note for note in notes if note.refused is None]
+    lists = [note for note in rest if note.key == "blocks" or note.label.startswith("block ")]
+    views = [note for note in rest if note.instead and note not in lists]
+    _add(views, facts, rows)
     slots = _slots(operand, plain)
     facts["axes"] = {axis: _plain(n) for axis, n in slots.axes.items()}
     rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
@@ -197,9 +201,7 @@ def _note_operand(
     if "reg" in plain.codomain:
         facts["fragment_shape"] = [_plain(n) for n in plain.fragment_shape]
         rows.append(("fragment", _by(facts["fragment_shape"])))
-    rest = [note for note in notes if note.refused is None]
-    lists = [note for note in rest if (note.instead and note.label == "") or note.label.startswith("block ")]
-    _add([note for note in rest if note not in lists], facts, rows)
+    _add([note for note in rest if note not in lists and note not in views], facts, rows)
     if plain is layout:
         _note_index(slots, facts, rows)
     if holder:
