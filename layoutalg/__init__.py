@@ -11,8 +11,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 [[0, 53], [1, 53]]
 
 `core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
-notation each, and `notations` says which text belongs to whom. `compare`, `conversion`, `gemm`, `simulate`, `viz` and `show`
-use the contract alone. Names are imported when first used.
+notation each, and `notations` says which text belongs to whom. All else (`compare`, `conversion`, `gemm`, `simulate`, `viz`,
+`show`) uses the contract alone. Names are imported when first used.
 """
 
 from __future__ import annotations

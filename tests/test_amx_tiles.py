@@ -252,7 +252,7 @@ def test_the_bytes_of_the_elements_fill_the_tile_once() -> None:
 @pytest.mark.parametrize("tmm", [-1, 8, 1.0, None, "tmm0", True, 10**5000], ids=kind)
 def test_there_are_eight_registers(tmm: object) -> None:
     with pytest.raises(VerificationError, match="8 tile registers"):
-        TileType(16, 64, "i8").layout(tmm)  # type: ignore[arg-type]
+        TileType(16, 64, "i8").layout(tmm=tmm)  # type: ignore[arg-type]
 
 
 # Memory

@@ -230,7 +230,7 @@ def test_what_is_no_text_is_refused(value: object) -> None:
         ("#xegpu.layout<lane_layout = [1], lane_layout = [1]>", 1, 34, "each parameter once"),
         ("#xegpu.layout<lane_layout = [1, 16]> trailing", 1, 38, "the end of the text"),
         ("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#m, dims = [0]>", 2, 14, "'#l'"),
-        ("#linalg.iterator_type<X>", 1, 1, "'#xegpu.'"),
+        ("#linalg.iterator_type<X>", 1, 1, "#xegpu.layout<"),
         ("_ = 4@lane", 1, 1, "the name of a dimension"),
         ("!xegpu.tensor_desc<8x?xf16>", 1, 22, "a static size"),
         ("!xegpu.tensor_desc<8x16xg16>", 1, 25, "an element type"),

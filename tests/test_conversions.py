@@ -433,7 +433,7 @@ def test_bad_input_is_said_so(arguments: tuple[str, str], options: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    "bad", [None, 5, "d0 = 4@lane", object(), la.mma("MFMA_F32_16x16x16_F16"), la.parse("!amx.tile<16x64xi8>")]
+    "bad", [None, 5, "d0 = 4@lan", object(), la.mma("MFMA_F32_16x16x16_F16"), la.parse("!amx.tile<16x64xi8>")]
 )
 def test_what_is_no_layout_is_said_so(bad: Any) -> None:
     with pytest.raises(la.LayoutError):

@@ -183,7 +183,7 @@ def test_multi_mma_of_a_data_tiled_kind() -> None:
     assert found.shape == swizzles[2].tile_shape
     exact = c + sum(a[i] @ b[i].T for i in range(3))
     assert collect(swizzles[2].memory, found.reshape(-1)).tolist() == exact.tolist()
-    a_held, b_held = (np.moveaxis(distribute(kind.layout(f), x), 0, 2) for f, x in ((0, a), (1, b)))
+    a_held, b_held = (np.moveaxis(distribute(kind.operand_layout(f), x), 0, 2) for f, x in ((0, a), (1, b)))
     lanes = op.execute(a_held, b_held, distribute(kind.acc, c))
     assert collect(kind.acc, lanes).tolist() == exact.tolist()
 

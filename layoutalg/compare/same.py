@@ -118,7 +118,7 @@ def same(
     if shape is not None and not isinstance(shape, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"shape = {shape!r:.60}: expected a list of whole numbers")
     pair = value_of(a), value_of(b)
-    if pair[0] == pair[1] and (shape is None or pair[0].tensor_shape() is not None):
+    if pair[0] == pair[1]:
         agree(pair[:1], shape, on)
         return _YES
     one, two = (_side(asked) for asked in agree(pair, shape, on))
@@ -138,7 +138,7 @@ def _side(asked: Asked) -> Layout | Swizzled | Places:
     """One side: its layout, or where it has none the places that its coordinates say."""
     if asked.operand is not None:
         return asked.operand.layout
-    return Places.of_map(asked.coordinates(), asked.shape or asked.value.tensor_shape() or ())
+    return Places.of_map(asked.coordinates(), asked.shape or asked.value.tensor_shape())
 
 
 def _compare_layouts(a: Layout, b: Layout) -> Same:

@@ -304,8 +304,7 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 4@lane").operands()[0].name
         'd0 = 4@lane'
         """
-        own_sizes(self, self.shape, shape)
-        return one_operand(self, self)
+        return one_operand(self, self.layout(shape))
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The layout itself (see `Notation.layout`).
@@ -315,7 +314,8 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 4@lane").layout((4,))
         Layout.parse('d0 = 4@lane')
         """
-        own_sizes(self, self.shape, shape)
+        if shape is not None:
+            own_sizes(self, self.shape, shape)
         return self
 
     # Sameness

@@ -115,10 +115,10 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     Raises `DistributionError` where the machine has fewer work-items than the layout uses, or no multiple of them.
 
     >>> cover(Layout.parse("d0 = 8@lane 2@reg"), Machine(lanes=16, subgroups=2), "this layout")
-    Layout.parse('d0 = 8@lane 2@reg | replicas 2@sg 2@lane:8')
-    >>> cover(Layout.parse("d0 = 3@lane"), Machine(lanes=16), "this layout")
+    Layout.parse('d0 = 8@lane 2@reg | replicas 2@lane:8 2@sg')
+    >>> cover(Layout.parse("d0 = 3@lane"), Machine(lanes=16), "it")
     Traceback (most recent call last):
-    layoutalg.core.errors.DistributionError: a machine of 16 lanes: this layout uses 3, and 16 is not a multiple of it
+    layoutalg.core.errors.DistributionError: a machine of 16 lanes: it uses 3, and 16 is not a multiple of that
     """
     spans: Any = None
     copies: list[Factor] = []
@@ -131,7 +131,7 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
             continue
         if type(used) is not int or count % used:
             raise DistributionError(
-                f"a machine of {count} {word}: {notation} uses {used}, and {count} is not a multiple of it"
+                f"a machine of {count} {word}: {notation} uses {used}, and {count} is not a multiple of that"
             )
         copies.append(Factor(count // used, used, axis))
     if not copies:

@@ -314,7 +314,7 @@ def _without_layout(
     """A value that its report explains though it has no exact layout."""
     product = any(note.label == "product" for note in notes)
     if not product:
-        sizes: Sequence[Any] = value.tensor_shape() or () if shape is None else shape
+        sizes: Sequence[Any] = value.tensor_shape() if shape is None else shape
         facts["shape"] = list(sizes)
         rows.append(("shape", _by(sizes)))
         _add([note for note in notes if note.refused is not None], facts, rows)

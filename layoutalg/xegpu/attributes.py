@@ -110,12 +110,14 @@ class DistributeLayout(Notation, ABC):
             raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
         return self.distribution().blocks(sizes, str(self), level)
 
-    def tensor_shape(self) -> None:
-        """None: the attribute fits many shapes.
+    @property
+    def needs_shape(self) -> bool:
+        """True: the attribute fits many shapes.
 
-        >>> LayoutAttr(lane_layout=(2, 8)).tensor_shape()
+        >>> LayoutAttr(lane_layout=(2, 8)).needs_shape
+        True
         """
-        return
+        return True
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation between a tensor of `shape` and subgroups (`sg`), lanes and registers.
@@ -135,8 +137,14 @@ class DistributeLayout(Notation, ABC):
         """
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as (32, 64)")
-        found = self.distribution().layout(as_shape(shape), self)
-        return found if machine is None else cover(found, as_machine(machine), self)
+        own = self.distribution()
+        found = own.layout(as_shape(shape), self)
+        if machine is None:
+            return found
+        on = as_machine(machine)
+        if own.lane_layout is None:
+            on = Machine(subgroups=on.subgroups)  # its registers are the whole subgroup's: lanes share them
+        return cover(found, on, self)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layout on `shape`; without a shape, on the smallest that needs every subgroup and lane once.

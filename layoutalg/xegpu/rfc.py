@@ -81,12 +81,14 @@ class SgMapAttr(Notation):
                 return f"dimension {d} of {list(shape)}: {size} is not divisible by {product} = {unit}"
         return None
 
-    def tensor_shape(self) -> None:
-        """None: the map fits many shapes.
+    @property
+    def needs_shape(self) -> bool:
+        """True: the map fits many shapes.
 
-        >>> SgMapAttr((2, 8), (1, 1)).tensor_shape()
+        >>> SgMapAttr((2, 8), (1, 1)).needs_shape
+        True
         """
-        return
+        return True
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation on a tensor of `shape`, on a `machine` (see `LayoutAttr.layout`).

@@ -4,7 +4,7 @@ Each loop of C[m, n] += A[m, k] * B[k, n] is shared by some subgroups; what one 
 (batches), and the intrinsic says the rest. A 64x64x32 product with 2 x 2 subgroups:
 
 >>> schedule = MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), subgroup_m_count=2, subgroup_n_count=2)
->>> lhs, rhs, acc = schedule.operands(64, 64, 32)
+>>> lhs, rhs, acc = schedule.nested_operands(64, 64, 32)
 >>> lhs.subgroup_tile, lhs.batch_tile, lhs.subgroup_strides
 ((2, 1), (2, 2), (2, 0))
 >>> print(acc.layout((64, 64), 64, 256))
@@ -113,7 +113,7 @@ class MMAScheduleAttr(Notation):
 
         Raises `DistributionError` for sizes that the subgroups and the intrinsic do not divide.
 
-        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 2, 2).operands(64, 64, 32)[2].shape
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 2, 2).nested_operands(64, 64, 32)[2].shape
         (64, 64)
         """
         if not isinstance(self.intrinsic, MMAKind):
