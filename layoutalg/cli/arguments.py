@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from layoutalg.core.notation import Machine, Notation
 
 __all__ = [
-    "ELEMENT",
-    "JSON",
     "OneOf",
     "as_numbers",
     "as_shape",
+    "element_option",
+    "json_option",
     "machine_options",
     "machine_said",
     "output_option",
@@ -34,9 +34,6 @@ __all__ = [
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LARGEST = 2**31
-
-JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-ELEMENT = click.option("--element", default="f32", show_default=True, help="Element type.")
 
 
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
@@ -72,6 +69,22 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         '[a|b]'
         """
         return f"[{'|'.join(map(str, self.names()))}]"
+
+
+def json_option(command: _Command) -> _Command:
+    """The option `--json`, which every command has.
+
+    >>> json_option(lambda: None)()
+    """
+    return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
+
+
+def element_option(command: _Command) -> _Command:
+    """The option `--element`: the element type.
+
+    >>> element_option(lambda: None)()
+    """
+    return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
 
 
 def machine_options(command: _Command) -> _Command:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import ELEMENT, JSON, as_shape, machine_options, machine_said, print_json, read_text
+from layoutalg.cli.arguments import (
+    as_shape,
+    element_option,
+    json_option,
+    machine_options,
+    machine_said,
+    print_json,
+    read_text,
+)
 
 __all__ = ["banks"]
 
@@ -13,12 +21,12 @@ __all__ = ["banks"]
 @click.argument("memory")
 @click.argument("layout")
 @click.argument("shape", required=False)
-@ELEMENT
+@element_option
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
 @click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
 @machine_options
-@JSON
+@json_option
 def banks(
     memory: str,
     layout: str,

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from layoutalg.cli.arguments import (
-    ELEMENT,
-    JSON,
     OneOf,
     as_shape,
+    element_option,
+    json_option,
     machine_options,
     machine_said,
     output_option,
@@ -33,7 +33,7 @@ def _targets() -> Sequence[str]:
 @click.argument("source")
 @click.argument("destination")
 @click.argument("shape", required=False)
-@ELEMENT
+@element_option
 @click.option(
     "--target", type=OneOf(_targets), help="The chip, for costs and the size of shared memory.  [default: generic]"
 )
@@ -41,7 +41,7 @@ def _targets() -> Sequence[str]:
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
-@JSON
+@json_option
 def convert(
     source: str,
     destination: str,

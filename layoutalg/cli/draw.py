@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from layoutalg.cli.arguments import (
-    JSON,
     as_shape,
+    json_option,
     machine_options,
     machine_said,
     output_option,
@@ -38,7 +38,7 @@ __all__ = ["draw"]
 @click.option("--full", is_flag=True, help="Draw every element, folding nothing.")
 @click.option("--title", help="The title (the text, unless given).")
 @machine_options
-@JSON
+@json_option
 def draw(
     text: str,
     shape: str | None,

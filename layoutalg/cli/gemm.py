@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import JSON, OneOf, as_shape, output_option, print_json
+from layoutalg.cli.arguments import OneOf, as_shape, json_option, output_option, print_json
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
@@ -49,7 +49,7 @@ def _levels() -> Sequence[str]:
 @click.option(
     "--check", is_flag=True, help="Ask LLVM 22, if it is installed, whether it accepts and lowers the kernel."
 )
-@JSON
+@json_option
 def gemm(
     m: int,
     n: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import JSON, as_shape, machine_options, machine_said, print_json, read_text
+from layoutalg.cli.arguments import as_shape, json_option, machine_options, machine_said, print_json, read_text
 
 __all__ = ["same"]
 
@@ -14,7 +14,7 @@ __all__ = ["same"]
 @click.argument("b")
 @click.argument("shape", required=False)
 @machine_options
-@JSON
+@json_option
 def same(
     a: str,
     b: str,

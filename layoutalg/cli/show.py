@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from layoutalg.cli.arguments import (
-    JSON,
     OneOf,
     as_numbers,
     as_shape,
+    json_option,
     machine_options,
     machine_said,
     print_json,
@@ -35,7 +35,7 @@ def _llvm_versions() -> tuple[int, ...]:
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @machine_options
-@JSON
+@json_option
 def show(
     text: str,
     shape: str | None,
