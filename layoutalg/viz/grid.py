@@ -61,7 +61,7 @@ class Grid:
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so.
+    said so. Copies of a `swizzled` layout are that far apart before the swizzle.
 
     >>> from layoutalg.core import Layout
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
@@ -83,6 +83,7 @@ class Grid:
     held: int
     tile: tuple[int, ...]
     tile_known: bool
+    swizzled: Swizzled | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -211,7 +212,7 @@ def tensor_grid(
     element = _plane(rows, columns)
     shape = len(rows.starts), len(columns.starts)
     owner = _owners(layout, swizzled, element, shape)
-    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
+    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True, swizzled=swizzled)
 
 
 def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
@@ -229,7 +230,7 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
     slots = source.inverse()
     names = source.codomain
     order = sorted(range(len(names)), key=lambda d: names[d] != "reg") if of_machine(names) else [*range(len(names))]
-    turned = Layout(
+    ordered = Layout(
         [slots.dims[d] for d in order],
         slots.replicas,
         slots.offsets,
@@ -237,12 +238,12 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
         origins=[slots.origins[d] for d in order],
         codomain=slots.codomain,
     )
-    split = 1 if of_machine(names) and turned.rank > 1 else turned.rank - 1
+    split = 1 if of_machine(names) and ordered.rank > 1 else ordered.rank - 1
     swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
     tiles = _tiles(part, layout)
     dims = slice(max(split, 0)), slice(max(split, 0), None)
-    runs = [side_runs(turned, one, swizzle=swizzle, swizzled_dim=True, tiles=tiles) for one in dims]
-    rows, columns = _sides(turned, split, runs, (most_rows, most_columns))
+    runs = [side_runs(ordered, one, swizzle=swizzle, swizzled_dim=True, tiles=tiles) for one in dims]
+    rows, columns = _sides(ordered, split, runs, (most_rows, most_columns))
     where = _plane(rows, columns)
     asked = dict(where)
     if swizzled is not None:
@@ -250,9 +251,10 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
         if (swizzled.swizzle(asked[swizzled.axis]) != where[swizzled.axis]).any():
             raise LayoutError(f"{part.name}: a swizzle that is not its own inverse has no picture of the hardware")
     shape = len(rows.starts), len(columns.starts)
-    found = places(turned, [asked[name] for name in turned.names])
+    found = places(ordered, [asked[name] for name in ordered.names])
     element = {name: np.broadcast_to(found[name], shape) for name in layout.names}
-    return _grid(part, layout, rows, columns, element, where, _owners(layout, swizzled, element, shape), tensor=False)
+    lowest = _owners(layout, swizzled, element, shape)
+    return _grid(part, layout, rows, columns, element, where, lowest, tensor=False, swizzled=swizzled)
 
 
 def _owners(
@@ -365,6 +367,7 @@ def _grid(
     lowest: dict[str, NDArray[np.int64]],
     *,
     tensor: bool,
+    swizzled: Swizzled | None,
 ) -> Grid:
     starts, spans = layout.offsets, layout.spans()
     scale: dict[str, tuple[int, int]] = {}
@@ -399,6 +402,7 @@ def _grid(
         prod(f.extent for factors in layout.dims for f in factors if f.axis is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
+        swizzled,
     )
 
 
@@ -416,7 +420,7 @@ def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int,
 
 
 def _lane_tile(layout: Layout) -> tuple[int, ...]:
-    """The smallest box of digits that has all lane digits: what the lanes span at once."""
+    """The smallest box of factors that has all those of lanes: what the lanes span at once."""
     sizes: list[int] = []
     for factors in layout.dims:
         size = reach = 1

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 from xml.etree import ElementTree
 
@@ -366,6 +367,30 @@ def test_a_layout_between_two_machines_tells_them_apart() -> None:
     for cell in between.picture().scene().cells:
         element, owner, _ = said(cell.sentence)
         assert between.owners(element) == [(owner["subgroup"], owner["lane"], owner["register"])]
+
+
+def test_the_copies_of_swizzled_memory_are_where_the_swizzle_puts_them() -> None:
+    memory = la.Swizzled(la.Layout.parse("d0 = 4@addr | replicas 3@addr:4"), la.Swizzle(2, 0, 2))
+    for cell in memory.picture().scene().cells:
+        element, owner, others = said(cell.sentence)
+        assert {owner["addr"], *(other["addr"] for other in others)} == {at for (at,) in memory.owners(element)}
+
+
+def test_of_thousands_of_copies_a_page_is_made_quickly() -> None:
+    layout = la.Layout.parse("d0 = 4096@reg, d1 = 32@lane | replicas 4096@sg")
+    start = perf_counter()
+    assert "also in subgroup 1" in layout.picture().html()
+    assert perf_counter() - start < 5
+
+
+def test_a_text_has_a_picture() -> None:
+    picture = la.picture(PAGE, (32, 64))
+    assert picture.svg() == la.parse(PAGE).picture((32, 64)).svg()
+    assert picture.svg() == la.picture(la.parse(PAGE), (32, 64)).svg()
+    with pytest.raises(la.ParseError):
+        la.picture("bogus")
+    with pytest.raises(la.LayoutError, match="expected a Layout"):
+        la.picture(5)  # type: ignore[arg-type]
 
 
 def test_numbers_that_no_script_can_hold_are_right() -> None:
