@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from layoutalg import parse
 from layoutalg.cli import main as layoutalg
 from layoutalg.show import describe
 
@@ -47,12 +46,12 @@ def main() -> None:
     """Write docs/tile.svg, docs/mfma.svg and docs/show.svg."""
     for name, arguments in DRAWN.items():
         layoutalg(["draw", *arguments, "-o", str(DOCS / name)])
-    with open(os.devnull, "w") as nowhere:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=124, file=nowhere, markup=False, highlight=False, force_terminal=True)
         console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)
-        describe(parse(TEXT), (32, 64)).print(console)
+        describe(TEXT, (32, 64)).print(console)
         svg = console.export_svg(title="layoutalg", theme=MONOKAI, code_format=FRAME, unique_id="layoutalg")
-    (DOCS / "show.svg").write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
+    (DOCS / "show.svg").write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from layoutalg.nested import NestedLayoutAttr, to_nested
     from layoutalg.nested.gpu import known_target, mma
     from layoutalg.notations import parse
+    from layoutalg.show import picture
     from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
     from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType, to_xegpu
 
@@ -92,6 +93,7 @@ _HOMES = {
     "known_target": "nested.gpu",
     "mma": "nested.gpu",
     "parse": "notations",
+    "picture": "show",
     "LayoutAttr": "xegpu",
     "MemDescType": "xegpu",
     "SgMapAttr": "xegpu",
@@ -152,6 +154,7 @@ __all__ = [
     "parse",
     "parse_cute",
     "parse_linear_layout",
+    "picture",
     "plan_gemm",
     "same",
     "symbol",

@@ -88,7 +88,7 @@ _ROWS = (
     NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
     NotationText(
         "Triton",
-        re.compile(r"#(?:ttg|triton_gpu)\."),
+        re.compile(r"#(?:ttg|triton_gpu)\.linear"),
         "layoutalg.triton.linear:read_linear_layout",
         ("#ttg.linear<",),
     ),
@@ -178,6 +178,7 @@ def read_value(reader: Reader, alone: bool = False) -> Notation:
     return _refuse(reader, start)
 
 
+_SHAPED = re.compile(r"(vector|tensor|memref)<(?:([0-9]{1,9}(?:x[0-9]{1,9}){0,8})x)?")
 _BEGINNING = re.compile(r"[#!]?[^\s<>(){}\[\],:=]{1,80}<?")
 
 
@@ -193,6 +194,9 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
         near = [text for text in spelled if text.lstrip("#!").startswith(f"{dialect}.")][:1]
     examples = ", ".join([notation.lists[0] for notation in _known.values() if notation.lists])
     hint = f" (did you mean {near[0]}?)" if near else ""
+    shaped = _SHAPED.match(reader.text, start)
+    if shaped is not None:
+        hint = f" (a {shaped[1]} type says no more than a shape: give a layout, and the shape {shaped[2] or '8x16'})"
     raise ParseError(reader.text, start, f"a text of a notation that is read: {examples}{hint}")
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_tile
 from layoutalg.core.errors import LayoutError, VerificationError
+from layoutalg.core.limits import MOST_TILES_GIVEN
 from layoutalg.core.whole_numbers import as_ints, whole_number
 
 __all__ = ["PALETTE", "TileConfig"]
@@ -33,7 +34,6 @@ PALETTE = 1
 """The palette with eight registers of 1 KiB, the only one with registers."""
 
 _RECORD = struct.Struct("<BB14x8H16x8B8x")
-_MOST_LISTED = 64
 _RESERVED = (*range(2, 16), *range(32, 48), *range(56, 64))
 
 
@@ -57,7 +57,7 @@ class TileConfig:
 
     def __post_init__(self) -> None:
         for given in (self.rows, self.colsb):  # a range may be longer than memory
-            if isinstance(given, Sized) and len(given) > _MOST_LISTED:  # pyright: ignore[reportUnnecessaryIsInstance]
+            if isinstance(given, Sized) and len(given) > MOST_TILES_GIVEN:  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise VerificationError(f"{len(given)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
         rows, colsb = as_ints("rows", self.rows), as_ints("colsb", self.colsb)
         if len(rows) != len(colsb):

@@ -33,7 +33,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_TILE_STRIDE as _MOST_STRIDE
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
+from layoutalg.core.notation import Machine, Notation, Note, Operand, own_sizes
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_number
 
@@ -192,6 +192,23 @@ class TileType(Notation):
         '!amx.tile<4x16xf32>'
         """
         return (Operand(str(self), self.layout(shape, machine), slots=self.byte_layout()),)
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """LLVM's verdict on the size; a refused tile has no layout.
+
+        >>> TileType(17, 64, "i8").report()[0].text
+        'bad row height: 17'
+        """
+        verdict = self.check()
+        return (Note("LLVM 22", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None),)
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None, *, tmm: int = 0) -> Layout:
         """Where each element starts in register `tmm`: onto `tmm`, `row`, and `col` (bytes).

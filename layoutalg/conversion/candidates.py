@@ -32,7 +32,7 @@ from layoutalg.conversion.strategies.tables import exchange_by_table, fewest_by_
 from layoutalg.conversion.strategies.through_memory import through_memory
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_STEPS
+from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["Candidate", "candidates_of", "lower_bound_of", "machine_counts"]
@@ -42,9 +42,6 @@ _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "an exchange in registers and lanes",
     "everything goes through shared memory",
 )
-MOST_REGISTERS = 2**14
-"""Registers of a lane."""
-MOST_LANES, MOST_SUBGROUPS = 256, 1024
 
 
 @dataclass(frozen=True, slots=True)

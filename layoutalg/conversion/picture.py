@@ -14,6 +14,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.program.program import Barrier, Load, Select, Shuffle, Store
+from layoutalg.core.limits import MOST_LETTERS, MOST_STRIPS
 from layoutalg.memory.counted import counted
 from layoutalg.viz.colours import hexes, ink, ramp
 from layoutalg.viz.svg import escaped
@@ -26,8 +27,6 @@ __all__ = ["arrows_svg"]
 _WIDTH, _HEIGHT, _DROP, _LEFT, _MARGIN = 26, 18, 46, 196, 12
 _LETTER = 6.7
 """The width of a letter, 11 pixels high."""
-_MOST_LETTERS = 110
-_MOST_STRIPS = 20
 _FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
 
@@ -56,7 +55,7 @@ def arrows_svg(plan: ConversionPlan) -> str:
         found.append(f'<text x="{_MARGIN}" y="{y}" font-size="11" xml:space="preserve"{bold}>{escaped(line)}</text>')
     y += 14
     strips = list(_strips(plan))
-    for text, sources in strips[:_MOST_STRIPS]:
+    for text, sources in strips[:MOST_STRIPS]:
         if sources is None:
             y += 20
             found.append(f'<text x="{_MARGIN}" y="{y}" font-size="11">{escaped(text)}</text>')
@@ -79,10 +78,10 @@ def arrows_svg(plan: ConversionPlan) -> str:
                     f'stroke="{fills[sources[lane]]}" stroke-width="1.4" fill="none"/>'
                 )
         y += 2 * _HEIGHT + _DROP + 14
-    if len(strips) > _MOST_STRIPS:
+    if len(strips) > MOST_STRIPS:
         y += 16
         found.append(
-            f'<text x="{_MARGIN}" y="{y}" font-size="11">and {counted(len(strips) - _MOST_STRIPS, "more step")}</text>'
+            f'<text x="{_MARGIN}" y="{y}" font-size="11">and {counted(len(strips) - MOST_STRIPS, "more step")}</text>'
         )
     y += _MARGIN
     return (
@@ -95,11 +94,9 @@ def arrows_svg(plan: ConversionPlan) -> str:
 
 def _folded(line: str) -> list[str]:
     """A line of a plan in lines that fit, continued below its text."""
-    if len(line) <= _MOST_LETTERS:
+    if len(line) <= MOST_LETTERS:
         return [line]
-    return textwrap.wrap(
-        line, _MOST_LETTERS, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
-    )
+    return textwrap.wrap(line, MOST_LETTERS, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False)
 
 
 def _strips(plan: ConversionPlan) -> list[tuple[str, tuple[int, ...] | None]]:

@@ -26,7 +26,7 @@ from math import comb, prod
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.limits import LONGEST_NAME, MAX_EXTENT, MAX_START, MOST_ATOMS, MOST_TERMS
+from layoutalg.core.limits import LONGEST_NAME, MAX_EXTENT, MAX_START, MOST_ATOMS, MOST_PRINTED_BITS, MOST_TERMS
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import found_whole, whole_number
@@ -312,7 +312,7 @@ def extent_text(value: Extent) -> str:
     ('16', 'M/16', '(M + 1)/2', '(-M)/(1 - M)')
     """
     if type(value) is int:
-        return str(value) if value.bit_length() < _LONGEST_PRINTED else number_text(value)
+        return str(value) if value.bit_length() < MOST_PRINTED_BITS else number_text(value)
     with SYMPY:
         numerator, denominator = value.as_numer_denom()
         if denominator == 1:
@@ -320,10 +320,6 @@ def extent_text(value: Extent) -> str:
         above = f"({numerator})" if numerator.is_Add or numerator.could_extract_minus_sign() else str(numerator)
         below = str(denominator) if denominator.is_Atom else f"({denominator})"
         return f"{above}/{below}"
-
-
-_LONGEST_PRINTED = 14000
-"""Bits of a number that Python prints (4,300 digits)."""
 
 
 def read_extent(reader: Reader, low: int = 1, high: int | None = MAX_EXTENT) -> Extent:

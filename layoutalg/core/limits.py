@@ -16,6 +16,7 @@ __all__ = [
     "LARGEST_PNG",
     "LARGEST_SCENE",
     "LAUNCH_GROUP",
+    "LONGEST_ATTRIBUTE",
     "LONGEST_INTEGER",
     "LONGEST_MESSAGE",
     "LONGEST_NAME",
@@ -32,10 +33,14 @@ __all__ = [
     "MOST_ACCESSES",
     "MOST_ALIASES",
     "MOST_ATOMS",
+    "MOST_BANDS",
     "MOST_BLOCKS",
+    "MOST_BLOCKS_REPORTED",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_COMPARED_ENTRIES",
+    "MOST_COORDINATES",
+    "MOST_COPIES_TRIED",
     "MOST_CUTE_STRIDE",
     "MOST_DIMENSIONS",
     "MOST_DOTS",
@@ -45,9 +50,12 @@ __all__ = [
     "MOST_FOLDED",
     "MOST_GEMM_BYTES",
     "MOST_GIVEN",
+    "MOST_HELD",
     "MOST_KEYS",
     "MOST_LABELS",
+    "MOST_LANES",
     "MOST_LEAVES",
+    "MOST_LETTERS",
     "MOST_LINEAR_BITS",
     "MOST_LOOKED_UP",
     "MOST_LOOPS",
@@ -62,6 +70,8 @@ __all__ = [
     "MOST_PADDING",
     "MOST_PAIRS",
     "MOST_PICKED",
+    "MOST_PRINTED",
+    "MOST_PRINTED_BITS",
     "MOST_REGISTERS",
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
@@ -70,9 +80,13 @@ __all__ = [
     "MOST_SLOTS_TRIED",
     "MOST_SORTED",
     "MOST_STEPS",
+    "MOST_STRIPS",
+    "MOST_SUBGROUPS",
+    "MOST_SWATCHES",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
     "MOST_TERMS",
+    "MOST_TILES_GIVEN",
     "MOST_TILE_STRIDE",
     "MOST_UNCOVERED",
     "MOST_VECTOR_ELEMENTS",
@@ -177,6 +191,10 @@ MOST_SLOTS = 2**20
 """Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
 MOST_SLOTS_TRIED = 2**14
 """Slots of a subgroup for which several choices of replicas are tried."""
+MOST_LANES = 256
+"""Lanes of a subgroup that is converted."""
+MOST_SUBGROUPS = 1024
+"""Subgroups of a workgroup that is converted."""
 MOST_REGISTERS = 2**14
 """Registers of a lane."""
 MOST_STEPS = 2**16
@@ -239,3 +257,27 @@ MOST_REPORTED = 4096
 """Coordinates that a report lists."""
 MOST_UNCOVERED = 16
 """Elements without an owner that a report lists."""
+MOST_COPIES_TRIED = 2**16
+"""Combinations of replicas that are tried while a picture looks for copies of an element."""
+MOST_BANDS = 2**14
+"""Rows or columns of a picture, gaps included, before it says that it cannot fold."""
+MOST_PRINTED = 64
+"""Coordinates that a report prints; JSON has MOST_REPORTED."""
+MOST_HELD = 2**31
+"""Elements of a work-item that a report counts."""
+MOST_TILES_GIVEN = 64
+"""Tiles of a configuration that a caller may list (more than eight are an error in words)."""
+MOST_LETTERS = 110
+"""Letters in a line under the picture of an exchange."""
+MOST_STRIPS = 20
+"""Steps of an exchange that its picture draws."""
+MOST_BLOCKS_REPORTED = 4096
+"""Block origins that a report lists."""
+LONGEST_ATTRIBUTE = 240
+"""Characters of an attribute that a message repeats."""
+MOST_SWATCHES = 8
+"""Swatches of a legend."""
+MOST_PRINTED_BITS = 14000
+"""Bits of a whole number that Python still prints (4,300 digits)."""
+MOST_COORDINATES = 2**24
+"""Coordinates along a dimension whose addresses are asked for, unless they are an array."""

@@ -41,6 +41,7 @@ __all__ = [
     "Distributed",
     "Machine",
     "Notation",
+    "Note",
     "Operand",
     "agree",
     "as_machine",
@@ -127,6 +128,24 @@ class Operand(NamedTuple):
     notes: tuple[tuple[str, str], ...] = ()
 
 
+class Note(NamedTuple):
+    """One thing that a notation says of itself in a report: a label and a text to print, a key and a value for JSON.
+
+    An empty label is not printed, an empty key is not in JSON. `refused` is a compiler's verdict (None: not a verdict);
+    `instead` says that a report makes sense with this note and without a layout.
+
+    >>> Note("LLVM 22", "accepts", "llvm", "accepts", refused=False).label
+    'LLVM 22'
+    """
+
+    label: str
+    text: str
+    key: str = ""
+    value: object = None
+    refused: bool | None = None
+    instead: bool = False
+
+
 class Distributed:
     """A value that spreads tensors over hardware: it gives operands, has pictures, and shows one in a notebook.
 
@@ -196,6 +215,30 @@ class Distributed:
         [[[[0]], [[1]]]]
         """
         return plain_layout(self, _single(self, shape, machine)).fragment_map()
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """What the notation says of itself beyond its layout, for a report: a compiler's verdict, the type of a fragment.
+
+        `element` is the element type; `llvm` the version whose verdict is asked, `blocks` whether to list the blocks of each
+        id, both where the notation has such a thing.
+
+        Raises `DistributionError` where a shape is needed.
+
+        >>> import layoutalg as la
+        >>> la.Layout.parse("d0 = 4@lane").report()
+        ()
+        >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").report((8, 16))[0].text
+        'accepts'
+        """
+        return ()
 
     def heading(self) -> str:
         """What to call it above a picture of several operands.

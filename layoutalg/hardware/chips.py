@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 
-__all__ = ["SurfaceLimits", "TargetInfo", "target_info"]
+__all__ = ["SurfaceLimits", "TargetInfo", "target_info", "target_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,15 @@ def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
     found = _CHIPS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if found is not None and (found.has_dpas or not dpas):
         return found
-    names = ", ".join(chip.name for chip in _CHIPS.values() if chip.has_dpas or not dpas)
+    names = ", ".join(target_names(dpas=dpas))
     problem = f"target {shown(name)}" + (" has no DPAS" if found is not None else "")
     raise PlanError(f"{problem}: expected one of {names}")
+
+
+def target_names(*, dpas: bool = False) -> tuple[str, ...]:
+    """The names of the chips that are known, or of those that have DPAS.
+
+    >>> target_names()[0], "generic" in target_names(dpas=True)
+    ('pvc', False)
+    """
+    return tuple([chip.name for chip in _CHIPS.values() if chip.has_dpas or not dpas])

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.fragments import owner_map
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_COORDINATES
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Operand
 from layoutalg.notations import value_of
 
 __all__ = ["Addresses", "Memory", "Numbers", "addresses_of", "coordinates", "memory_text"]
 
-MOST_COORDINATES = 2**24
-"""Coordinates along a dimension whose addresses are asked for, unless they are an array: more are refused."""
 
 Numbers: TypeAlias = NDArray[np.int64]
 """Whole numbers: elements, addresses, words."""

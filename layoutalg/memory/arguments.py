@@ -17,6 +17,7 @@ from typing import cast
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Asked, Distributed, Machine, agree, as_sizes
 from layoutalg.notations import value_of
@@ -25,7 +26,6 @@ __all__ = ["ELEMENT_BITS", "distributions", "element_size"]
 
 ELEMENT_BITS = (8, 16, 32, 64)
 """The sizes of elements that are moved and counted, in bits."""
-_MOST = 2**31
 
 
 def element_size(bits: object, name: str = "element_bits") -> int:
@@ -58,8 +58,10 @@ def distributions(
         raise ConversionError(f"machine {shown(machine)}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
     sizes = None if shape is None else _sizes(shape)
     for size in sizes or ():
-        if type(size) is not int or not 1 <= size <= _MOST:
-            raise ConversionError(f"a size of {shown(size)} in the shape: expected whole numbers from 1 to {_MOST}")
+        if type(size) is not int or not 1 <= size <= MAX_EXTENT:
+            raise ConversionError(
+                f"a size of {shown(size)} in the shape: expected whole numbers from 1 to {MAX_EXTENT}"
+            )
     return [_layout(asked, task) for asked in agree([_value(value) for value in values], sizes, machine)]
 
 

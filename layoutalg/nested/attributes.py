@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from operator import mul
@@ -35,8 +36,9 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import LONGEST_NESTED as _LONGEST_USUAL
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_NESTED_COORDINATES as _MOST_COORDINATES
+from layoutalg.core.limits import MOST_UNCOVERED as _MOST_UNCOVERED
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.distribution import exact_layout
@@ -226,6 +228,46 @@ class NestedLayoutAttr(NestedTiles, Notation):
         layout = self.layout(shape, machine)
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
         return one_operand(self, layout, batch)
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor.
+
+        >>> NestedLayoutAttr((1,), (1,), (1,), (4,), (2,), (0,), (0,)).report()[-1].text
+        'holds 6: (2) (3) (4) (5) (6) (7)'
+        """
+        if shape is not None:
+            self._require(shape)
+        shapes = (
+            ("vector", "distributed_shape", self.distributed_shape),
+            ("packed", "packed_shape", self.packed_shape),
+        )
+        found = [Note(label, "x".join(map(str, sizes)), key, list(sizes), instead=True) for label, key, sizes in shapes]
+        lanes, threads = self._sizes(machine)
+        try:
+            exact_layout(self, lanes, threads)
+        except DistributionError:
+            with suppress(SizeError):  # too many to look at one by one
+                found += self._uncovered_notes(threads, lanes)
+        return tuple(found)
+
+    def _uncovered_notes(self, threads: int, lanes: int) -> list[Note]:
+        from layoutalg.nested.coordinates import uncovered
+
+        count, first = uncovered(self, threads, lanes, _MOST_UNCOVERED)
+        shown = " ".join(f"({', '.join(map(str, one))})" for one in first.tolist())
+        more = " ..." if count > len(first) else ""
+        return [
+            Note("", "", "uncovered_count", count),
+            Note("nobody", f"holds {count}: {shown}{more}", "uncovered", first.tolist()),
+        ]
 
     def threads(self, subgroup_size: int = 64, workgroup_size: int | None = None) -> int:
         """The threads of a workgroup: as given, or the fewest subgroups that the tiles reach.

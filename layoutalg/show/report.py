@@ -1,32 +1,37 @@
-"""What there is to say about a layout: the answer of `layoutalg show`, as facts and as text.
+"""What a value says of a tensor: the answer of `layoutalg show`, as text and as data.
 
->>> from layoutalg.notations import parse
->>> found = describe(parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"), (8, 16), element="f16")
+Every notation is described by the contract alone: its operands give layouts, and `report` adds what only the notation knows,
+such as a compiler's verdict.
+
+>>> found = describe("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>", (8, 16), element="f16")
 >>> found.facts["fragment_type"], found.facts["index"]
 ('vector<8xf16>', {'d0': 'reg', 'd1': 'lane'})
 >>> found.lines()[2]
 ('LLVM 22', 'accepts')
+
+A matrix product has a description per operand:
+
+>>> found = describe("#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>")
+>>> found.facts["product"], [name for name, _ in found.operands]
+('16x16x16, f16 x f16 + f32', ['Lhs  MxK  16x16xf16', 'Rhs  KxN  16x16xf16', 'Acc  MxN  16x16xf32'])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.amx import TileType
-from layoutalg.core.errors import DistributionError, LayoutError, SizeError
+from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
-from layoutalg.core.limits import MOST_UNCOVERED as _MOST_UNCOVERED
-from layoutalg.core.notation import Notation
+from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
 from layoutalg.core.swizzle import Swizzled
-from layoutalg.nested import NestedLayoutAttr
-from layoutalg.nested.coordinates import uncovered
+from layoutalg.notations import value_of
 from layoutalg.show.terminal import owner_grid, render
-from layoutalg.xegpu import DistributeLayout, SgMapAttr, TensorDescType
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,66 +39,35 @@ if TYPE_CHECKING:
 
 __all__ = ["Description", "describe"]
 
-_NESTED = (("vector", "distributed_shape"), ("packed", "packed_shape"))
+Row = tuple[str, str]
+
+_WORDS = {"sg": "subgroup", "reg": "register"}
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A value with a shape: its layout (None where there is none), and everything about it as data for JSON.
+    """A value with a shape: its layout (None where it has none), what to print, and everything as data for JSON.
 
-    >>> describe(Layout.parse("d0 = 4@lane")).layout
+    `refused` says that a compiler refuses the value for this shape.
+
+    >>> describe("d0 = 4@lane").layout
     Layout.parse('d0 = 4@lane')
     """
 
-    layout: Layout | None
+    layout: Layout | Swizzled | None
     facts: dict[str, Any]
+    rows: tuple[Row, ...]
     operands: tuple[tuple[str, Description], ...] = ()
     """For a matrix product: each operand's own description."""
+    refused: bool = False
 
-    def lines(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[Row]:
         """The facts as lines of a name and a text, in reading order.
 
-        >>> describe(Layout.parse("d0 = 8@lane | replicas 2@lane:8")).lines()[-2]
+        >>> describe("d0 = 8@lane | replicas 2@lane:8").lines()[-2]
         ('fragment', '1')
         """
-        facts = self.facts
-        rows = [("input", facts["input"])] if "input" in facts else []
-        if "product" in facts:
-            return rows + [(name, facts[name]) for name in ("product", "lanes", "note") if name in facts]
-        rows.append(("shape", _by(facts["shape"])))
-        rows += [(name, facts[key]) for key, name in (("llvm", "LLVM 22"), ("rfc", "RFC")) if key in facts]
-        if self.layout is None:
-            rows.append(("layout", f"none: {facts['reason']}"))
-            rows += [(name, _by(facts[key])) for name, key in _NESTED if key in facts]
-            if "uncovered_count" in facts:
-                more = " ..." if facts["uncovered_count"] > len(facts["uncovered"]) else ""
-                rows.append(("nobody", f"holds {facts['uncovered_count']}: {_points(facts['uncovered'])}{more}"))
-            if "holds" in facts:
-                rows.append(("holds", _points(facts["holds"])))
-            return rows + _block_lines(facts)
-        rows += [(name, facts[name]) for name in ("nested", "memory") if name in facts]
-        rows.append(("layout", facts["layout"]))
-        rows += [(name, _by(facts[key])) for name, key in _NESTED if key in facts]
-        rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
-        rows += [
-            ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
-            for f in self.layout.canonical().replicas
-        ]
-        rows += [("needs", str(condition)) for condition in self.layout.conditions]
-        if "fragment_shape" in facts:
-            rows.append(("fragment", _by(facts["fragment_shape"])))
-        if "fragment_type" in facts:
-            count = facts["fragment_count"]
-            vectors = f"{count} x {facts['fragment_type']}" if count > 1 else facts["fragment_type"]
-            rows.append(("type", f"per {facts['fragment_of']}: {vectors}"))
-        if "load_mismatch" in facts:
-            rows.append(("load_nd", facts["load_mismatch"]))
-        rows += [("index", f"{name} = {text}") for name, text in facts.get("index", {}).items()]
-        if "index_error" in facts:
-            rows.append(("index", facts["index_error"]))
-        if "holds" in facts:
-            rows.append(("holds", _points(facts["holds"])))
-        return rows + _block_lines(facts)
+        return list(self.rows)
 
     def print(self, console: Console) -> None:
         """Print the lines, and the grid of owners as wide as the console.
@@ -101,7 +75,7 @@ class Description:
         >>> import io
         >>> from rich.console import Console
         >>> text = io.StringIO()
-        >>> describe(Layout.parse("d0 = 4@lane")).print(Console(file=text, width=60))
+        >>> describe("d0 = 4@lane").print(Console(file=text, width=60))
         >>> text.getvalue().splitlines()[2]
         'layout    d0 = 4@lane'
         """
@@ -112,7 +86,7 @@ class Description:
         for name, part in self.operands:
             console.print(f"\n{name}", soft_wrap=True)
             part.print(console)
-        if self.layout is None or self.layout.conditions or any(not isinstance(n, int) for n in self.layout.shape):
+        if self.layout is None or _has_symbols(self.layout):
             return
         try:
             grid = owner_grid(self.layout, width=console.width)
@@ -126,87 +100,147 @@ class Description:
 
 
 def describe(
-    value: Notation,
+    value: Distributed | str,
     shape: Sequence[int] | None = None,
-    element: str = "f32",
+    machine: Machine | None = None,
     *,
+    element: str = "f32",
     holder: dict[str, int] | None = None,
+    at: Sequence[int] | None = None,
     blocks: bool = False,
-    subgroup_size: int | None = None,
-    workgroup_size: int | None = None,
+    llvm: int | None = None,
 ) -> Description:
-    """Gather the facts about an attribute, a type or a layout.
+    """Describe a value of any notation, or its text, for a tensor of `shape` on a `machine`.
 
-    Attributes need a `shape`; types and layouts have one. `holder` names a work-item (`{"sg": 3, "lane": 5}`) whose
-    coordinates are listed, `blocks` asks for LLVM's block origins of each id; `subgroup_size` and `workgroup_size` are the
-    threads that a nested layout is for.
+    `holder` names a work-item (`{"sg": 3, "lane": 5}`) whose coordinates are listed, `at` an element whose owners are;
+    `blocks` asks for the block origins of each id, `llvm` for another version's verdict, where the notation has them.
 
-    A pair that LLVM accepts and that has no exact layout is described all the same: the reason, and LLVM's blocks; so is
-    a nested layout that does not cover its tensor, with the elements that nobody holds. An MMA kind has a description per
-    operand (`operands`).
+    A value that its own report explains is described even without an exact layout: a pair that LLVM accepts by its blocks,
+    a nested layout by the elements that nobody holds.
 
-    Raises `DistributionError` for a value that distributes nothing, for a shape that is missing or differs, and where
-    LLVM refuses the pair and there is no exact layout either.
+    Raises `DistributionError` for a value that distributes nothing, for a shape that is missing or differs, and where there
+    is neither a layout nor such a report; `LayoutError` for a work-item or an element that is not there.
 
-    >>> describe(Layout.parse("d0 = 2@reg, d1 = 16@lane"), holder={"lane": 5}).facts["holds"]
+    >>> describe("d0 = 2@reg, d1 = 16@lane", holder={"lane": 5}).facts["holds"]
     [[0, 5], [1, 5]]
+    >>> describe("d0 = 2@reg, d1 = 16@lane", at=(1, 5)).facts["owners"]
+    [{'sg': 0, 'lane': 5, 'reg': 1}]
     """
-    from layoutalg.show.products import describe_product, is_product
-
-    if blocks and not isinstance(value, DistributeLayout):
-        raise DistributionError(f"{value} has no blocks: expected a layout or a slice")
-    if is_product(value):
-        return describe_product(value, shape, holder or {})
-    facts: dict[str, Any] = {"input": str(value)}
-    if isinstance(value, NestedLayoutAttr):
-        return _describe_nested(value, shape, facts, holder or {}, subgroup_size or 64, workgroup_size)
+    found = value_of(value)
+    sizes: Any = None if shape is None else as_sizes(shape)
+    on = as_machine(machine)
+    notes = found.report(sizes, on, element=element, llvm=llvm, blocks=blocks)
+    if blocks and not any(note.key == "blocks" for note in notes):
+        raise DistributionError(f"{found} has no blocks: expected a layout or a slice of XeGPU")
+    refused = any(note.refused for note in notes)
+    facts: dict[str, Any] = {"input": str(found)}
+    rows: list[Row] = [("input", str(found))]
     try:
-        layout = _layout_of(value, shape, element, facts)
+        operands = found.operands(sizes, on)
     except DistributionError as error:
-        if facts.get("llvm") != "accepts" or not isinstance(value, DistributeLayout):
+        if not any(note.instead for note in notes):
             raise
-        facts |= {"layout": None, "reason": str(error), "blocks": _blocks(value, facts["shape"])}
-        return Description(None, facts)
-    note_layout(
-        facts,
-        layout,
-        holder or {},
-        value.byte_layout() if isinstance(value, TileType) and value.itemsize > 1 else layout,
-    )
-    if blocks and isinstance(value, DistributeLayout):
-        facts["blocks"] = _blocks(value, layout.shape)
-    return Description(layout, facts)
+        return _without_layout(found, sizes, on, notes, holder or {}, str(error), facts, rows, refused)
+    if len(operands) == 1:
+        layout = _note_operand(operands[0], notes, holder or {}, at, facts, rows)
+        return Description(layout, facts, tuple(rows), refused=refused)
+    if at is not None:
+        raise ConversionError(
+            f"element {tuple(at)}: {found.heading()} has {len(operands)} operands; expected one layout"
+        )
+    _add(notes, facts, rows)
+    parts: list[tuple[str, Description]] = []
+    for operand in operands:
+        part: dict[str, Any] = {}
+        lines: list[Row] = []
+        layout = _note_operand(operand, (), holder or {}, None, part, lines)
+        parts.append((dict(operand.notes).get("title", operand.name), Description(layout, part, tuple(lines))))
+    facts["operands"] = {name.split()[0]: part.facts for name, part in parts}
+    return Description(None, facts, tuple(rows), tuple(parts), refused)
 
 
-def note_layout(facts: dict[str, Any], layout: Layout, holder: dict[str, int], slots: Layout) -> None:
-    """Note what there is to say about a layout in `facts`; the axes and the index expressions are those of `slots`.
-
-    >>> facts = {}
-    >>> tile = Layout.parse("d0 = 2@reg, d1 = 4@lane")
-    >>> note_layout(facts, tile, {"lane": 3}, tile)
-    >>> facts["axes"], facts["holds"]
-    ({'lane': 4, 'reg': 2}, [[0, 3], [1, 3]])
-    """
-    facts["layout"] = str(layout)
+def _note_operand(
+    operand: Operand,
+    notes: Sequence[Note],
+    holder: dict[str, int],
+    at: Sequence[int] | None,
+    facts: dict[str, Any],
+    rows: list[Row],
+) -> Layout | Swizzled:
+    """Describe one layout in `facts` and `rows`: verdicts first, what else the notation says behind the fragment."""
+    layout = operand.layout
+    plain = layout.layout if isinstance(layout, Swizzled) else layout
+    facts["shape"] = [_plain(n) for n in plain.shape]
+    rows.append(("shape", _by(plain.shape)))
+    _add([note for note in notes if note.refused is not None], facts, rows)
+    for label, text in operand.notes:
+        if label != "title":
+            facts[label] = text
+            rows.append((label, text))
+    facts["layout"] = str(plain)
+    rows.append(("layout", str(plain)))
+    if isinstance(layout, Swizzled):
+        one = layout.swizzle
+        mask = ((1 << one.bits) - 1) << one.base
+        facts["swizzle"] = {"axis": layout.axis, "bits": one.bits, "base": one.base, "shift": one.shift}
+        rows.append(("swizzle", f"{layout.axis} ^ (({layout.axis} >> {one.shift}) & {mask:#x})"))
+    rest = [note for note in notes if note.refused is None]
+    lists = [note for note in rest if note.key == "blocks" or note.label.startswith("block ")]
+    views = [note for note in rest if note.instead and note not in lists]
+    _add(views, facts, rows)
+    slots = _slots(operand, plain)
     facts["axes"] = {axis: _plain(n) for axis, n in slots.axes.items()}
-    facts["replicas"] = [str(f) for f in layout.canonical().replicas]
-    if "reg" in layout.codomain:
-        facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
+    rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
+    facts["replicas"] = [str(f) for f in plain.canonical().replicas]
+    rows += [
+        ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
+        for f in plain.canonical().replicas
+    ]
+    rows += [("needs", str(condition)) for condition in plain.conditions]
+    if "reg" in plain.codomain:
+        facts["fragment_shape"] = [_plain(n) for n in plain.fragment_shape]
+        rows.append(("fragment", _by(facts["fragment_shape"])))
+    _add([note for note in rest if note not in lists and note not in views], facts, rows)
+    if plain is layout:
+        _note_index(slots, facts, rows)
+    if holder:
+        if plain is not layout:
+            raise DistributionError(f"{operand.name}: what one work-item holds of a swizzled layout is not listed")
+        _note_held(plain, holder, facts, rows)
+    if at is not None:
+        _note_owners(layout, plain, at, facts, rows)
+    _add(lists, facts, rows)
+    return layout
+
+
+def _add(notes: Sequence[Note], facts: dict[str, Any], rows: list[Row]) -> None:
+    facts |= {note.key: note.value for note in notes if note.key}
+    rows += [(note.label, note.text) for note in notes if note.label]
+
+
+def _slots(operand: Operand, layout: Layout) -> Layout:
+    """The layout itself, or the finer one that has an inverse."""
+    if operand.slots is None:
+        return layout
+    try:
+        layout.inverse()
+    except LayoutError:
+        return operand.slots
+    return layout
+
+
+def _note_index(slots: Layout, facts: dict[str, Any], rows: list[Row]) -> None:
     try:
         facts["index"] = _index_texts(slots)
     except LayoutError as error:
         facts["index_error"] = str(error)
-    if holder:
-        held = layout.coords(**holder).reshape(-1, layout.rank)
-        if len(held) > _MOST_LISTED:
-            raise DistributionError(
-                f"{holder} hold {len(held)} elements: too many to list; ask for one lane of a subgroup"
-            )
-        facts["holds"] = held.tolist()
+        rows.append(("index", str(error)))
+    else:
+        rows += [("index", f"{name} = {text}") for name, text in facts["index"].items()]
 
 
 def _index_texts(layout: Layout) -> dict[str, str]:
-    """The index expression of each dimension; a digit that no axis tells apart is any of its values."""
+    """The index expression of each dimension; a factor that no axis tells apart is any of its values."""
     slots = layout.inverse()
     texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
     for factor in slots.canonical().replicas:
@@ -215,86 +249,105 @@ def _index_texts(layout: Layout) -> dict[str, str]:
     return texts
 
 
-def _blocks(value: DistributeLayout, shape: Sequence[int]) -> dict[str, list[list[int]]]:
-    found = value.blocks(shape)
-    if sum(map(len, found.values())) > _MOST_LISTED:
-        raise DistributionError(f"{value} has more than {_MOST_LISTED} blocks: too many to list")
-    return {str(one): [list(origin) for origin in origins] for one, origins in found.items()}
+def _note_held(layout: Layout, holder: dict[str, int], facts: dict[str, Any], rows: list[Row]) -> None:
+    """List what a work-item holds: of very many elements the first."""
+    axes: dict[str, Any] = layout.axes
+    for axis in holder:
+        if axis not in axes:
+            raise DistributionError(
+                f"{axis} = {holder[axis]}: this layout has {', '.join(axes) or 'no axes'} ({layout})"
+            )
+    whole = {axis: 0 for axis in ("sg", "lane") if axis in axes} | holder
+    if "lane" not in holder and axes.get("lane", 1) != 1:
+        del whole["lane"]
+    rest = [axis for axis in layout.codomain if axis not in whole and axes.get(axis, 1) != 1]
+    count: Any = prod(axes[axis] for axis in rest)
+    part: dict[str, Any] = dict(whole)
+    if type(count) is int and count > _MOST_LISTED and rest == ["reg"]:
+        if count > MOST_HELD:
+            raise DistributionError(f"{_holder(whole)} holds {count} elements: over 2^31, too many to list")
+        start = layout.offsets.get("reg", 0)
+        part["reg"] = range(start, start + MOST_PRINTED)
+        more = count - MOST_PRINTED
+    elif type(count) is int and count > _MOST_LISTED:
+        raise DistributionError(f"{_holder(whole)} holds {count} elements: too many to list; ask for one lane")
+    else:
+        more = 0
+    held = layout.fragment_map(**part).reshape(-1, layout.rank).tolist()
+    if "sg" not in holder and axes.get("sg", 1) != 1:
+        rows.append(("holder", f"{_holder(whole)} (--sg names another of {axes['sg']} subgroups)"))
+    facts["holds"] = held
+    if more:
+        facts["holds_more"] = more
+    rows.append(("holds", _points(held) + (f" and {more:,} more" if more else "")))
 
 
-def _block_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(f"block {one}", _points(origins)) for one, origins in facts.get("blocks", {}).items()]
+def _holder(position: dict[str, int]) -> str:
+    return ", ".join(f"{_WORDS.get(axis, axis)} {n}" for axis, n in position.items()) or "the work-item"
 
 
-def _describe_nested(
-    value: NestedLayoutAttr,
+def _note_owners(
+    layout: Layout | Swizzled, plain: Layout, at: Sequence[int], facts: dict[str, Any], rows: list[Row]
+) -> None:
+    owners = layout.owners(tuple(at))
+    listed = [dict(zip(plain.codomain, owner, strict=True)) for owner in owners[:MOST_PRINTED]]
+    facts["at"], facts["owners"] = list(at), listed
+    more = len(owners) - len(listed)
+    rows += [(f"at {_points([at])}", _holder(owner)) for owner in listed]
+    if more:
+        facts["owners_more"] = more
+        rows.append((f"at {_points([at])}", f"and {more:,} more"))
+
+
+def _without_layout(
+    value: Distributed,
     shape: Sequence[int] | None,
-    facts: dict[str, Any],
+    machine: Machine,
+    notes: Sequence[Note],
     holder: dict[str, int],
-    subgroup_size: int,
-    workgroup_size: int | None,
+    reason: str,
+    facts: dict[str, Any],
+    rows: list[Row],
+    refused: bool,
 ) -> Description:
-    """A nested layout; where its threads do not cover the tensor, IREE's raw coordinates."""
-    sizes = value.shape if shape is None else tuple(shape)
-    facts |= {
-        "shape": list(sizes),
-        "distributed_shape": list(value.distributed_shape),
-        "packed_shape": list(value.packed_shape),
-    }
+    """A value that its report explains though it has no exact layout."""
+    product = any(note.label == "product" for note in notes)
+    if not product:
+        sizes: Sequence[Any] = value.tensor_shape() if shape is None else shape
+        facts["shape"] = list(sizes)
+        rows.append(("shape", _by(sizes)))
+        _add([note for note in notes if note.refused is not None], facts, rows)
+        facts |= {"layout": None, "reason": reason}
+        rows.append(("layout", f"none: {reason}"))
+        _add([note for note in notes if note.refused is None], facts, rows)
+    else:
+        _add(notes, facts, rows)
+    if holder and not product:
+        held = _coordinates_of(lambda: value.coordinates(shape, machine), holder, reason)
+        facts["holds"] = held
+        rows.append(("holds", _points(held)))
+    return Description(None, facts, tuple(rows), refused=refused)
+
+
+def _coordinates_of(coordinates: Callable[[], Any], holder: dict[str, int], reason: str) -> list[list[int]]:
+    """What one work-item holds, from the coordinates that a notation gives where it has no layout."""
     try:
-        layout = value.layout(sizes, subgroup_size=subgroup_size, workgroup_size=workgroup_size)
-    except DistributionError as error:
-        threads = value.threads(subgroup_size, workgroup_size)
-        facts |= {"layout": None, "reason": str(error)}
-        with suppress(SizeError):  # too many to look at one by one
-            count, first = uncovered(value, threads, subgroup_size, _MOST_UNCOVERED)
-            facts |= {"uncovered_count": count, "uncovered": first.tolist()}
-        if holder:
-            sg, lane = holder.get("sg", 0), holder.get("lane", 0)
-            if not 0 <= lane < subgroup_size or not 0 <= sg * subgroup_size + lane < threads:
-                raise DistributionError(
-                    f"sg={sg}, lane={lane}: there are {threads} threads in subgroups of {subgroup_size}"
-                ) from None
-            held = value.coords_of(sg * subgroup_size + lane, subgroup_size)
-            if len(held) > _MOST_LISTED:
-                raise DistributionError(f"a thread holds {len(held)} elements: too many to list") from None
-            facts["holds"] = [list(c) for c in held]
-        return Description(None, facts)
-    note_layout(facts, layout, holder, layout)
-    return Description(layout, facts)
+        found = coordinates()
+    except DistributionError:
+        raise DistributionError(f"{_holder(holder)}: {reason}") from None
+    sg, lane = holder.get("sg", 0), holder.get("lane", 0)
+    subgroups, lanes = found.shape[:2]
+    if not 0 <= sg < subgroups or not 0 <= lane < lanes:
+        raise DistributionError(f"sg={sg}, lane={lane}: there are {subgroups} subgroups of {lanes} lanes")
+    held = found[sg, lane]
+    if len(held) > _MOST_LISTED:
+        raise DistributionError(f"a thread holds {len(held)} elements: too many to list")
+    return held.tolist()
 
 
-def _layout_of(value: Notation, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
-    """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
-    if not isinstance(value, (DistributeLayout, SgMapAttr)):
-        (part,) = value.operands(shape)
-        layout = part.layout
-        if isinstance(layout, Swizzled):
-            raise DistributionError(f"{value} is swizzled: its digits are {layout.layout}, then the XOR")
-        facts["shape"] = [_plain(n) for n in layout.shape]
-        if isinstance(value, TileType):
-            facts["llvm"] = "accepts"  # what LLVM refuses has raised its words
-        if isinstance(value, TensorDescType) and value.attr is not None:
-            level = "lane" if value.attr.distribution().lane_layout is not None else "subgroup"
-            _note_fragment(facts, value.fragment_type(level), level)
-            mismatch = value.load_mismatch()
-            if mismatch is not None:
-                facts["load_mismatch"] = mismatch
-        return layout
-    if shape is None:
-        raise DistributionError(f"{value} needs a shape, such as 32x64")
-    sizes = tuple(shape)
-    facts["shape"] = list(sizes)
-    facts["llvm" if isinstance(value, DistributeLayout) else "rfc"] = value.check(sizes) or "accepts"
-    layout = value.layout(sizes)
-    if isinstance(value, DistributeLayout):
-        level = "lane" if value.distribution().lane_layout is not None else "subgroup"
-        _note_fragment(facts, value.fragment_type(sizes, element, level), level)
-    return layout
-
-
-def _note_fragment(facts: dict[str, Any], fragment: Any, level: str) -> None:
-    facts |= {"fragment_type": str(fragment), "fragment_count": fragment.count, "fragment_of": level}
+def _has_symbols(layout: Layout | Swizzled) -> bool:
+    plain = layout.layout if isinstance(layout, Swizzled) else layout
+    return bool(plain.conditions) or any(not isinstance(n, int) for n in plain.shape)
 
 
 def _plain(value: Any) -> Any:

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.viz.colours import HUES, Colours, hexes, hue_of, ramp, shades
 from layoutalg.viz.grid import Grid
 
 __all__ = ["colourings", "legend", "paint"]
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
-_MOST_SWATCHES = 8
 _ALONE = (-0.2, 1.3)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
 
@@ -96,7 +96,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         return tuple((text, None) for text in found)
     if by != "subgroup":
         low, high = first.scale.get(_axis(first, by), (0, 0))
-        stops = sorted({round(i * (high - low) / (_MOST_SWATCHES - 1)) for i in range(_MOST_SWATCHES)})
+        stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         colours = hexes(ramp(np.array(stops) / max(high - low, 1)))
         return tuple(_swatches(by, [low + stop for stop in stops], colours))
     values = sorted({int(value) for grid in grids for value in np.unique(_numbers(grid, "sg"))})
@@ -122,6 +122,6 @@ def _swatches(name: str, values: list[int], colours: list[str]) -> list[tuple[st
     """Swatches with their numbers, the first with its name; of many, the first ones, dots, and the last."""
     found: list[tuple[str, str | None]] = [(str(value), colour) for value, colour in zip(values, colours, strict=True)]
     found[0] = (f"{name} {found[0][0]}", found[0][1])
-    if len(found) > _MOST_SWATCHES:
-        found = [*found[: _MOST_SWATCHES - 1], ("\N{MIDLINE HORIZONTAL ELLIPSIS}", None), found[-1]]
+    if len(found) > MOST_SWATCHES:
+        found = [*found[: MOST_SWATCHES - 1], ("\N{MIDLINE HORIZONTAL ELLIPSIS}", None), found[-1]]
     return found

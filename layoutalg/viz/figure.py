@@ -15,7 +15,6 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
@@ -151,7 +150,7 @@ def _images(picture: Picture, grids: Sequence[Grid]) -> Figure:
     return made
 
 
-def save(drawn: Any, target: Path | io.BytesIO, title: str, kind: str | None = None) -> None:
+def save(drawn: Any, target: io.BytesIO, title: str, kind: str) -> None:
     """Write a figure as PNG or PDF, the same bytes every time.
 
     >>> import io
@@ -161,9 +160,8 @@ def save(drawn: Any, target: Path | io.BytesIO, title: str, kind: str | None = N
     >>> written.getvalue()[1:4]
     b'PNG'
     """
-    ending = kind or str(target).rsplit(".", 1)[-1].lower()
-    made: dict[str, Any] = {"CreationDate": None, "Producer": None} if ending == "pdf" else {"Software": None}
+    made: dict[str, Any] = {"CreationDate": None, "Producer": None} if kind == "pdf" else {"Software": None}
     dots = min(_DOTS_PER_INCH, _LARGEST / max(drawn.get_size_inches()))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # of a title: a box stands for it
-        drawn.savefig(target, format=ending, dpi=dots, metadata={"Title": title, **made})
+        drawn.savefig(target, format=kind, dpi=dots, metadata={"Title": title, **made})

@@ -31,10 +31,10 @@ from itertools import pairwise
 from math import prod
 
 from layoutalg.core.errors import SizeError
+from layoutalg.core.limits import MOST_BANDS
 
 __all__ = ["Band", "Run", "common_runs", "fold"]
 
-_MOST_BANDS = 2**14
 _WHOLE = 4
 """A group of so many neighbours is never folded apart: the elements that one register packs."""
 
@@ -94,10 +94,10 @@ def fold(runs: Sequence[Run], most: int, cell: int = 1) -> tuple[Band, ...]:
         if not open_ones:
             break
         levels[max(open_ones, key=lambda d: _urgency(runs[d], levels[d], d))] += 1
-    if prod(counts) > _MOST_BANDS:
+    if prod(counts) > MOST_BANDS:
         raise SizeError(
             f"{prod(counts)} of {prod(run.extent for run in runs) * cell} rows or columns cannot be folded, because their "
-            "numbers jump: draw a part (Layout.restrict), or all of them as an image"
+            "numbers jump: draw a part of the tensor (restrict), or all of it as an image (full, .png)"
         )
     bands = [Band(0, cell)]
     block = cell

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import Any
 
@@ -36,7 +36,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
-from layoutalg.core.limits import MOST_CELLS, MOST_DRAWN
+from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.notation import Operand
 from layoutalg.core.swizzle import Swizzled
@@ -55,7 +55,7 @@ class Grid:
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so.
+    said so. Copies of a `swizzled` layout are that far apart before the swizzle.
 
     >>> from layoutalg.core import Layout
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
@@ -77,6 +77,7 @@ class Grid:
     held: int
     tile: tuple[int, ...]
     tile_known: bool
+    swizzled: Swizzled | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -185,8 +186,8 @@ def tensor_grid(
 ) -> Grid:
     """The grid of a tensor: each element, and its (lowest) owner.
 
-    `sides` are rows and columns to use instead, where grids are to line up; `most_rows` and `most_columns` are None for no limit,
-    1 for the first cell alone. Where the numbers jump, more rows and columns are drawn.
+    `sides` are rows and columns to use instead, where grids are to line up; `most_rows` and `most_columns` are None for no
+    limit, 1 for the first cell alone. Where the numbers jump, more rows and columns are drawn.
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
 
@@ -205,7 +206,7 @@ def tensor_grid(
     element = _plane(rows, columns)
     shape = len(rows.starts), len(columns.starts)
     owner = _owners(layout, swizzled, element, shape)
-    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
+    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True, swizzled=swizzled)
 
 
 def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
@@ -223,7 +224,7 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
     slots = source.inverse()
     names = source.codomain
     order = sorted(range(len(names)), key=lambda d: names[d] != "reg") if of_machine(names) else [*range(len(names))]
-    turned = Layout(
+    ordered = Layout(
         [slots.dims[d] for d in order],
         slots.replicas,
         slots.offsets,
@@ -231,12 +232,12 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
         origins=[slots.origins[d] for d in order],
         codomain=slots.codomain,
     )
-    split = 1 if of_machine(names) and turned.rank > 1 else turned.rank - 1
+    split = 1 if of_machine(names) and ordered.rank > 1 else ordered.rank - 1
     swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
     tiles = _tiles(part, layout)
     dims = slice(max(split, 0)), slice(max(split, 0), None)
-    runs = [side_runs(turned, one, swizzle=swizzle, swizzled_dim=True, tiles=tiles) for one in dims]
-    rows, columns = _sides(turned, split, runs, (most_rows, most_columns))
+    runs = [side_runs(ordered, one, swizzle=swizzle, swizzled_dim=True, tiles=tiles) for one in dims]
+    rows, columns = _sides(ordered, split, runs, (most_rows, most_columns))
     where = _plane(rows, columns)
     asked = dict(where)
     if swizzled is not None:
@@ -244,9 +245,10 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
         if (swizzled.swizzle(asked[swizzled.axis]) != where[swizzled.axis]).any():
             raise LayoutError(f"{part.name}: a swizzle that is not its own inverse has no picture of the hardware")
     shape = len(rows.starts), len(columns.starts)
-    found = places(turned, [asked[name] for name in turned.names])
+    found = places(ordered, [asked[name] for name in ordered.names])
     element = {name: np.broadcast_to(found[name], shape) for name in layout.names}
-    return _grid(part, layout, rows, columns, element, where, _owners(layout, swizzled, element, shape), tensor=False)
+    lowest = _owners(layout, swizzled, element, shape)
+    return _grid(part, layout, rows, columns, element, where, lowest, tensor=False, swizzled=swizzled)
 
 
 def _owners(
@@ -325,8 +327,8 @@ def _sides(
     drawn = len(rows.starts), len(columns.starts)
     if None not in most and prod(drawn) > MOST_DRAWN:
         raise SizeError(
-            f"{' x '.join(map(str, drawn))} cells cannot be folded further, because their numbers jump, and at most 2^16 "
-            "are drawn: draw a part (Layout.restrict), or all of them as an image (full, .png)"
+            f"{' x '.join(map(str, drawn))} cells cannot be folded further, because their numbers jump, and at most 2^16 are "
+            "drawn: draw a part of the tensor (restrict), or all of it as an image (full, .png)"
         )
     return rows, columns
 
@@ -359,6 +361,7 @@ def _grid(
     lowest: dict[str, NDArray[np.int64]],
     *,
     tensor: bool,
+    swizzled: Swizzled | None,
 ) -> Grid:
     starts, spans = layout.offsets, layout.spans()
     scale: dict[str, tuple[int, int]] = {}
@@ -393,6 +396,7 @@ def _grid(
         prod(f.extent for factors in layout.dims for f in factors if f.axis is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
+        swizzled,
     )
 
 
@@ -401,7 +405,8 @@ def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int,
     if not replicas:
         return ()
     found: set[tuple[int, ...]] = set()
-    for values in product(*(range(f.extent) for f in replicas)):
+    tried = product(*(range(min(f.extent, _MOST_COPIES + 1)) for f in replicas))
+    for values in islice(tried, MOST_COPIES_TRIED):
         found.add(tuple(sum(v * f.stride for v, f in zip(values, replicas, strict=True) if f.axis == a) for a in axes))
         if len(found) > _MOST_COPIES:
             break
@@ -409,7 +414,7 @@ def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int,
 
 
 def _lane_tile(layout: Layout) -> tuple[int, ...]:
-    """The smallest box of digits that has all lane digits: what the lanes span at once."""
+    """The smallest box of factors that has all those of lanes: what the lanes span at once."""
     sizes: list[int] = []
     for factors in layout.dims:
         size = reach = 1

@@ -13,12 +13,14 @@ large (viz.sides, viz.folding); a `Scene` lays grids out in pixels (viz.scene); 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.files import write_file
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.viz.colouring import colourings
 from layoutalg.viz.grid import MOST, Grid, folded_alike, hardware_grid, tensor_grid
@@ -188,9 +190,11 @@ class Picture:
         try:
             from layoutalg.viz.figure import figure
         except ModuleNotFoundError as error:
-            if error.name != "matplotlib":
+            if (error.name or "").partition(".")[0] != "matplotlib":
                 raise
             raise LayoutError("figures need matplotlib: pip install 'layoutalg[viz]'") from None
+        except ValueError as error:  # a setting of its own that matplotlib does not like, such as MPLBACKEND
+            raise LayoutError(f"matplotlib: {' '.join(str(error).split())}") from None
         return figure(self)
 
     def save(self, path: str | Path) -> None:
@@ -210,15 +214,14 @@ class Picture:
         if kind not in FORMATS:
             raise LayoutError(f"picture {str(path)!r}: expected a name that ends in .svg, .png, .pdf or .html")
         if kind in ("svg", "html"):
-            text = self.svg() if kind == "svg" else self.html()
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            write_file(target, self.svg() if kind == "svg" else self.html())
             return
+        drawn = self.figure()
         from layoutalg.viz.figure import save
 
-        drawn = self.figure()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        save(drawn, target, self.title)
+        written = io.BytesIO()
+        save(drawn, written, self.title, kind)
+        write_file(target, written.getvalue())
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import fragment

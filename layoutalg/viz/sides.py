@@ -33,6 +33,7 @@ __all__ = ["Side", "side_runs", "span"]
 class Side:
     """The rows or the columns of a grid: dimensions of the domain, flattened row by row, and the bands that are drawn.
 
+    >>> from layoutalg.viz.folding import fold
     >>> Side(("d0",), (4,), (0,), fold([Run(4)], 8)).headers()
     ['0', '1', '2', '3']
     """
@@ -58,6 +59,7 @@ class Side:
     def starts(self) -> NDArray[np.int64]:
         """The first index of each drawn band.
 
+        >>> from layoutalg.viz.folding import fold
         >>> Side(("d0",), (40,), (0,), fold([Run(40)], 8)).starts.tolist()
         [0, 1, 2, 39]
         """
@@ -69,6 +71,7 @@ class Side:
     def drawn(self) -> tuple[Band, ...]:
         """The bands that are drawn: all but the gaps.
 
+        >>> from layoutalg.viz.folding import fold
         >>> len(Side(("d0",), (40,), (0,), fold([Run(40)], 8)).drawn)
         4
         """
@@ -88,6 +91,7 @@ class Side:
     def first(self) -> list[NDArray[np.int64]]:
         """The coordinates of each drawn band's first index: an array per dimension.
 
+        >>> from layoutalg.viz.folding import fold
         >>> Side(("d0",), (4,), (0,), fold([Run(2)], 8, cell=2)).first[0].tolist()
         [0, 2]
         """
@@ -96,6 +100,7 @@ class Side:
     def headers(self) -> list[str]:
         """What stands over each band: its coordinates, those of dimensions that have only one left out.
 
+        >>> from layoutalg.viz.folding import fold
         >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([Run(4)], 8)).headers()
         ['0,0', '0,1', '1,0', '1,1']
         """

@@ -22,17 +22,31 @@ from math import prod
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
-from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand
+from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, as_sizes, one_operand
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
 from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
-__all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr"]
+__all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr", "fragment_notes"]
 
 Ints = tuple[int, ...]
+
+
+def fragment_notes(fragment: FragmentType, level: str) -> list[Note]:
+    """What a report says of a fragment's type: of one subgroup or one lane (`level`).
+
+    >>> fragment_notes(LayoutAttr(lane_layout=(1, 16)).fragment_type((8, 16), "f16"), "lane")[0].text
+    'per lane: vector<8xf16>'
+    """
+    vectors = f"{fragment.count} x {fragment}" if fragment.count > 1 else str(fragment)
+    return [
+        Note("type", f"per {level}: {vectors}", "fragment_type", str(fragment)),
+        Note("", "", "fragment_count", fragment.count),
+        Note("", "", "fragment_of", level),
+    ]
 
 
 class DistributeLayout(Notation, ABC):
@@ -183,6 +197,46 @@ class DistributeLayout(Notation, ABC):
         found = self.distribution()
         sizes: tuple[Extent, ...] = found.unit if shape is None else as_sizes(shape)
         return one_operand(f"{self}, {'x'.join(map(str, sizes))}", self.layout(sizes, machine), found.inst_data)
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout).
+
+        >>> [note.text for note in LayoutAttr(lane_layout=(1, 16)).report((8, 16))][:2]
+        ['accepts', 'per lane: vector<8xf32>']
+        """
+        if shape is None:
+            raise DistributionError(f"{self} needs a shape, such as 32x64")
+        version = DEFAULT_LLVM if llvm is None else llvm
+        verdict = self.check(shape, version)
+        found = [Note(f"LLVM {version}", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None)]
+        level = "lane" if self.distribution().lane_layout is not None else "subgroup"
+        try:
+            self.layout(shape, machine)
+        except DistributionError:
+            blocks = blocks or verdict is None
+        else:
+            found += fragment_notes(self.fragment_type(shape, element, level), level)
+        if blocks:
+            found += self._block_notes(shape)
+        return tuple(found)
+
+    def _block_notes(self, shape: Sequence[int]) -> list[Note]:
+        origins = self.blocks(shape)
+        if sum(map(len, origins.values())) > MOST_BLOCKS_REPORTED:
+            raise DistributionError(f"{self} has more than {MOST_BLOCKS_REPORTED} blocks: too many to list")
+        data = {str(one): [list(origin) for origin in each] for one, each in origins.items()}
+        lines = [
+            Note(f"block {one}", " ".join(f"({', '.join(map(str, o))})" for o in each)) for one, each in data.items()
+        ]
+        return [Note("", "", "blocks", data, instead=True), *lines]
 
     def fragment_type(
         self, shape: Sequence[int], element: str, level: str = "lane", array_length: int = 1, block: bool = True

@@ -26,10 +26,10 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
-from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
+from layoutalg.core.notation import Machine, Notation, Note, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.hardware import block_load
-from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
+from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr, fragment_notes
 from layoutalg.xegpu.fragments import FragmentType
 from layoutalg.xegpu.integers import integer_text, verify_integer
 from layoutalg.xegpu.mem_desc import verify_shape
@@ -278,6 +278,27 @@ class TensorDescType(Notation):
         """
         tile = None if self.attr is None else self.attr.distribution().inst_data
         return one_operand(self, self.layout(shape, machine), tile)
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The type of a fragment, and where a 2D block load delivers something else.
+
+        >>> TensorDescType((8, 16), "f16", layout=LayoutAttr(lane_layout=(1, 16))).report()[0].text
+        'per lane: vector<8xf16>'
+        """
+        if self.attr is None:
+            return ()
+        level = "lane" if self.attr.distribution().lane_layout is not None else "subgroup"
+        found = fragment_notes(self.fragment_type(level), level)
+        mismatch = self.load_mismatch()
+        return tuple(found if mismatch is None else [*found, Note("load_nd", mismatch, "load_mismatch", mismatch)])
 
     def fragment_type(self, level: str = "lane") -> FragmentType:
         """The vector type that a load of this descriptor gives one subgroup or one lane.

@@ -29,6 +29,7 @@ from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import LONGEST_ATTRIBUTE
 from layoutalg.core.limits import MOST_BLOCKS as _MOST_BLOCKS
 from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
 from layoutalg.core.work_items import level_steps
@@ -36,7 +37,6 @@ from layoutalg.xegpu.rules import Rules, rules
 
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape", "shortened"]
 
-_LONGEST_SHOWN = 240
 _WORK_ITEMS = {"sg": "subgroups", "lane": "lanes"}
 _SHARED = {"sg": "the tensor", "lane": "the tile that the lanes share"}
 
@@ -444,4 +444,4 @@ def shortened(attribute: object) -> str:
     240
     """
     text = str(attribute)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+    return text if len(text) <= LONGEST_ATTRIBUTE else f"{text[: LONGEST_ATTRIBUTE - 3]}..."

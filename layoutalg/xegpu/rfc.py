@@ -23,7 +23,7 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
-from layoutalg.core.notation import Machine, Notation, Operand, as_sizes
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_sizes
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.xegpu.attributes import LayoutAttr
 from layoutalg.xegpu.distribution import as_numbers
@@ -106,6 +106,25 @@ class SgMapAttr(Notation):
         Layout.parse('d0 = 2@lane:8, d1 = 8@lane 2@reg')
         """
         return self.to_layout(2 if shape is None else len(as_sizes(shape))).operands(shape, machine)
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The verdict of the RFC's size rule.
+
+        >>> SgMapAttr((1, 16), (1, 1)).report((8, 16))[0].text
+        'accepts'
+        """
+        if shape is None:
+            raise DistributionError(f"{self} needs a shape, such as 32x64")
+        verdict = self.check(tuple(shape))
+        return (Note("RFC", verdict or "accepts", "rfc", verdict or "accepts", verdict is not None),)
 
     def fragment_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """The RFC's `WI_data_frag`: how many distributions, and the elements of each.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import LayoutError
 
-__all__ = ["DEFAULT_LLVM", "Rules", "rules"]
+__all__ = ["DEFAULT_LLVM", "Rules", "llvm_versions", "rules"]
 
 DEFAULT_LLVM = 22
 """The version whose rules hold unless another is asked for."""
@@ -105,3 +105,12 @@ def rules(llvm: int = DEFAULT_LLVM) -> Rules:
         given = "of a huge number" if type(llvm) is int and abs(llvm) > 2**64 else f"{llvm!r:.60}"
         raise LayoutError(f"LLVM {given}: the rules of LLVM {', '.join(map(str, _ROWS))} are known")
     return row
+
+
+def llvm_versions() -> tuple[int, ...]:
+    """The versions whose rules are known.
+
+    >>> 22 in llvm_versions()
+    True
+    """
+    return tuple(_ROWS)

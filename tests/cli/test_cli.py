@@ -129,7 +129,6 @@ def test_large_and_odd_layouts_fit_on_a_screen(capsys: Capture, monkeypatch: pyt
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
         ("bogus",),
         ("show",),
         ("show", ""),

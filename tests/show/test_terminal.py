@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pytest
+from rich.console import Console
 
 import layoutalg as la
-from layoutalg.show import OwnerGrid, owner_grid
+from layoutalg.show import OwnerGrid, owner_grid, render
 
 MFMA = la.mma("MFMA_F32_16x16x16_F16")
 LAYOUTS = [
@@ -94,3 +96,28 @@ def test_lanes_fold_along_the_side_that_leaves_fewer_cells() -> None:
         ["32-47"],
         ["48-63"],
     ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d0 = 16@lane, d1 = 32@lane:16",
+        "d0 = 16@lane:2, d1 = 2@lane 16@lane:32",
+        "Sw<3,3,3> o 0 o (8,64):(64,1)",
+        "!amx.tile<16x64xi8>",
+        "d0 = 4@sg:4 16@reg, d1 = 4@sg 3@lane 5@reg:16",
+    ],
+)
+def test_headings_and_labels_are_never_cut_short(text: str, width: int) -> None:
+    value = la.parse(text)
+    grid = owner_grid(value.operands()[0].layout, width=width)
+    out = io.StringIO()
+    Console(file=out, width=width).print(render(grid))
+    lines = out.getvalue().splitlines()
+    assert lines[0].split() == list(grid.columns)
+    assert [line.split() for line in lines[2:]] == [
+        [row, *(cell.label for cell in cells)] for row, cells in zip(grid.rows, grid.cells, strict=True)
+    ]
+    if any(grid.cut):
+        assert "the first" in grid.caption

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 from xml.etree import ElementTree
 
@@ -368,6 +369,30 @@ def test_a_layout_between_two_machines_tells_them_apart() -> None:
         assert between.owners(element) == [(owner["subgroup"], owner["lane"], owner["register"])]
 
 
+def test_the_copies_of_swizzled_memory_are_where_the_swizzle_puts_them() -> None:
+    memory = la.Swizzled(la.Layout.parse("d0 = 4@addr | replicas 3@addr:4"), la.Swizzle(2, 0, 2))
+    for cell in memory.picture().scene().cells:
+        element, owner, others = said(cell.sentence)
+        assert {owner["addr"], *(other["addr"] for other in others)} == {at for (at,) in memory.owners(element)}
+
+
+def test_of_thousands_of_copies_a_page_is_made_quickly() -> None:
+    layout = la.Layout.parse("d0 = 4096@reg, d1 = 32@lane | replicas 4096@sg")
+    start = perf_counter()
+    assert "also in subgroup 1" in layout.picture().html()
+    assert perf_counter() - start < 5
+
+
+def test_a_text_has_a_picture() -> None:
+    picture = la.picture(PAGE, (32, 64))
+    assert picture.svg() == la.parse(PAGE).picture((32, 64)).svg()
+    assert picture.svg() == la.picture(la.parse(PAGE), (32, 64)).svg()
+    with pytest.raises(la.ParseError):
+        la.picture("bogus")
+    with pytest.raises(la.LayoutError, match="expected a Layout"):
+        la.picture(5)  # type: ignore[arg-type]
+
+
 def test_numbers_that_no_script_can_hold_are_right() -> None:
     cells = la.Layout.parse("d0 = 2@addr | offset 4611686018427387000@addr").picture().scene().cells
     assert [said(cell.sentence)[1]["addr"] for cell in cells] == [4611686018427387000, 4611686018427387001]
@@ -435,7 +460,7 @@ def test_draw_writes_each_format(ending: str, tmp_path: Path, capsys: pytest.Cap
         (["draw", PAGE, "32x64"], "Missing option '-o'"),
         (["draw", PAGE, "31x64", "-o", "x.svg"], "has size 31"),
         (["draw", PAGE, "32x64", "-o", "x.svg", "--colour", "pink"], "subgroup, lane, register, tile"),
-        (["draw", PAGE, "32x64", "-o", "x.svg", "--direction", "up"], "'tensor' or 'hardware'"),
+        (["draw", PAGE, "32x64", "-o", "x.svg", "--direction", "up"], "'tensor', 'hardware'"),
         (["draw", "!xegpu.nbarrier", "-o", "x.svg"], "distributes nothing"),
         (["draw", "d0 = M@lane", "-o", "x.svg"], "has symbols"),
         (["draw", "d0 = 65536@reg, d1 = 65536@lane", "-o", "x.png", "--full"], "at most 2^24"),

@@ -25,7 +25,7 @@ from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect, since_3_13
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
 from layoutalg.nested.gpu.enums import ReorderWorkgroupsStrategy, TilingLevel
 from layoutalg.nested.gpu.kinds import MMAKind
-from layoutalg.nested.gpu.product import Product
+from layoutalg.nested.gpu.product import MatrixProduct, Product
 from layoutalg.nested.gpu.promotion import Promotion
 from layoutalg.nested.gpu.target import TargetAttr
 
@@ -43,7 +43,7 @@ Flag: TypeAlias = bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class LoweringConfigAttr(Notation):
+class LoweringConfigAttr(MatrixProduct):
     """`#iree_gpu.lowering_config<{...}>`: tile sizes per level, an MMA kind, and whatever else a pass looks for.
 
     A config with an MMA kind has the operands of the kind.

@@ -29,14 +29,14 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
+from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.kinds import MMAAttr
-from layoutalg.nested.gpu.product import OPAQUE, Product, cover_all, machine_for
+from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _SOURCES = {MMAFragment.Lhs: "mk", MMAFragment.Rhs: "nk", MMAFragment.Acc: "mn"}
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledMMAAttr(Notation):
+class DataTiledMMAAttr(MatrixProduct):
     """`#iree_gpu.data_tiled_mma_layout<...>`: counts of intrinsics per thread and of subgroups, along m, n and k.
 
     `operands_interleaving_intrinsics_*` list the operands (0 Lhs, 1 Rhs, 2 Acc) that keep that count next to a thread's own
@@ -188,8 +188,8 @@ class DataTiledMMAAttr(Notation):
 
         >>> [part.layout.shape for part in DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).operands()]
         [(16, 16), (16, 32), (16, 32)]
-        >>> DataTiledMMAAttr("WMMAR4_F32_16x16x16_F16").operands()[0].notes
-        (('memory', 'd0 = 16@addr:8, d1 = 2@addr:128 8@addr'),)
+        >>> DataTiledMMAAttr("WMMAR4_F32_16x16x16_F16").operands()[0].notes[1]
+        ('memory', 'd0 = 16@addr:8, d1 = 2@addr:128 8@addr')
         """
         one = self.product(shape)
         layouts = cover_all(
@@ -199,10 +199,9 @@ class DataTiledMMAAttr(Notation):
         )
         native = self.instruction
         found = product_operands(layouts, one.types, one.sizes, (native.m, native.n, native.k))
-        return tuple(
-            operand._replace(notes=(("memory", str(self.swizzle(f).memory)),))
-            for f, operand in zip(MMAFragment, found, strict=True)
-        )
+        memory = [self.swizzle(f).memory for f in MMAFragment]
+        memory[MMAFragment.Rhs] = memory[MMAFragment.Rhs].permute((1, 0))
+        return titled(found, [(("memory", str(layout)),) for layout in memory])
 
     def operand_of(self, fragment: MMAFragment, name: str, layout: Layout) -> Operand:
         """An operand on its own: a name, its layout, its tile, and its role (none for Rhs, which is N x K here).

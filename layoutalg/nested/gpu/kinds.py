@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
+from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
-from layoutalg.nested.gpu.product import OPAQUE, Product, cover_all, machine_for
+from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ __all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma"]
 
 
 @dataclass(frozen=True, slots=True)
-class MMAKind(Notation):
+class MMAKind(MatrixProduct):
     """What native and virtual kinds share: a name (stored in the newest spelling) and whether C is held transposed.
 
     >>> MMAAttr("WMMA_F32_16x16x16_F16").name
@@ -135,7 +135,7 @@ class MMAKind(Notation):
         one = self.product(shape)
         on = machine_for(machine, one.subgroup_size, self.name)
         layouts = cover_all((self.lhs, self.rhs, self.acc), on, self.name)
-        return product_operands(layouts, one.types, one.sizes)
+        return titled(product_operands(layouts, one.types, one.sizes))
 
     def operand_of(self, fragment: MMAFragment, name: str, layout: Layout) -> Operand:
         """An operand on its own: a name, its layout, its tile and its role.

@@ -11,14 +11,15 @@ A report needs no more than this and the `operands`. Where no layout is publishe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Machine, as_machine
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine
 from layoutalg.core.work_items import cover
 
-__all__ = ["OPAQUE", "Product", "cover_all", "machine_for"]
+__all__ = ["OPAQUE", "MatrixProduct", "Product", "cover_all", "machine_for", "titled"]
 
 OPAQUE = "opaque: no layout of its fragments is published"
 """The note of an intrinsic whose fragments nobody describes."""
@@ -49,6 +50,73 @@ class Product(NamedTuple):
         a, b, c = self.types
         blocks = f"{self.blocks} blocks of " if self.blocks else ""
         return f"{blocks}{'x'.join(map(str, self.sizes))}, {a} x {b} + {c}"
+
+    def notes(self) -> tuple[Note, ...]:
+        """What a report says of the product.
+
+        >>> Product((16, 16, 32), ("bf16", "bf16", "f32"), 64).notes()[1].text
+        '64'
+        """
+        remark = [] if self.note is None else [Note("note", self.note, "note", self.note, instead=self.note == OPAQUE)]
+        return (
+            Note("product", self.text(), "product", self.text()),
+            Note("lanes", str(self.subgroup_size), "lanes", str(self.subgroup_size)),
+            Note("", "", "sizes", dict(zip("mnk", self.sizes, strict=True))),
+            Note("", "", "types", list(self.types)),
+            Note("", "", "subgroup_size", self.subgroup_size),
+            *remark,
+        )
+
+
+class MatrixProduct(Notation):
+    """A notation whose values multiply matrices: it says the sizes and types, and reports them.
+
+    >>> isinstance(la.mma("MFMA_F32_16x16x16_F16"), MatrixProduct)
+    True
+    """
+
+    __slots__ = ()
+
+    def product(self, shape: Sequence[int] | None = None) -> Product:
+        """Sizes and types, for m, n, k of `shape` where the value leaves them open.
+
+        >>> la.mma("MFMA_F32_16x16x16_F16").product().sizes
+        (16, 16, 16)
+        """
+        raise NotImplementedError
+
+    def report(
+        self,
+        shape: Sequence[int] | None = None,
+        machine: Machine | None = None,
+        *,
+        element: str = "f32",
+        llvm: int | None = None,
+        blocks: bool = False,
+    ) -> tuple[Note, ...]:
+        """The product in one line, its lanes, and what is remarkable.
+
+        >>> la.mma("MFMA_F32_16x16x16_F16").report()[0].text
+        '16x16x16, f16 x f16 + f32'
+        """
+        return self.product(shape).notes()
+
+
+_TITLES = (("Lhs", "MxK"), ("Rhs", "KxN"), ("Acc", "MxN"))
+
+
+def titled(
+    operands: Sequence[Operand], more: Sequence[tuple[tuple[str, str], ...]] = ((), (), ())
+) -> tuple[Operand, ...]:
+    """Operands with IREE's names as notes (Lhs, Rhs, Acc), and with `more` notes of each.
+
+    >>> la.mma("MFMA_F32_16x16x16_F16").operands()[1].notes
+    (('title', 'Rhs  KxN  16x16xf16'),)
+    """
+    return tuple(
+        one._replace(notes=(("title", f"{name}  {letters}  {one.name.split()[-1]}"), *notes))
+        for one, (name, letters), notes in zip(operands, _TITLES, more, strict=True)
+    )
 
 
 def machine_for(machine: Machine | None, lanes: int, who: object) -> Machine:

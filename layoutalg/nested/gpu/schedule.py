@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand, as_sizes, product_operands
+from layoutalg.core.notation import Machine, Operand, as_sizes, product_operands
 from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
@@ -30,7 +30,7 @@ from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic
 from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr
 from layoutalg.nested.gpu.maps import MapLike, as_map
-from layoutalg.nested.gpu.product import Product, machine_for
+from layoutalg.nested.gpu.product import MatrixProduct, Product, machine_for, titled
 
 __all__ = ["MMAScheduleAttr", "contraction_operands"]
 
@@ -41,7 +41,7 @@ _LETTERS = {MMAFragment.Lhs: (0, 2), MMAFragment.Rhs: (2, 1), MMAFragment.Acc: (
 
 
 @dataclass(frozen=True, slots=True)
-class MMAScheduleAttr(Notation):
+class MMAScheduleAttr(MatrixProduct):
     """`#iree_gpu.mma_schedule<...>`: an MMA kind, and how many subgroups share m and n.
 
     Raises `VerificationError` for a count below 1.
@@ -75,9 +75,7 @@ class MMAScheduleAttr(Notation):
         one = self.instruction
         layouts = [each.layout(each.shape, on) for each in nested]
         found = product_operands(layouts, whole.types, whole.sizes, (one.m, one.n, one.k))
-        return tuple(
-            operand._replace(notes=(("nested", str(each)),)) for operand, each in zip(found, nested, strict=True)
-        )
+        return titled(found, [(("nested", str(each)),) for each in nested])
 
     @property
     def instruction(self) -> Intrinsic:

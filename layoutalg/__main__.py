@@ -1,0 +1,6 @@
+"""`python -m layoutalg`: the command line."""
+
+from layoutalg.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

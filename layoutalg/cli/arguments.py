@@ -1,0 +1,206 @@
+"""What the commands have in common: texts, shapes, the machine, names out of a table, results.
+
+>>> as_shape("32x64"), as_shape("8,16")
+((32, 64), (8, 16))
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from layoutalg.core.errors import LayoutError, ParseError
+
+if TYPE_CHECKING:
+    from layoutalg.core.notation import Machine, Notation
+
+__all__ = [
+    "OneOf",
+    "as_numbers",
+    "as_shape",
+    "element_option",
+    "json_option",
+    "machine_options",
+    "machine_said",
+    "output_option",
+    "print_json",
+    "read_text",
+]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_LARGEST = 2**31
+
+
+class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
+    """A name out of a table, which is read when a name is given.
+
+    >>> OneOf(lambda: ("a", "b")).convert("c", None, None)
+    Traceback (most recent call last):
+    click.exceptions.BadParameter: 'c': expected one of a, b
+    """
+
+    name = "name"
+
+    def __init__(self, names: Callable[[], Sequence[object]]) -> None:
+        self.names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name's own value in the table.
+
+        >>> OneOf(lambda: (22, 23)).convert("23", None, None)
+        23
+        """
+        found = [one for one in self.names() if str(one) == str(value)]
+        if found:
+            return found[0]
+        return self.fail(f"{str(value)!r:.60}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """The names, for the help.
+
+        >>> import click
+        >>> command = click.Command("convert")
+        >>> OneOf(lambda: ("a", "b")).get_metavar(click.Option(["--to"]), click.Context(command))
+        '[a|b]'
+        """
+        return f"[{'|'.join(map(str, self.names()))}]"
+
+
+def json_option(command: _Command) -> _Command:
+    """The option `--json`, which every command has.
+
+    >>> json_option(lambda: None)()
+    """
+    return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
+
+
+def element_option(command: _Command) -> _Command:
+    """The option `--element`: the element type.
+
+    >>> element_option(lambda: None)()
+    """
+    return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
+
+
+def machine_options(command: _Command) -> _Command:
+    """The options that say what a text leaves open: the machine.
+
+    >>> machine_options(lambda: None)()
+    """
+    for option in (
+        click.option("--workgroup-size", type=int, help="Threads of a workgroup."),
+        click.option("--subgroups", type=int, help="Subgroups of a workgroup."),
+        click.option("--subgroup-size", type=int, help="Threads of a subgroup (lanes)."),
+    ):
+        command = option(command)
+    return command
+
+
+def machine_said(subgroup_size: int | None, subgroups: int | None, workgroup_size: int | None) -> Machine:
+    """The machine of the options.
+
+    Raises `LayoutError` for a size below 1, and where `--subgroups` and `--workgroup-size` are both given.
+
+    >>> machine_said(16, 2, None).subgroups
+    2
+    """
+    from layoutalg.core.notation import Machine
+    from layoutalg.notations import machine_of
+
+    if subgroups is not None and workgroup_size is not None:
+        raise LayoutError("--subgroups and --workgroup-size say the same: give one of them")
+    return machine_of(Machine(subgroups=subgroups), subgroup_size, workgroup_size)
+
+
+def output_option(what: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """The option `-o`: the file that a command writes.
+
+    >>> output_option("The file.")(lambda output: output)("x")
+    'x'
+    """
+    return click.option("-o", "--output", type=click.Path(path_type=Path), required=required, help=what)
+
+
+def read_text(text: str) -> Notation:
+    """The value of a text, or of standard input for `-`.
+
+    Raises `ParseError`, and `LayoutError` for the name of a file and for input that is not UTF-8.
+
+    >>> read_text("gemm.mlir")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: 'gemm.mlir': files are not read yet; give the text of an attribute, or - for
+    standard input
+    """
+    from layoutalg.notations import parse
+
+    if text == "-":
+        return parse(_standard_input())
+    if text.endswith(".mlir") or _is_file(text):
+        raise LayoutError(
+            f"{text!r:.80}: files are not read yet; give the text of an attribute, or - for standard input"
+        )
+    return parse(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return len(text) < 1024 and Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _standard_input() -> str:
+    if sys.stdin is None or sys.stdin.closed:  # pyright: ignore[reportUnnecessaryComparison]
+        raise LayoutError("standard input is closed")
+    try:
+        found = sys.stdin.read()
+        found.encode()
+    except UnicodeDecodeError as error:
+        raise LayoutError(f"standard input: byte {error.start} is not UTF-8") from None
+    except UnicodeEncodeError as error:  # bytes that were let through as surrogates
+        raise LayoutError(f"standard input: character {error.start} is not UTF-8") from None
+    return found
+
+
+def as_shape(text: str) -> tuple[int, ...]:
+    """A shape, such as 32x64.
+
+    Raises `ParseError` for another text, `LayoutError` for a size that is too large.
+
+    >>> as_shape("99999999999x16")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: shape 99999999999x16: 99999999999 is too large; sizes go up to 2147483648
+    """
+    parts = [part.strip() for part in text.lower().replace(",", "x").split("x")]
+    if not all(part.isdecimal() and part.isascii() for part in parts) or len(parts) > 64:
+        raise ParseError(text, 0, "a shape, such as 32x64")
+    for part in parts:
+        if len(part) > 60 or int(part) > _LARGEST:
+            raise LayoutError(f"shape {text:.60}: {part:.60} is too large; sizes go up to {_LARGEST}")
+    return tuple(map(int, parts))
+
+
+def as_numbers(text: str, what: str) -> tuple[int, ...]:
+    """Whole numbers with commas between them, such as 21,50.
+
+    >>> as_numbers("21,-5", "an element")
+    (21, -5)
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.removeprefix("-").isdecimal() and part.isascii() and len(part) < 20 for part in parts):
+        raise ParseError(text, 0, f"{what}, such as 21,50")
+    return tuple(map(int, parts))
+
+
+def print_json(facts: dict[str, Any]) -> None:
+    """Print one JSON object.
+
+    >>> print_json({"a": 1})
+    {"a": 1}
+    """
+    print(json.dumps(facts))

@@ -1,0 +1,66 @@
+"""`layoutalg banks`: how often the lanes of a subgroup meet in a bank of shared memory."""
+
+from __future__ import annotations
+
+import click
+
+from layoutalg.cli.arguments import (
+    as_shape,
+    element_option,
+    json_option,
+    machine_options,
+    machine_said,
+    print_json,
+    read_text,
+)
+
+__all__ = ["banks"]
+
+
+@click.command(short_help="Count the bank conflicts of an access.")
+@click.argument("memory")
+@click.argument("layout")
+@click.argument("shape", required=False)
+@element_option
+@click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
+@click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
+@click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
+@machine_options
+@json_option
+def banks(
+    memory: str,
+    layout: str,
+    shape: str | None,
+    element: str,
+    count: int,
+    width: int,
+    vector: int | None,
+    subgroup_size: int | None,
+    subgroups: int | None,
+    workgroup_size: int | None,
+    as_json: bool,
+) -> None:
+    """Count the bank conflicts when a tensor of SHAPE with a LAYOUT goes into shared MEMORY or comes from there.
+
+    MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
+    attributes, types or layouts, of any notation. One may be `-` for standard input.
+    """
+    import layoutalg as la
+    from layoutalg.core.elements import element_bits
+    from layoutalg.core.notation import agree
+
+    if memory == layout == "-":
+        raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
+    machine = machine_said(subgroup_size, subgroups, workgroup_size)
+    sizes = None if shape is None else as_shape(shape)
+    holder = read_text(layout)
+    held = holder.layout(sizes, machine)
+    (where,) = (None,) if memory == "row-major" else agree((read_text(memory),), held.shape)
+    addresses = None if where is None or where.operand is None else where.operand.layout
+    bits = element_bits(element)
+    found = la.bank_conflicts(held, count, width, element_bits=bits, memory=addresses, vector=vector)
+    if as_json:
+        facts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
+        print_json({"memory": memory, "layout": str(held), "element_bits": bits} | facts)
+        return
+    print(found)

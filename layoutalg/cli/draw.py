@@ -1,0 +1,84 @@
+"""`layoutalg draw`: the picture of who holds what, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from layoutalg.cli.arguments import (
+    as_shape,
+    json_option,
+    machine_options,
+    machine_said,
+    output_option,
+    print_json,
+    read_text,
+)
+
+__all__ = ["draw"]
+
+
+@click.command(short_help="Draw who holds what, as a file.")
+@click.argument("text")
+@click.argument("shape", required=False)
+@output_option("The file: .svg, .png, .pdf or .html; its directory is made.", required=True)
+@click.option(
+    "--colour",
+    metavar="[subgroup|lane|register|tile|AXIS]",
+    help="What colours say (subgroup, or the first axis of memory, unless given).",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(["tensor", "hardware"]),
+    default="tensor",
+    show_default=True,
+    help="tensor: a cell per element; hardware: registers by lanes.",
+)
+@click.option("--full", is_flag=True, help="Draw every element, folding nothing.")
+@click.option("--title", help="The title (the text, unless given).")
+@machine_options
+@json_option
+def draw(
+    text: str,
+    shape: str | None,
+    output: Path,
+    colour: str | None,
+    direction: str,
+    full: bool,
+    title: str | None,
+    subgroup_size: int | None,
+    subgroups: int | None,
+    workgroup_size: int | None,
+    as_json: bool,
+) -> None:
+    """Draw who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
+
+    Without SHAPE an attribute is drawn on its smallest tensor. TEXT may be `-` for standard input.
+    """
+    from layoutalg.show import picture
+
+    drawn = picture(
+        read_text(text),
+        None if shape is None else as_shape(shape),
+        machine=machine_said(subgroup_size, subgroups, workgroup_size),
+        title=title,
+        colour=colour,
+        direction=direction,
+        full=full,
+    )
+    drawn.save(output)
+    grids = [
+        {
+            "title": grid.title,
+            "rows": grid.shape[0],
+            "columns": grid.shape[1],
+            "of": [grid.rows.size, grid.columns.size],
+        }
+        for grid, _, _ in drawn.grids()
+    ]
+    if as_json:
+        facts = {"output": str(output), "title": drawn.title, "colourings": list(drawn.colourings), "grids": grids}
+        print_json(facts)
+        return
+    print(f"{output}: " + "; ".join("{rows} of {of[0]} x {columns} of {of[1]} cells".format(**one) for one in grids))

@@ -1,0 +1,96 @@
+"""The program: its commands, and how it ends.
+
+A command returns an exit code or None. What goes wrong is one line on standard error:
+
+>>> main(["show", "d0 = 4@lane", "--json"])
+{"input": "d0 = 4@lane", "shape": [4], "layout": "d0 = 4@lane", "axes": {"lane": 4}, "replicas": [],
+"fragment_shape": [1], "index": {"d0": "lane"}}
+0
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+import click
+
+from layoutalg.cli.banks import banks
+from layoutalg.cli.convert import convert
+from layoutalg.cli.draw import draw
+from layoutalg.cli.gemm import gemm
+from layoutalg.cli.same import same
+from layoutalg.cli.show import show
+from layoutalg.core.errors import LayoutError
+
+__all__ = ["cli", "main"]
+
+_INTERRUPTED = 130
+
+
+@click.group(
+    invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(package_name="layoutalg")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Who holds what: exact layouts of tensors on matrix hardware."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
+
+
+for _command in (show, draw, same, banks, convert, gemm):
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    >>> main(["same", "d0 = 2@reg 4@lane", "d0 = 4@lane 2@reg"])
+    element (1,) is in lane 1, register 0 in the first and in lane 0, register 1 in the second
+    1
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):  # a stream of a test, or a closed one
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        done: object = cli.main(
+            args=None if arguments is None else list(arguments), prog_name="layoutalg", standalone_mode=False
+        )
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()
+        return done if isinstance(done, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _refuse("interrupted")
+        return _INTERRUPTED
+    except click.ClickException as error:
+        return _refuse(error.format_message())
+    except LayoutError as error:
+        return _refuse(str(error))
+    except BrokenPipeError:
+        _leave_output()
+        return 0
+    except OSError as error:
+        _leave_output()
+        return _refuse(f"{error.filename or 'output'}: {error.strerror}")
+    except UnicodeError as error:
+        return _refuse(f"text that is not UTF-8: {error}")
+
+
+def _refuse(message: str) -> int:
+    one_line = " ".join(message.split())
+    with suppress(OSError, ValueError):
+        print(f"layoutalg: {one_line}", file=sys.stderr)
+    return 2
+
+
+def _leave_output() -> None:
+    """Give up standard output, so that leaving the program does not try to write the rest."""
+    with suppress(OSError, ValueError, AttributeError):
+        if sys.stdout is sys.__stdout__:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,44 @@
+"""`layoutalg same`: whether two texts mean the same map; the exit code says it too."""
+
+from __future__ import annotations
+
+import click
+
+from layoutalg.cli.arguments import as_shape, json_option, machine_options, machine_said, print_json, read_text
+
+__all__ = ["same"]
+
+
+@click.command(short_help="Compare two layouts.")
+@click.argument("a")
+@click.argument("b")
+@click.argument("shape", required=False)
+@machine_options
+@json_option
+def same(
+    a: str,
+    b: str,
+    shape: str | None,
+    subgroup_size: int | None,
+    subgroups: int | None,
+    workgroup_size: int | None,
+    as_json: bool,
+) -> int:
+    """Say whether A and B mean the same map of a tensor of SHAPE, or the first element that lives elsewhere.
+
+    Both are attributes, types or layouts, of any notation; layouts know their shape. One may be `-` for standard input.
+    Exits with 0 where they are the same, with 1 where they are not.
+    """
+    from layoutalg.compare import same as compare
+
+    if a == b == "-":
+        raise click.UsageError("only one of A and B may be '-': standard input is one text")
+    machine = machine_said(subgroup_size, subgroups, workgroup_size)
+    found = compare(read_text(a), read_text(b), None if shape is None else as_shape(shape), machine=machine)
+    if as_json:
+        element = None if found.element is None else list(found.element)
+        facts = {"same": bool(found), "explanation": found.explanation, "element": element, "axes": list(found.axes)}
+        print_json(facts | {"first": [*map(list, found.first)], "second": [*map(list, found.second)]})
+    else:
+        print(found)
+    return int(not found)
