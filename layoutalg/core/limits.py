@@ -70,6 +70,7 @@ __all__ = [
     "MOST_SLOTS_TRIED",
     "MOST_SORTED",
     "MOST_STEPS",
+    "MOST_TABLE_ENTRIES",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
     "MOST_TERMS",
@@ -132,7 +133,9 @@ MAX_COPIES = 2**20
 """Owners of one element that are listed."""
 MOST_PICKED = 2**24
 """Coordinates of an axis that a part of a map names."""
-MOST_PAIRS = 2**24
+MOST_TABLE_ENTRIES = 2**23
+"""Entries of an index table, which are sorted: about two seconds."""
+MOST_PAIRS = 2**22
 """Pairs of an element and a slot that are written out one by one, about two seconds; slots of a map with holes."""
 
 # Notations

@@ -16,15 +16,18 @@ from typing import Any, NoReturn, TypeVar
 
 from layoutalg.core.errors import ParseError
 from layoutalg.core.limits import LONGEST_INTEGER, LONGEST_SHOWN, MAX_NESTING, MAX_TEXT
+from layoutalg.core.messages import shortened
 
 __all__ = ["Reader"]
 
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
+# Possessive quantifiers (++): without them every character of a comment or a string costs a hundred bytes while it is read.
+_SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _ALIAS = re.compile(r"[#!][A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _INTEGER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+)")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\["\\nt]|\\[0-9A-Fa-f]{2})*"')
+_STRING = re.compile(r'"(?:[^"\\\n]++|\\["\\nt]|\\[0-9A-Fa-f]{2})*+"')
 _ESCAPE = re.compile(r'\\(?:(["\\nt])|([0-9A-Fa-f]{2}))')
+_LONGEST_PROBLEM = 600
 _T = TypeVar("_T")
 
 
@@ -60,7 +63,8 @@ class Reader:
 
     def fail(self, expected: str, problem: str | None = None, at: int | None = None) -> NoReturn:
         """Raise the `ParseError` for the present position (or for `at`)."""
-        raise ParseError(self.text, self.skip() if at is None else at, expected, problem)
+        shorter = None if problem is None else shortened(problem, _LONGEST_PROBLEM)
+        raise ParseError(self.text, self.skip() if at is None else at, shortened(expected, _LONGEST_PROBLEM), shorter)
 
     def at_end(self) -> bool:
         """Whether nothing but white space is left."""
