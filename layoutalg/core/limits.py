@@ -70,6 +70,7 @@ __all__ = [
     "MOST_SLOTS_TRIED",
     "MOST_SORTED",
     "MOST_STEPS",
+    "MOST_SYMBOLIC",
     "MOST_TABLE_ENTRIES",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
@@ -118,6 +119,8 @@ MOST_DIMENSIONS = 64
 """Dimensions: numpy has no more."""
 MOST_FACTORS = 1024
 """Factors of one dimension, or of the replicas, in a text."""
+MOST_SYMBOLIC = 64
+"""Factors with symbols in one layout's text: each takes about 3 ms."""
 MOST_GIVEN = 2**16
 """Entries of a list of sizes that a caller gives."""
 MOST_REPLICA_PLACES = 2**30

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from layoutalg.core.errors import ParseError
-from layoutalg.core.limits import LONGEST_INTEGER, LONGEST_SHOWN, MAX_NESTING, MAX_TEXT
+from layoutalg.core.limits import LONGEST_INTEGER, LONGEST_SHOWN, MAX_NESTING, MAX_TEXT, MOST_GIVEN
 from layoutalg.core.messages import shortened
 
 __all__ = ["Reader"]
@@ -150,6 +150,8 @@ class Reader:
             return ()
         values = [self.integer(low, high)]
         while self.accept(","):
+            if len(values) == MOST_GIVEN:
+                self.fail(f"at most {MOST_GIVEN} integers", "found more")
             values.append(self.integer(low, high))
         if not self.accept("]"):
             self.fail("',' or ']'")

@@ -75,8 +75,8 @@ class Relation:
         )
         rank = len(checked)
         for factors in checked:
-            if len(factors) > 2 and type(size := size_of(factors)) is int and size > MAX_SIZE:
-                raise LayoutError(f"a dimension of {number_text(size)} elements: expected at most 2^62")
+            if len(factors) > 2 and all(type(f.extent) is int for f in factors) and size_of(factors) > MAX_SIZE:
+                raise LayoutError(f"a dimension of {number_text(size_of(factors))} elements: expected at most 2^62")
         moves = (
             tuple([as_factor(f) for f in listed(replicas, "replicas")])
             if not isinstance(replicas, tuple) or replicas
