@@ -90,7 +90,7 @@ class Swizzled(Distributed):
             raise LayoutError(
                 f"swizzle {shown(self.swizzle)}: expected a Swizzle, such as Swizzle(bits=2, base=0, shift=2)"
             )
-        if self.axis not in self.layout.codomain:
+        if not isinstance(self.axis, str) or self.axis not in self.layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(
                 f"swizzle of axis {shown(self.axis)}: {self.layout} has {', '.join(self.layout.codomain)}"
             )
