@@ -244,7 +244,7 @@ class Relation:
 
     @property
     def fragment_shape(self) -> tuple[Extent, ...]:
-        """The shape of one work-item's vector: per dimension, how many values its register digits take.
+        """The shape of one work-item's vector: per dimension, how many values its register factors take.
 
         >>> Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").fragment_shape
         (16, 1)
@@ -275,7 +275,7 @@ class Relation:
     # Sameness
 
     def canonical(self) -> Self:
-        """The one form of this relation: neighbouring digits that form one are merged, extents of 1 dropped.
+        """The one form of this relation: neighbouring factors that form one are merged, extents of 1 dropped.
 
         >>> Layout.parse("d0 = 4@reg:2 2@reg 1@sg | replicas 2@lane:2 2@lane").canonical()
         Layout.parse('d0 = 8@reg | replicas 4@lane')
@@ -301,7 +301,7 @@ class Relation:
 
     def __hash__(self) -> int:
         form = self.canonical()
-        # Replicas whose digits overlap can write one set in two ways; what they have in common is how far they reach.
+        # Replicas whose factors overlap can write one set in two ways; what they have in common is how far they reach.
         reach = tuple(sorted(self.of_parts((), form.replicas, (), (), ()).spans().items()))
         return hash((form.dims, form._offsets, form.names, form._origins, reach))
 

@@ -2,7 +2,7 @@
 
 A swizzle moves no data between rows, it renames addresses inside a block: some high bits are XORed onto low ones, so that
 a column of a row-major tile no longer falls into one bank. It is linear over bits, not over the integers, so it is not
-forced into digits and strides; it composes after a layout onto an address axis.
+forced into factors and strides; it composes after a layout onto an address axis.
 
 Four rows of four words; without it, column 0 is at words 0, 4, 8, 12, all in bank 0 of four:
 

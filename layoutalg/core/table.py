@@ -1,7 +1,7 @@
 """Relations written out: exact index tables, for what has no closed form.
 
 A `Table` is a layout as a list of pairs (coordinates of the domain, coordinates of the codomain). It is what composition
-falls back to when digits have no common refinement: never a wrong answer, only a longer one. Reading 6 elements, dealt
+falls back to when factors have no common refinement: never a wrong answer, only a longer one. Reading 6 elements, dealt
 out 2 x 3, in blocks of 4 has no strided form:
 
 >>> outer, inner = Layout.parse("d0 = 2@lane 3@reg"), Layout.parse("d0 = 4@d0")

@@ -80,7 +80,7 @@ def permute(layout: _L, order: Sequence[int]) -> _L:
 def reshape(layout: _L, shape: Sequence[Extent]) -> _L:
     """The same elements in row-major order, in another shape.
 
-    Raises `LayoutError` where the number of elements differs, `CompositionError` where the digits of the two shapes have
+    Raises `LayoutError` where the number of elements differs, `CompositionError` where the factors of the two shapes have
     no common refinement.
 
     >>> print(reshape(Layout.parse("d0 = 6@lane, d1 = 4@reg"), (3, 8)))
@@ -91,7 +91,7 @@ def reshape(layout: _L, shape: Sequence[Extent]) -> _L:
         raise LayoutError(
             f"reshape of {list(layout.shape)} to {list(sizes)}: the number of elements differs (in {layout})"
         )
-    # One dimension that counts the elements row-major: its digits are the old tensor's coordinates.
+    # One dimension that counts the elements row-major: its factors are the old tensor's coordinates.
     factors = [Factor(size, 1, name) for size, name in zip(layout.shape, layout.names, strict=True)]
     made = type(layout)
     flat = made([factors], offsets=_starts(layout), names=("flat",))
@@ -99,7 +99,7 @@ def reshape(layout: _L, shape: Sequence[Extent]) -> _L:
         return compose(layout, compose(flat, made(row_major_factors(sizes, "flat"))))
     except CompositionError as error:
         raise CompositionError(
-            f"reshape of {list(layout.shape)} to {list(sizes)}: the digits have no common refinement (in {layout})"
+            f"reshape of {list(layout.shape)} to {list(sizes)}: the factors have no common refinement (in {layout})"
         ) from error
 
 
@@ -115,7 +115,7 @@ def _starts(layout: Relation) -> dict[str, int]:
 def slice_dim(layout: _L, dim: int, registers: Iterable[str] = ("reg",)) -> _L:
     """Drop dimension `dim`: its subgroups and lanes hold the same data (replicas), its registers go.
 
-    Axes named in `registers` close up: the digits that stay count without a gap again.
+    Axes named in `registers` close up: the factors that stay count without a gap again.
 
     Raises `LayoutError` for a dimension that is not there, or a register axis that has a gap or an overlap already.
 
@@ -148,21 +148,21 @@ def slice_dim(layout: _L, dim: int, registers: Iterable[str] = ("reg",)) -> _L:
 
 
 def _close_up(layout: Relation, dim: int, axis: str, moves: dict[tuple[str, Extent], Extent]) -> None:
-    """The new strides on `axis` once the digits of dimension `dim` are gone from it."""
-    digits = [(f.stride, f.extent, d == dim) for d, fs in enumerate(layout.dims) for f in fs if f.axis == axis]
-    digits += [(f.stride, f.extent, False) for f in layout.replicas if f.axis == axis]
-    digits = [digit for digit in digits if digit[1] != 1]
+    """The new strides on `axis` once the factors of dimension `dim` are gone from it."""
+    factors = [(f.stride, f.extent, d == dim) for d, fs in enumerate(layout.dims) for f in fs if f.axis == axis]
+    factors += [(f.stride, f.extent, False) for f in layout.replicas if f.axis == axis]
+    factors = [factor for factor in factors if factor[1] != 1]
     place: Extent = 1
     stride: Extent = 1
-    while digits:
-        digit = next((d for d in digits if d[0] == place), None)
-        if digit is None:
+    while factors:
+        factor = next((d for d in factors if d[0] == place), None)
+        if factor is None:
             raise LayoutError(f"slice of dimension {dim}: axis {axis!r} has a gap or an overlap already (in {layout})")
-        digits.remove(digit)
+        factors.remove(factor)
         moves[axis, place] = stride
-        place = multiply(place, digit[1])
-        if not digit[2]:
-            stride = multiply(stride, digit[1])
+        place = multiply(place, factor[1])
+        if not factor[2]:
+            stride = multiply(stride, factor[1])
 
 
 def broadcast(layout: _L, dim: int, size: Extent) -> _L:
@@ -218,7 +218,7 @@ def divide(layout: _L, tile: Sequence[Extent]) -> _L:
 def restrict(layout: _L, dim: int, start: int, size: Extent) -> _L:
     """The part with `start <= x[dim] < start + size`; the result counts from 0.
 
-    Raises `LayoutError` where that reaches outside the tensor, `CompositionError` where it is no box of digits.
+    Raises `LayoutError` where that reaches outside the tensor, `CompositionError` where it is not a box of factors.
 
     >>> print(restrict(Layout.parse("d0 = 4@lane 4@reg"), 0, 4, 4))
     d0 = 4@reg | offset 1@lane
