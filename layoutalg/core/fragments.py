@@ -428,26 +428,38 @@ def _limit(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[st
 def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
     """The fragment map where an axis has gaps or overlaps: every element is written into its slots, holes are -1."""
     names, starts, spans = layout.codomain, layout.offsets, layout.spans()
-    sizes = tuple(spans.get(axis, 1) for axis in names)
+    picks = [_pick(part.get(a), spans.get(a, 1), starts.get(a, 0), a) for a in names]
+    chosen = [None if pick is None else np.unique(pick) for pick in picks]
+    sizes = tuple(spans.get(a, 1) if one is None else len(one) for a, one in zip(names, chosen, strict=True))
     _limit(layout, sizes, layout.rank, names)
     pairs = prod(layout.shape) * prod(f.extent for f in layout.replicas)
     if pairs > MOST_PAIRS or prod(sizes) > 4 * MOST_PAIRS:
         raise SizeError(
-            f"{number_text(pairs)} pairs of an element and a slot, one by one because an axis has a gap or an overlap: "
-            f"at most {MOST_PAIRS} are written out; restrict() takes a part of the tensor (layout {layout})"
+            f"{number_text(pairs)} pairs of an element and a slot, for {prod(sizes)} slots, one by one because an axis has a "
+            f"gap or an overlap: at most {MOST_PAIRS} pairs; restrict() takes a part of the tensor (layout {layout})"
         )
-    slots, moves = np.zeros((), np.int64), np.zeros((), np.int64)
-    for axis, size in zip(names, sizes, strict=True):
-        slots = slots * size + (owner_map(layout, axis).astype(np.int64) - starts.get(axis, 0))
-        moves = moves * size + reach(layout.replicas, axis)
-    slots = slots.reshape(-1, 1) + np.unique(moves)
-    elements = np.broadcast_to(np.arange(len(slots))[:, None], slots.shape)
+    moves: Any = np.unique(np.stack([reach(layout.replicas, axis) for axis in names], -1), axis=0)
+    slots: Any = np.zeros((prod(layout.shape), len(moves)), np.int64)
+    inside: Any = np.ones(slots.shape, np.bool_)
+    for axis, one, size, move in zip(names, chosen, sizes, moves.T, strict=True):
+        place: Any = owner_map(layout, axis).astype(np.int64).reshape(-1, 1) - starts.get(axis, 0) + move
+        if one is not None:
+            at = np.searchsorted(one, place)
+            inside &= np.append(one, -1)[at] == place
+            place = at
+        slots = slots * size + place
+    elements: Any = np.broadcast_to(np.arange(len(slots))[:, None], slots.shape)[inside]
+    slots = slots[inside]
     holder = np.full(prod(sizes), -1, np.int64)
     holder[slots] = elements
     if (holder[slots] != elements).any():
-        held = np.bincount(slots.reshape(-1))
+        held = np.bincount(slots)
         crowded = np.unravel_index(int((held > 1).argmax()), sizes)
-        where = ", ".join(f"{a} {int(c) + starts.get(a, 0)}" for a, c in zip(names, crowded, strict=True) if a in spans)
+        where = ", ".join(
+            f"{a} {int(c if one is None else one[c]) + starts.get(a, 0)}"
+            for a, c, one in zip(names, crowded, chosen, strict=True)
+            if a in spans
+        )
         raise LayoutError(
             f"fragment map: one slot holds {held.max()} elements, the first at {where or 'the only one'} (in {layout})"
         )
@@ -455,10 +467,11 @@ def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
         result = np.zeros((*sizes, 0), np.int32)
     else:
         coordinates = [np.append(values, -1) for values in _coordinates(layout)]
-        result = np.stack([values[holder] for values in coordinates], -1).reshape(*sizes, layout.rank)
-    picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]
-    chosen: list[Any] = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
-    return result[np.ix_(*chosen)]
+        result = np.stack([values[holder] for values in coordinates], -1).reshape((*sizes, layout.rank))
+    for k, (pick, one) in enumerate(zip(picks, chosen, strict=True)):
+        if pick is not None and one is not None:
+            result = np.take(result, np.searchsorted(one, pick), axis=k)
+    return result
 
 
 def _coordinates(layout: Relation) -> list[Indices]:
