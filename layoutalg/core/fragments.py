@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -429,8 +429,10 @@ def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
     """The fragment map where an axis has gaps or overlaps: every element is written into its slots, holes are -1."""
     names, starts, spans = layout.codomain, layout.offsets, layout.spans()
     picks = [_pick(part.get(a), spans.get(a, 1), starts.get(a, 0), a) for a in names]
-    chosen = [None if pick is None else np.unique(pick) for pick in picks]
-    sizes = tuple(spans.get(a, 1) if one is None else len(one) for a, one in zip(names, chosen, strict=True))
+    chosen: list[Any] = [None if pick is None else np.unique(pick) for pick in picks]
+    sizes: tuple[int, ...] = tuple(
+        spans.get(a, 1) if one is None else len(one) for a, one in zip(names, chosen, strict=True)
+    )
     _limit(layout, sizes, layout.rank, names)
     pairs = prod(layout.shape) * prod(f.extent for f in layout.replicas)
     if pairs > MOST_PAIRS or prod(sizes) > 4 * MOST_PAIRS:
@@ -444,7 +446,7 @@ def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
     for axis, one, size, move in zip(names, chosen, sizes, moves.T, strict=True):
         place: Any = owner_map(layout, axis).astype(np.int64).reshape(-1, 1) - starts.get(axis, 0) + move
         if one is not None:
-            at = np.searchsorted(one, place)
+            at = cast("Any", np.searchsorted(one, place))
             inside &= np.append(one, -1)[at] == place
             place = at
         slots = slots * size + place
