@@ -1,6 +1,5 @@
 """Do two layouts mean the same, whatever their notations? And if not, which element shows it.
 
->>> from layoutalg.core import Layout
 >>> bool(same(Layout.parse("d0 = 8@lane"), Layout.parse("d0 = 2@lane:4 4@lane")))
 True
 """

@@ -28,6 +28,7 @@ from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
 from layoutalg.core.limits import MOST_OWNERS_LISTED as _LISTED
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Asked, Distributed, Machine, agree
 from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
@@ -115,7 +116,7 @@ def same(
         return _compare_layouts(a.canonical(), b.canonical())
     on = machine_of(machine, subgroup_size, workgroup_size)
     if shape is not None and not isinstance(shape, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"shape = {shape!r:.60}: expected a list of whole numbers")
+        raise ConversionError(f"shape = {shown(shape)}: expected a list of whole numbers")
     pair = value_of(a), value_of(b)
     if pair[0] == pair[1]:
         agree(pair[:1], shape, on)

@@ -29,7 +29,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import SYMPY, Extent, add, conditions, exact_quotient, extent_text, multiply
 from layoutalg.core.factors import Factor, size_of
-from layoutalg.core.relation import Relation
+from layoutalg.core.relation import Relation, as_layout
 
 __all__ = ["block_product", "compose", "inverse"]
 
@@ -183,6 +183,9 @@ def compose(outer: _L, inner: _L) -> _L:
     >>> print(compose(Layout.parse("d0 = 4@lane 4@reg"), Layout.parse("d0 = 2@d0:8, d1 = 4@d0:2 | replicas 2@d0")))
     d0 = 2@lane:2, d1 = 2@lane 2@reg:2 | replicas 2@reg
     """
+    if not (isinstance(outer, Relation) and isinstance(inner, Relation)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        as_layout(outer, "compose: outer")
+        as_layout(inner, "compose: inner")
     axes = {n: _Axis(n, f, o) for n, f, o in zip(outer.names, outer.dims, outer.origins, strict=True)}
     starts = dict(outer.offsets)
     given = inner.offsets

@@ -89,7 +89,7 @@ def element_bits(element: str) -> int:
             return int(integer.group(2))
     raise VerificationError(
         f"element type {shown(element)}: expected a float (f16, bf16, tf32, ...) or an integer type (i8, ui8, ...)"
-        + ("; LLVM 22 crashes on it" if element == "index" else "")
+        + ("; LLVM 22 crashes on it" if shown(element) == "'index'" else "")
     )
 
 

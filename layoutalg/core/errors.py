@@ -80,7 +80,7 @@ class DistributionError(LayoutError):
 
 
 class CompositionError(LayoutError):
-    """Two layouts whose digits have no common refinement: the composition is exact only as a table of indices.
+    """Two layouts whose factors have no common refinement: the composition is exact only as a table of indices.
 
     >>> raise CompositionError("axis 'd0': 3 does not divide 2")
     Traceback (most recent call last):

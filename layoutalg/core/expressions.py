@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from layoutalg.core.extents import SYMPY, Extent, as_expression, multiply
+from layoutalg.core.extents import SYMPY, Extent, as_expression, extent_text, multiply
 from layoutalg.core.relation import Relation, as_layout
 
 # Sympy has no types to check, so it comes in as Any.
@@ -79,7 +79,10 @@ def expression_text(expression: Any) -> str:
     'd % 4 + 3*(d // 4)'
     """
     with SYMPY:
-        terms: Any = sympy.Add.make_args(as_expression(expression))
+        given = as_expression(expression)
+        if given.is_Integer:
+            return extent_text(int(given))
+        terms: Any = sympy.Add.make_args(given)
         printer = _IndexPrinter()
         texts = [str(printer.doprint(term)) for term in terms]
     return " + ".join(sorted(texts, key=lambda t: (t.isdigit(), t.count("*"), t))).replace("+ -", "- ")

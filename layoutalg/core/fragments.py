@@ -1,6 +1,6 @@
 """Fragment maps and owner maps: a layout as numpy arrays.
 
-Digits of different axes only add, so every map is separable: one short vector per axis, and one broadcast sum. No loop
+Factors of different axes only add, so every map is separable: one short vector per axis, and one broadcast sum. No loop
 runs over elements, and a map costs about what writing its result costs.
 
 >>> tile = Layout.parse("d0 = 2@sg 2@reg, d1 = 2@lane")
@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from operator import index
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
-from layoutalg.core.factors import Factor
-from layoutalg.core.limits import MAX_COPIES, MAX_ENTRIES, MOST_PAIRS
-from layoutalg.core.relation import Relation
+from layoutalg.core.factors import Factor, size_of
+from layoutalg.core.limits import MAX_COPIES, MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS, MOST_PICKED
+from layoutalg.core.messages import number_text, shown
+from layoutalg.core.relation import Relation, as_layout
+from layoutalg.core.whole_numbers import found_whole, listed
 
 __all__ = [
     "Indices",
@@ -51,11 +52,11 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
     >>> fragment_map(Layout.parse("d0 = 2@reg, d1 = 4@lane"), lane=[1, 3])[0, :, 1].tolist()
     [[1, 1], [1, 3]]
     """
-    _require_numbers(layout)
+    layout.require_numbers("asking for a map")
     names = layout.codomain
     for axis in part:
         if axis not in names:
-            raise LayoutError(f"axis {axis!r}: expected one of {', '.join(names)} (of {layout})")
+            raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(names)} (of {layout})")
     try:
         slots = inverse(layout)
     except LayoutError:
@@ -72,9 +73,15 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
     result = np.empty((layout.rank, *sizes), dtype)
     start = slots.offsets
     for d, name in enumerate(layout.names):
-        vectors = [None if all(f.axis != name for f in fs) else _steps(fs, name, dtype) for fs in slots.dims]
-        picked = [v if v is None or p is None else v[p] for v, p in zip(vectors, picks, strict=True)]
-        _outer_sum(picked, start.get(name, 0), result[d])
+        vectors: list[Indices | None] = []
+        for factors, pick in zip(slots.dims, picks, strict=True):
+            if all(f.axis != name for f in factors):
+                vectors.append(None)
+            else:
+                vectors.append(
+                    _steps(factors, name, dtype) if pick is None else _steps_at(factors, name, pick).astype(dtype)
+                )
+        _outer_sum(vectors, start.get(name, 0), result[d])
     return np.moveaxis(result, 0, -1)
 
 
@@ -86,8 +93,8 @@ def coords(layout: Relation, position: Mapping[str, int]) -> Indices:
     """
     fixed = {a: 0 for a in ("sg", "lane") if a in layout.codomain} | dict(position)
     for axis, value in fixed.items():
-        if isinstance(value, (Sequence, np.ndarray)):
-            raise LayoutError(f"coords({axis}={value!r}): expected one whole number; fragment_map takes several")
+        if found_whole(value) is None:
+            raise LayoutError(f"coords({axis}={shown(value)}): expected one whole number; fragment_map takes several")
     found = fragment_map(layout, **fixed)
     sizes = [n for n, axis in zip(found.shape, layout.codomain, strict=False) if axis not in fixed]
     return found.reshape([*sizes, layout.rank])
@@ -101,24 +108,18 @@ def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
     >>> owners(Layout.parse("d0 = 4@reg, d1 = 2@lane | replicas 2@sg"), (3, 1))
     [(0, 1, 3), (1, 1, 3)]
     """
-    _require_numbers(layout)
-    names = layout.codomain
-    place = {axis: layout.offsets.get(axis, 0) for axis in names}
+    layout.require_numbers("asking for a map")
+    place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
     shape, origins = layout.shape, layout.origins
-    try:
-        given = [index(value) for value in element]
-    except TypeError:
-        raise LayoutError(f"element {element!r}: expected {layout.rank} whole numbers (of {layout})") from None
-    if len(given) != layout.rank:
-        raise LayoutError(f"element {tuple(given)}: expected {layout.rank} coordinates (of {layout})")
-    for d, value in enumerate(given):
-        rest = value - origins[d]
+    given = _element(layout, element)
+    for d, factors in enumerate(layout.canonical().dims):
+        rest = given[d] - origins[d]
         if not 0 <= rest < shape[d]:
             raise LayoutError(
-                f"element {tuple(given)}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} "
+                f"element {shown(tuple(given))}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} "
                 f"(in {layout})"
             )
-        for extent, stride, axis in reversed(layout.dims[d]):
+        for extent, stride, axis in reversed(factors):
             rest, digit = divmod(rest, extent)
             if axis is not None:
                 place[axis] += digit * stride
@@ -127,6 +128,17 @@ def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
     copies = _copies(layout)
     moved = np.stack([copies[axis] + start for axis, start in place.items()], -1)
     return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
+
+
+def _element(layout: Relation, element: Sequence[int]) -> list[int]:
+    """The coordinates of one element that a caller gave."""
+    given = [found_whole(value) for value in listed(element, "element")]
+    whole = [value for value in given if value is not None]
+    if len(whole) != len(given):
+        raise LayoutError(f"element {shown(element)}: expected {layout.rank} whole numbers (of {layout})")
+    if len(whole) != layout.rank:
+        raise LayoutError(f"element {shown(element)}: expected {layout.rank} coordinates (of {layout})")
+    return whole
 
 
 def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
@@ -140,14 +152,18 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     >>> found["sg"].tolist(), found["lane"].tolist(), found["reg"].tolist()
     ([[0, 3], [4, 7]], [[0, 2], [0, 2]], [[0, 0], [5, 5]])
     """
-    _require_numbers(layout)
+    layout.require_numbers("asking for a map")
     if len(element) != layout.rank:
         raise LayoutError(f"{len(element)} coordinates: expected {layout.rank} (of {layout})")
     ends = [layout.offsets.get(axis, 0) + span for axis, span in layout.spans().items()]
     _index_type(0, max(ends, default=1))
     moved: dict[str, Any] = dict.fromkeys(layout.codomain, 0)
-    counted = [np.asarray(values, np.int64) - o for values, o in zip(element, layout.origins, strict=True)]
-    for rest, factors, size, name in zip(counted, layout.dims, layout.shape, layout.names, strict=True):
+    try:
+        counted = [np.asarray(values, np.int64) - o for values, o in zip(element, layout.origins, strict=True)]
+    except (TypeError, ValueError, OverflowError):
+        raise LayoutError(f"coordinates {shown(element)}: expected whole numbers or arrays of them") from None
+    dims = layout.canonical().dims
+    for rest, factors, size, name in zip(counted, dims, layout.shape, layout.names, strict=True):
         if rest.size and (rest.min() < 0 or rest.max() >= size):
             raise LayoutError(f"{name} from {rest.min()} to {rest.max()}: outside a size of {size} (in {layout})")
         for extent, stride, axis in reversed(factors):
@@ -168,19 +184,80 @@ def distribute(layout: Relation, tensor: NDArray[Any]) -> NDArray[Any]:
     >>> distribute(tile, np.array([[1, 2], [3, 4]])).tolist()
     [[[1, 3], [2, 4]]]
     """
+    as_layout(layout)
     if not isinstance(tensor, np.ndarray) or tensor.shape[max(tensor.ndim - layout.rank, 0) :] != layout.shape:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(
             f"{_shape_of(tensor)} for {layout}: expected an array whose last sizes are {list(layout.shape)}"
         )
+    before = tensor.shape[: tensor.ndim - layout.rank]
+    axes = _regular(layout)
+    if axes is None or axes.shared or len(before) + axes.most > MOST_DIMENSIONS:
+        return _distribute_by_map(layout, tensor, before)
+    sizes = tuple(prod(extents) for extents in axes.slots)
+    if prod(before) * prod(sizes) > max(MAX_ENTRIES, tensor.size):
+        _limit(layout, sizes, max(1, prod(before)), layout.codomain)
+    kept = [k for k, one in enumerate(axes.order) if one >= 0]
+    split = tensor.reshape((*before, *(n for extents in axes.elements for n in extents)))
+    shown_as = split.transpose(*range(len(before)), *(len(before) + axes.order[k] for k in kept))
+    index: list[Any] = [slice(None) if one >= 0 else None for one in axes.order]
+    result = np.empty((*before, *sizes), tensor.dtype)
+    result.reshape((*before, *(n for extents in axes.slots for n in extents)))[...] = shown_as[(..., *index)]
+    return result
+
+
+def _distribute_by_map(layout: Relation, tensor: NDArray[Any], before: tuple[int, ...]) -> NDArray[Any]:
     # Counted from 0, so that -1 marks a hole and nothing else.
     held = fragment_map(type(layout)(layout.dims, layout.replicas, layout.offsets, names=layout.names))
     if not layout.rank:
-        return np.broadcast_to(tensor[(..., *(None,) * (held.ndim - 1))], (*tensor.shape, *held.shape[:-1])).copy()
-    places = np.moveaxis(held, -1, 0)
-    found: NDArray[Any] = tensor[(..., *places)]
-    if int(places[0].min(initial=0)) < 0:
-        found = np.where(places[0] < 0, np.zeros((), tensor.dtype), found)
+        return np.broadcast_to(tensor[(..., *(None,) * (held.ndim - 1))], (*before, *held.shape[:-1])).copy()
+    element = np.zeros(held.shape[:-1], np.int64)
+    for d, size in enumerate(layout.shape):
+        element = element * size + held[..., d]
+    found: NDArray[Any] = tensor.reshape((*before, -1))[..., element]
+    if int(element.min(initial=0)) < 0:
+        found = np.where(element < 0, np.zeros((), tensor.dtype), found)
     return found
+
+
+class _Regular(NamedTuple):
+    """The factors of a layout that has an inverse: reshaping by them and transposing deals a tensor out."""
+
+    elements: tuple[tuple[int, ...], ...]
+    """The extents of each dimension's factors."""
+    slots: tuple[tuple[int, ...], ...]
+    """The extents of each axis's factors, replicas among them."""
+    order: list[int]
+    """For each factor of `slots`, in turn, which factor of `elements` it is; -1 for a replica."""
+    shared: tuple[int, ...]
+    """Factors of `elements` that move along no axis: a slot holds all of their values."""
+
+    @property
+    def most(self) -> int:
+        return max(sum(map(len, self.elements)), len(self.order)) + len(self.shared)
+
+
+def _regular(layout: Relation) -> _Regular | None:
+    """How the factors of tensor and machine go together; None where an axis has a gap or an overlap."""
+    layout.require_numbers("asking for a map")
+    try:
+        slots = inverse(layout)
+    except LayoutError:
+        return None
+    number: dict[tuple[str, int], int] = {}
+    elements: list[tuple[int, ...]] = []
+    shared: list[int] = []
+    for name, factors in zip(layout.names, layout.dims, strict=True):
+        kept = [f for f in factors if f.extent != 1]
+        place = size_of(kept)
+        for factor in kept:
+            place //= factor.extent
+            if factor.axis is None:
+                shared.append(len(number))
+            number[name, place] = len(number)
+        elements.append(tuple(f.extent for f in kept))
+    order = [-1 if f.axis is None else number[f.axis, f.stride] for factors in slots.dims for f in factors]
+    extents = tuple(tuple(f.extent for f in factors) for factors in slots.dims)
+    return _Regular(tuple(elements), extents, order, tuple(shared))
 
 
 def collect(layout: Relation, fragments: NDArray[Any]) -> NDArray[Any]:
@@ -192,15 +269,39 @@ def collect(layout: Relation, fragments: NDArray[Any]) -> NDArray[Any]:
     >>> collect(tile, np.array([[[1, 3], [2, 4]]])).tolist()
     [[1, 2], [3, 4]]
     """
+    as_layout(layout)
     axes, spans = layout.codomain, layout.spans()
     sizes = tuple(spans.get(axis, 1) for axis in axes)
     if not isinstance(fragments, np.ndarray) or fragments.shape[max(fragments.ndim - len(axes), 0) :] != sizes:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(
             f"fragments, {_shape_of(fragments)}: expected [..., {', '.join(axes)}] of sizes {list(sizes)} (of {layout})"
         )
-    starts = layout.offsets
-    places = (owner_map(layout, axis) - starts.get(axis, 0) for axis in axes)
-    found: NDArray[Any] = fragments[(..., *places)]
+    before = fragments.shape[: fragments.ndim - len(axes)]
+    found = _regular(layout)
+    if found is None or len(before) + found.most > MOST_DIMENSIONS:
+        return _collect_by_map(layout, fragments, before)
+    shape = layout.shape
+    if prod(before) * prod(shape) > max(MAX_ENTRIES, fragments.size):
+        _limit(layout, shape, max(1, prod(before)), layout.names)
+    split = fragments.reshape((*before, *(n for extents in found.slots for n in extents)))
+    # The lowest owner is where all replicas are 0.
+    lowest = split[(..., *(0 if one < 0 else slice(None) for one in found.order))]
+    kept = [one for one in found.order if one >= 0]
+    where = sorted(range(len(kept)), key=kept.__getitem__)
+    ordered = lowest.transpose(*range(len(before)), *(len(before) + k for k in where))
+    count = sum(map(len, found.elements))
+    result = np.empty((*before, *shape), fragments.dtype)
+    split_result = result.reshape((*before, *(n for extents in found.elements for n in extents)))
+    split_result[...] = ordered[(..., *(None if one in found.shared else slice(None) for one in range(count)))]
+    return result
+
+
+def _collect_by_map(layout: Relation, fragments: NDArray[Any], before: tuple[int, ...]) -> NDArray[Any]:
+    starts, spans = layout.offsets, layout.spans()
+    slot: Any = 0
+    for axis in layout.codomain:
+        slot = slot * spans.get(axis, 1) + (owner_map(layout, axis).astype(np.int64) - starts.get(axis, 0))
+    found: NDArray[Any] = fragments.reshape((*before, -1))[..., slot]
     return found
 
 
@@ -210,15 +311,15 @@ def _shape_of(given: object) -> str:
 
 
 def _copies(layout: Relation) -> dict[str, NDArray[np.int64]]:
-    """How far each combination of replica digits moves along each axis of the codomain."""
+    """How far each combination of replicas' values moves along each axis of the codomain."""
     count = prod(f.extent for f in layout.replicas)
     if count > MAX_COPIES:
-        raise SizeError(f"{count} copies of each element: at most {MAX_COPIES} are listed (in {layout})")
+        raise SizeError(f"{number_text(count)} copies of each element: at most {MAX_COPIES} are listed (in {layout})")
     return {axis: reach(layout.replicas, axis) for axis in layout.codomain}
 
 
 def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
-    """How far each combination of replica digits moves along `axis`: a vector, one entry per combination.
+    """How far each combination of replicas' values moves along `axis`: a vector, one entry per combination.
 
     >>> reach([Factor(2, 8, "lane"), Factor(2, 1, "lane")], "lane").tolist()
     [0, 1, 8, 9]
@@ -232,9 +333,9 @@ def owner_map(layout: Relation, axis: str) -> Indices:
     >>> owner_map(Layout.parse("d0 = 2@reg:2 2@lane | offset 3@lane"), "lane").tolist()
     [3, 4, 3, 4]
     """
-    _require_numbers(layout)
-    if axis not in layout.codomain:
-        raise LayoutError(f"axis {axis!r}: expected one of {', '.join(layout.codomain)} (of {layout})")
+    layout.require_numbers("asking for a map")
+    if not isinstance(axis, str) or axis not in layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(layout.codomain)} (of {layout})")
     shape = layout.shape
     _limit(layout, shape, 1, layout.names)
     start = layout.offsets.get(axis, 0)
@@ -253,6 +354,17 @@ def _steps(factors: Sequence[Factor], axis: str, dtype: np.dtype[Any]) -> Indice
             steps = (steps[:, None] + moves).reshape(-1)
         elif extent != 1:
             steps = np.repeat(steps, extent)
+    return steps
+
+
+def _steps_at(factors: Sequence[Factor], axis: str, positions: Indices) -> Indices:
+    """How far some values of a dimension move along `axis`; the others are not worked out."""
+    steps: Any = np.zeros(len(positions), np.int64)
+    rest: Any = positions
+    for extent, stride, along in reversed(factors):
+        rest, digit = np.divmod(rest, extent)
+        if along == axis:
+            steps += digit * stride
     return steps
 
 
@@ -283,55 +395,73 @@ def _pick(part: Selection | None, size: int, origin: int, axis: str) -> Indices 
     """The positions (from 0) on an axis that a selection names; None for all."""
     if part is None:
         return None
-    try:
-        given = [index(p) for p in part] if isinstance(part, (Sequence, np.ndarray)) else [index(part)]
-    except TypeError:
-        raise LayoutError(f"{axis}={part!r}: expected a whole number or several") from None
-    for value in given:
+    if isinstance(part, range) and part and origin <= min(part[0], part[-1]) <= max(part[0], part[-1]) < origin + size:
+        if len(part) > MOST_PICKED:
+            raise SizeError(f"{axis}={shown(part)}: expected at most {MOST_PICKED} coordinates")
+        return np.arange(part.start, part.stop, part.step, dtype=np.int64) - origin
+    given: object = part
+    found = [found_whole(given)]
+    if found == [None]:
+        found = [found_whole(one) for one in listed(given, f"{axis}=", MOST_PICKED, SizeError)]
+    for value in found:
+        if value is None:
+            raise LayoutError(f"{axis}={shown(given)}: expected a whole number or several")
         if not origin <= value < origin + size:
-            raise LayoutError(f"{axis}={value}: expected {origin}..{origin + size - 1}")
-    return np.array(given, np.int64) - origin
+            raise LayoutError(f"{axis}={number_text(value)}: expected {origin}..{origin + size - 1}")
+    return np.array(found, np.int64) - origin
 
 
 def _limit(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
-    entries = prod(sizes) * rank
-    if entries > MAX_ENTRIES:
-        shown = " x ".join(f"{n} {name}" for n, name in zip(sizes, names, strict=True))
+    if len(sizes) >= MOST_DIMENSIONS:
         raise SizeError(
-            f"a map of {shown} x {rank} coordinates is over the limit of 2^28 entries; ask for a part with "
+            f"an array of {len(sizes)} dimensions or more: numpy has at most {MOST_DIMENSIONS} (layout {layout})"
+        )
+    entries = prod(sizes) * max(1, rank)
+    if entries > MAX_ENTRIES:
+        counts = " x ".join(f"{number_text(n)} {name}" for n, name in zip(sizes, names, strict=True))
+        raise SizeError(
+            f"a map of {counts} x {rank} coordinates is over the limit of 2^28 entries; ask for a part with "
             f"fragment_map(sg=0, lane=0), or for a part of the tensor with restrict() (layout {layout})"
         )
-
-
-def _require_numbers(layout: Relation) -> None:
-    for value in (*layout.shape, *layout.spans().values()):
-        if type(value) is not int:
-            raise LayoutError(f"{layout} has symbols; put numbers for them with substitute() before asking for a map")
 
 
 def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
     """The fragment map where an axis has gaps or overlaps: every element is written into its slots, holes are -1."""
     names, starts, spans = layout.codomain, layout.offsets, layout.spans()
-    sizes = tuple(spans.get(axis, 1) for axis in names)
+    picks = [_pick(part.get(a), spans.get(a, 1), starts.get(a, 0), a) for a in names]
+    chosen: list[Any] = [None if pick is None else np.unique(pick) for pick in picks]
+    sizes: tuple[int, ...] = tuple(
+        spans.get(a, 1) if one is None else len(one) for a, one in zip(names, chosen, strict=True)
+    )
     _limit(layout, sizes, layout.rank, names)
     pairs = prod(layout.shape) * prod(f.extent for f in layout.replicas)
-    if pairs > MOST_PAIRS:
+    if pairs > MOST_PAIRS or prod(sizes) > 4 * MOST_PAIRS:
         raise SizeError(
-            f"{pairs} pairs of an element and a slot, one by one because an axis has a gap or an overlap: "
-            f"at most {MOST_PAIRS} are written out; restrict() takes a part of the tensor (layout {layout})"
+            f"{number_text(pairs)} pairs of an element and a slot, for {prod(sizes)} slots, one by one because an axis has a "
+            f"gap or an overlap: at most {MOST_PAIRS} pairs; restrict() takes a part of the tensor (layout {layout})"
         )
-    slots, moves = np.zeros((), np.int64), np.zeros((), np.int64)
-    for axis, size in zip(names, sizes, strict=True):
-        slots = slots * size + (owner_map(layout, axis).astype(np.int64) - starts.get(axis, 0))
-        moves = moves * size + reach(layout.replicas, axis)
-    slots = slots.reshape(-1, 1) + np.unique(moves)
-    elements = np.broadcast_to(np.arange(len(slots))[:, None], slots.shape)
+    moves: Any = np.unique(np.stack([reach(layout.replicas, axis) for axis in names], -1), axis=0)
+    slots: Any = np.zeros((prod(layout.shape), len(moves)), np.int64)
+    inside: Any = np.ones(slots.shape, np.bool_)
+    for axis, one, size, move in zip(names, chosen, sizes, moves.T, strict=True):
+        place: Any = owner_map(layout, axis).astype(np.int64).reshape(-1, 1) - starts.get(axis, 0) + move
+        if one is not None:
+            at = cast("Any", np.searchsorted(one, place))
+            inside &= np.append(one, -1)[at] == place
+            place = at
+        slots = slots * size + place
+    elements: Any = np.broadcast_to(np.arange(len(slots))[:, None], slots.shape)[inside]
+    slots = slots[inside]
     holder = np.full(prod(sizes), -1, np.int64)
     holder[slots] = elements
     if (holder[slots] != elements).any():
-        held = np.bincount(slots.reshape(-1))
+        held = np.bincount(slots)
         crowded = np.unravel_index(int((held > 1).argmax()), sizes)
-        where = ", ".join(f"{a} {int(c) + starts.get(a, 0)}" for a, c in zip(names, crowded, strict=True) if a in spans)
+        where = ", ".join(
+            f"{a} {int(c if one is None else one[c]) + starts.get(a, 0)}"
+            for a, c, one in zip(names, crowded, chosen, strict=True)
+            if a in spans
+        )
         raise LayoutError(
             f"fragment map: one slot holds {held.max()} elements, the first at {where or 'the only one'} (in {layout})"
         )
@@ -339,10 +469,11 @@ def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
         result = np.zeros((*sizes, 0), np.int32)
     else:
         coordinates = [np.append(values, -1) for values in _coordinates(layout)]
-        result = np.stack([values[holder] for values in coordinates], -1).reshape(*sizes, layout.rank)
-    picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]
-    chosen: list[Any] = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
-    return result[np.ix_(*chosen)]
+        result = np.stack([values[holder] for values in coordinates], -1).reshape((*sizes, layout.rank))
+    for k, (pick, one) in enumerate(zip(picks, chosen, strict=True)):
+        if pick is not None and one is not None:
+            result = np.take(result, np.searchsorted(one, pick), axis=k)
+    return result
 
 
 def _coordinates(layout: Relation) -> list[Indices]:

@@ -13,15 +13,15 @@ subgroup 7, lane 2, register 5:
 >>> tile.owners((21, 50))
 [(7, 2, 5)]
 
-A **factor** is one digit: `extent@axis:stride` (a stride of 1 is left out; `4@_` is a digit that the codomain ignores).
-Each dimension owns its factors, major to minor; their extents multiply to its size. **Replicas** are digits that belong
+A **factor** is `extent@axis:stride` (a stride of 1 is left out; `4@_` is a factor that the codomain ignores).
+Each dimension owns its factors, major to minor; their extents multiply to its size. **Replicas** are factors that belong
 to no dimension: the element lives at all of their values. A layout may also start at an **offset** of a codomain axis,
 and its dimensions may start at an **origin** other than 0 (an offset, seen from the other side):
 
     L(x) = { offset + sum_j digit_j(x - origin) * stride_j + sum_r t_r * stride_r : 0 <= t_r < extent_r }
 
-Two laws hold everything together. `canonical()` merges what is one digit, and two layouts are the same relation exactly
-when their canonical forms are equal (that is `==`). `inverse()` swaps the two sides, and is an involution:
+Two laws hold everything together. `canonical()` merges neighbours that form one factor, and two layouts are the same
+relation exactly when their canonical forms are equal (that is `==`). `inverse()` swaps the two sides, and is an involution:
 
 >>> tile.inverse()
 Layout.parse('sg = 2@d0:16 4@d1:16, lane = 16@d1, reg = 16@d0')
@@ -52,7 +52,7 @@ __all__ = ["MACHINE", "Layout", "read_layout", "row_major"]
 class Layout(Relation, Notation):
     """An exact relation between two spaces of named integer coordinates; immutable, hashable, `==` by meaning.
 
-    `dims` are the factors of each dimension, major to minor; `replicas` the digits tied to none; `offsets` a start per
+    `dims` are the factors of each dimension, major to minor; `replicas` the factors tied to none; `offsets` a start per
     codomain axis; `names` the dimensions' names (`d0`, `d1`, ... unless given); `origins` where each dimension starts;
     `codomain` an order of the codomain's axes (sg, lane, reg, then the others by name, unless given).
 
@@ -114,7 +114,7 @@ class Layout(Relation, Notation):
     # The algebra
 
     def inverse(self) -> Layout:
-        """The same relation read from the other side: replicas and axis-less digits change places.
+        """The same relation read from the other side: replicas and axis-less factors change places.
 
         Raises `LayoutError` for an axis with a gap or an overlap, naming it.
 
@@ -149,7 +149,7 @@ class Layout(Relation, Notation):
     def reshape(self, shape: Sequence[Extent]) -> Layout:
         """The same elements, row-major, in another shape.
 
-        Raises `CompositionError` where the digits of the two shapes have no common refinement.
+        Raises `CompositionError` where the factors of the two shapes have no common refinement.
 
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").reshape((2, 64))
         Layout.parse('d0 = 2@reg:4, d1 = 4@reg 16@lane')
@@ -165,7 +165,7 @@ class Layout(Relation, Notation):
         return views.slice_dim(self, dim)
 
     def broadcast(self, dim: int, size: Extent) -> Layout:
-        """Insert a dimension of `size` equal elements before dimension `dim`: its digit moves along no axis.
+        """Insert a dimension of `size` equal elements before dimension `dim`: its factor moves along no axis.
 
         >>> Layout.parse("d0 = 16@lane").broadcast(0, 8)
         Layout.parse('d0 = 8@_, d1 = 16@lane')
@@ -191,7 +191,7 @@ class Layout(Relation, Notation):
     def restrict(self, dim: int, start: int, size: Extent) -> Layout:
         """The part of the tensor with `start <= x[dim] < start + size`, counted from 0 again.
 
-        Raises `CompositionError` where that part is no box of digits.
+        Raises `CompositionError` where that part is not a box of factors.
 
         >>> Layout.parse("d0 = 16@reg, d1 = 16@lane").restrict(0, 8, 4)
         Layout.parse('d0 = 4@reg, d1 = 16@lane | offset 8@reg')

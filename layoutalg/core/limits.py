@@ -83,6 +83,8 @@ __all__ = [
     "MOST_STRIPS",
     "MOST_SUBGROUPS",
     "MOST_SWATCHES",
+    "MOST_SYMBOLIC",
+    "MOST_TABLE_ENTRIES",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
     "MOST_TERMS",
@@ -131,6 +133,8 @@ MOST_DIMENSIONS = 64
 """Dimensions: numpy has no more."""
 MOST_FACTORS = 1024
 """Factors of one dimension, or of the replicas, in a text."""
+MOST_SYMBOLIC = 64
+"""Factors with symbols in one layout's text: each takes about 3 ms."""
 MOST_GIVEN = 2**16
 """Entries of a list of sizes that a caller gives."""
 MOST_REPLICA_PLACES = 2**30
@@ -146,7 +150,9 @@ MAX_COPIES = 2**20
 """Owners of one element that are listed."""
 MOST_PICKED = 2**24
 """Coordinates of an axis that a part of a map names."""
-MOST_PAIRS = 2**24
+MOST_TABLE_ENTRIES = 2**23
+"""Entries of an index table, which are sorted: about two seconds."""
+MOST_PAIRS = 2**22
 """Pairs of an element and a slot that are written out one by one, about two seconds; slots of a map with holes."""
 
 # Notations

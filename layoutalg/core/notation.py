@@ -23,6 +23,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
+from layoutalg.core.extents import as_extent
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
@@ -492,7 +493,7 @@ def own_sizes(value: object, sizes: Sequence[Extent], shape: Sequence[Extent] | 
     layoutalg.core.errors.DistributionError: shape 32x32: a product has sizes of its own, 8x16x16
     """
     if shape is not None and as_sizes(shape) != tuple(sizes):
-        theirs, own = ("x".join(map(str, one)) for one in (shape, sizes))
+        theirs, own = ("x".join(map(shown, one)) for one in (shape, sizes))
         raise DistributionError(f"shape {theirs}: {value} has sizes of its own, {own}")
 
 
@@ -510,4 +511,4 @@ def as_sizes(shape: object) -> tuple[Extent, ...]:
     sizes = tuple(islice(cast("Iterable[Extent]", shape), MOST_DIMENSIONS + 1))
     if len(sizes) > MOST_DIMENSIONS:
         raise LayoutError(f"a shape of more than {MOST_DIMENSIONS} sizes: expected sizes, such as (32, 64)")
-    return sizes
+    return tuple([size if type(size) is int else as_extent(size, "size", low=0) for size in sizes])

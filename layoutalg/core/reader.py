@@ -16,18 +16,19 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
 from layoutalg.core.errors import ParseError
-from layoutalg.core.limits import LONGEST_INTEGER, LONGEST_SHOWN, MAX_NESTING, MAX_TEXT
-from layoutalg.core.limits import LONGEST_SHOWN as _SHOWN
+from layoutalg.core.limits import LONGEST_INTEGER, LONGEST_SHOWN, MAX_NESTING, MAX_TEXT, MOST_GIVEN
+from layoutalg.core.messages import shortened
 
 __all__ = ["Reader", "did_you_mean"]
 
-
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
+# Possessive quantifiers (++): without them every character of a comment or a string costs a hundred bytes while it is read.
+_SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _ALIAS = re.compile(r"[#!][A-Za-z_][A-Za-z0-9_$]*(?![A-Za-z0-9_$.<])")
 _INTEGER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+)")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\["\\nt]|\\[0-9A-Fa-f]{2})*"')
+_STRING = re.compile(r'"(?:[^"\\\n]++|\\["\\nt]|\\[0-9A-Fa-f]{2})*+"')
 _ESCAPE = re.compile(r'\\(?:(["\\nt])|([0-9A-Fa-f]{2}))')
+_LONGEST_PROBLEM = 600
 _T = TypeVar("_T")
 
 
@@ -63,7 +64,8 @@ class Reader:
 
     def fail(self, expected: str, problem: str | None = None, at: int | None = None) -> NoReturn:
         """Raise the `ParseError` for the present position (or for `at`)."""
-        raise ParseError(self.text, self.skip() if at is None else at, expected, problem)
+        shorter = None if problem is None else shortened(problem, _LONGEST_PROBLEM)
+        raise ParseError(self.text, self.skip() if at is None else at, shortened(expected, _LONGEST_PROBLEM), shorter)
 
     def at_end(self) -> bool:
         """Whether nothing but white space is left."""
@@ -150,6 +152,8 @@ class Reader:
             return ()
         values = [self.integer(low, high)]
         while self.accept(","):
+            if len(values) == MOST_GIVEN:
+                self.fail(f"at most {MOST_GIVEN} integers", "found more")
             values.append(self.integer(low, high))
         if not self.accept("]"):
             self.fail("',' or ']'")
@@ -197,7 +201,7 @@ def did_you_mean(word: str, words: Sequence[str]) -> str:
     >>> did_you_mean("lane_layuot", ("lane_layout", "lane_data"))
     '; did you mean lane_layout?'
     """
-    near = get_close_matches(word, words, 1, 0.7) if len(word) <= _SHOWN else []
+    near = get_close_matches(word, words, 1, 0.7) if len(word) <= LONGEST_SHOWN else []
     return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -11,7 +11,7 @@ A `Relation` is a `Layout` without its operations. The algebra, the views and th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
@@ -25,15 +25,19 @@ from layoutalg.core.factors import (
     natural_order,
     size_of,
 )
-from layoutalg.core.messages import shown
+from layoutalg.core.limits import MAX_SIZE
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
-from layoutalg.core.whole_numbers import as_whole
+from layoutalg.core.whole_numbers import as_whole, listed
 
 __all__ = ["MACHINE", "Relation", "as_layout"]
 
 MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
+
+
+_NONE: tuple[tuple[str, int], ...] = ()
 
 
 class Relation:
@@ -60,27 +64,37 @@ class Relation:
         self,
         dims: Iterable[Iterable[FactorLike]],
         replicas: Iterable[FactorLike] = (),
-        offsets: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+        offsets: Mapping[str, int] | Iterable[tuple[str, int]] = _NONE,
         *,
         names: Iterable[str] | None = None,
         origins: Iterable[int] | None = None,
         codomain: Iterable[str] | None = None,
     ) -> None:
-        checked = tuple(tuple(as_factor(f) for f in factors) for factors in dims)
+        checked = tuple(
+            [tuple([as_factor(f) for f in listed(factors, "factors")]) for factors in listed(dims, "dimensions")]
+        )
         rank = len(checked)
-        moves = tuple(as_factor(f) for f in replicas)
+        for factors in checked:
+            if len(factors) > 2 and all(type(f.extent) is int for f in factors) and size_of(factors) > MAX_SIZE:
+                raise LayoutError(f"a dimension of {number_text(size_of(factors))} elements: expected at most 2^62")
+        moves = (
+            tuple([as_factor(f) for f in listed(replicas, "replicas")])
+            if not isinstance(replicas, tuple) or replicas
+            else ()
+        )
         for factor in moves:
             if factor.axis is None and factor.extent != 1:
                 raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
-        starts = (0,) * rank if origins is None else tuple(as_whole(o, "origin") for o in origins)
-        labels = default_names(rank) if names is None else tuple(as_name(n, "dimension") for n in names)
+        starts = (0,) * rank if origins is None else tuple([as_whole(o, "origin") for o in listed(origins, "origins")])
+        labels = (
+            default_names(rank) if names is None else tuple([as_name(n, "dimension") for n in listed(names, "names")])
+        )
         if len(labels) != rank or len(starts) != rank:
             raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
         if len(set(labels)) != rank:
             raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
-        pairs = dict(offsets)
-        kept = tuple(sorted((as_name(a, "axis"), as_whole(o, f"offset of {a}")) for a, o in pairs.items() if o))
-        order = None if codomain is None else tuple(as_name(a, "axis") for a in codomain)
+        kept = () if offsets is _NONE else _starts(offsets)
+        order = None if codomain is None else tuple([as_name(a, "axis") for a in listed(codomain, "codomain")])
         _fill(self, checked, moves, kept, labels, starts, order)
 
     @classmethod
@@ -230,7 +244,7 @@ class Relation:
 
     @property
     def fragment_shape(self) -> tuple[Extent, ...]:
-        """The shape of one work-item's vector: per dimension, how many values its register digits take.
+        """The shape of one work-item's vector: per dimension, how many values its register factors take.
 
         >>> Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").fragment_shape
         (16, 1)
@@ -261,7 +275,7 @@ class Relation:
     # Sameness
 
     def canonical(self) -> Self:
-        """The one form of this relation: neighbouring digits that form one are merged, extents of 1 dropped.
+        """The one form of this relation: neighbouring factors that form one are merged, extents of 1 dropped.
 
         >>> Layout.parse("d0 = 4@reg:2 2@reg 1@sg | replicas 2@lane:2 2@lane").canonical()
         Layout.parse('d0 = 8@reg | replicas 4@lane')
@@ -287,7 +301,7 @@ class Relation:
 
     def __hash__(self) -> int:
         form = self.canonical()
-        # Replicas whose digits overlap can write one set in two ways; what they have in common is how far they reach.
+        # Replicas whose factors overlap can write one set in two ways; what they have in common is how far they reach.
         reach = tuple(sorted(self.of_parts((), form.replicas, (), (), ()).spans().items()))
         return hash((form.dims, form._offsets, form.names, form._origins, reach))
 
@@ -311,6 +325,16 @@ def _fill(
     _set(layout, "_origins", origins)
     _set(layout, "_codomain", codomain)
     _set(layout, "_canonical", None)
+
+
+def _starts(offsets: object) -> tuple[tuple[str, int], ...]:
+    """The offsets that a caller gave, sorted, without those of 0."""
+    try:
+        pairs: dict[Any, Any] = dict(cast("Any", offsets))
+    except (TypeError, ValueError):
+        raise LayoutError(f"offsets {shown(offsets)}: expected an offset per axis, such as {{'addr': 64}}") from None
+    found = [(as_name(axis, "axis"), as_whole(start, f"offset of {axis}")) for axis, start in pairs.items()]
+    return tuple(sorted((axis, start) for axis, start in found if start))
 
 
 def as_layout(value: object, what: str = "layout") -> None:

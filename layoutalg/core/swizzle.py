@@ -2,7 +2,7 @@
 
 A swizzle moves no data between rows, it renames addresses inside a block: some high bits are XORed onto low ones, so that
 a column of a row-major tile no longer falls into one bank. It is linear over bits, not over the integers, so it is not
-forced into digits and strides; it composes after a layout onto an address axis.
+forced into factors and strides; it composes after a layout onto an address axis.
 
 Four rows of four words; without it, column 0 is at words 0, 4, 8, 12, all in bank 0 of four:
 
@@ -23,7 +23,9 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Extent
 from layoutalg.core.fragments import Indices, owner_map
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
+from layoutalg.core.relation import as_layout
 
 __all__ = ["Swizzle", "Swizzled"]
 
@@ -48,8 +50,8 @@ class Swizzle:
         whole = all(type(v) is int for v in (self.bits, self.base, self.shift))
         if not whole or not 0 < self.bits <= self.shift or self.base < 0 or self.base + self.shift + self.bits > 62:
             raise LayoutError(
-                f"swizzle of {self.bits} bits from bit {self.base}, shifted by {self.shift}: expected 0 < bits <= shift, "
-                "base >= 0, all within 62 bits"
+                f"swizzle of {shown(self.bits)} bits from bit {shown(self.base)}, shifted by {shown(self.shift)}: "
+                "expected 0 < bits <= shift, base >= 0, all within 62 bits"
             )
 
     def __call__(self, address: Any) -> Any:
@@ -83,8 +85,15 @@ class Swizzled(Distributed):
     axis: str = "addr"
 
     def __post_init__(self) -> None:
-        if self.axis not in self.layout.codomain:
-            raise LayoutError(f"swizzle of axis {self.axis!r}: {self.layout} has {', '.join(self.layout.codomain)}")
+        as_layout(self.layout, "swizzled layout")
+        if not isinstance(self.swizzle, Swizzle):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(
+                f"swizzle {shown(self.swizzle)}: expected a Swizzle, such as Swizzle(bits=2, base=0, shift=2)"
+            )
+        if not isinstance(self.axis, str) or self.axis not in self.layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(
+                f"swizzle of axis {shown(self.axis)}: {self.layout} has {', '.join(self.layout.codomain)}"
+            )
 
     @property
     def shape(self) -> tuple[Extent, ...]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from layoutalg.core.extents import read_extent
 from layoutalg.core.factors import Factor
-from layoutalg.core.limits import LONGEST_NAME, MAX_START, MOST_DIMENSIONS, MOST_FACTORS
+from layoutalg.core.limits import LONGEST_NAME, MAX_START, MOST_DIMENSIONS, MOST_FACTORS, MOST_SYMBOLIC
 from layoutalg.core.reader import Reader
 
 __all__ = ["LayoutParts", "layout_text", "read_parts"]
@@ -103,6 +103,7 @@ def read_parts(reader: Reader) -> LayoutParts:
 
 def _factors(reader: Reader) -> tuple[Factor, ...]:
     factors: list[Factor] = []
+    symbolic = 0
     while True:
         start = reader.skip()
         extent = read_extent(reader)
@@ -116,6 +117,10 @@ def _factors(reader: Reader) -> tuple[Factor, ...]:
             reader.fail("'@' and the name of an axis")
         if len(factors) > MOST_FACTORS:
             reader.fail(f"at most {MOST_FACTORS} factors", "found more", at=start)
+        if factors and not type(factors[-1].extent) is type(factors[-1].stride) is int:
+            symbolic += 1
+            if symbolic > MOST_SYMBOLIC:
+                reader.fail(f"at most {MOST_SYMBOLIC} factors with symbols", "found more", at=start)
         if reader.at_end() or reader.text[reader.position] in ",|;)":
             return tuple(factors)
 
@@ -129,6 +134,8 @@ def _read_starts(reader: Reader, into: dict[str, int], known: Mapping[str, objec
         if name == "_" or name in into or (known is not None and name not in known):
             reader.fail("an axis, each once" if known is None else "a dimension, each once", at=start)
         into[name] = amount
+        if len(into) > MOST_FACTORS:
+            reader.fail(f"at most {MOST_FACTORS} axes", "found more", at=start)
         if reader.at_end() or reader.text[reader.position] in "|;)":
             return
 

@@ -22,7 +22,9 @@ from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.extents import substitute as put_numbers
 from layoutalg.core.factors import Factor, default_names
+from layoutalg.core.messages import shown
 from layoutalg.core.relation import Relation
+from layoutalg.core.whole_numbers import listed
 
 __all__ = [
     "broadcast",
@@ -47,7 +49,8 @@ def row_major_factors(shape: Sequence[Extent], axis: str) -> list[tuple[Factor, 
     """
     stride: Extent = 1
     dims: list[tuple[Factor, ...]] = []
-    for size in reversed(shape):
+    for size in reversed(listed(shape, "shape")):
+        size = as_extent(size, "size")
         dims.append((Factor(size, stride, axis),) if size != 1 else ())
         stride = multiply(stride, size)
     dims.reverse()
@@ -62,9 +65,10 @@ def permute(layout: _L, order: Sequence[int]) -> _L:
     >>> print(permute(Layout.parse("d0 = 2@sg, d1 = 3@lane, d2 = 4@reg"), (2, 0, 1)))
     d0 = 4@reg, d1 = 2@sg, d2 = 3@lane
     """
-    if sorted(order) != list(range(layout.rank)):
+    given = listed(order, "permute by")
+    if not all(type(d) is int for d in given) or sorted(given) != list(range(layout.rank)):
         raise LayoutError(
-            f"permute by {list(order)}: expected an order of the dimensions 0..{layout.rank - 1} of {layout}"
+            f"permute by {shown(order)}: expected an order of the dimensions 0..{layout.rank - 1} of {layout}"
         )
     old = layout.shape
     view = [[(old[d], 1, layout.names[d])] for d in order]
@@ -76,18 +80,18 @@ def permute(layout: _L, order: Sequence[int]) -> _L:
 def reshape(layout: _L, shape: Sequence[Extent]) -> _L:
     """The same elements in row-major order, in another shape.
 
-    Raises `LayoutError` where the number of elements differs, `CompositionError` where the digits of the two shapes have
+    Raises `LayoutError` where the number of elements differs, `CompositionError` where the factors of the two shapes have
     no common refinement.
 
     >>> print(reshape(Layout.parse("d0 = 6@lane, d1 = 4@reg"), (3, 8)))
     d0 = 3@lane:2, d1 = 2@lane 4@reg
     """
-    sizes = [as_extent(size, "size") for size in shape]
+    sizes = [as_extent(size, "size") for size in listed(shape, "shape")]
     if multiply(1, prod(sizes)) != multiply(1, prod(layout.shape)):
         raise LayoutError(
             f"reshape of {list(layout.shape)} to {list(sizes)}: the number of elements differs (in {layout})"
         )
-    # One dimension that counts the elements row-major: its digits are the old tensor's coordinates.
+    # One dimension that counts the elements row-major: its factors are the old tensor's coordinates.
     factors = [Factor(size, 1, name) for size, name in zip(layout.shape, layout.names, strict=True)]
     made = type(layout)
     flat = made([factors], offsets=_starts(layout), names=("flat",))
@@ -95,7 +99,7 @@ def reshape(layout: _L, shape: Sequence[Extent]) -> _L:
         return compose(layout, compose(flat, made(row_major_factors(sizes, "flat"))))
     except CompositionError as error:
         raise CompositionError(
-            f"reshape of {list(layout.shape)} to {list(sizes)}: the digits have no common refinement (in {layout})"
+            f"reshape of {list(layout.shape)} to {list(sizes)}: the factors have no common refinement (in {layout})"
         ) from error
 
 
@@ -111,7 +115,7 @@ def _starts(layout: Relation) -> dict[str, int]:
 def slice_dim(layout: _L, dim: int, registers: Iterable[str] = ("reg",)) -> _L:
     """Drop dimension `dim`: its subgroups and lanes hold the same data (replicas), its registers go.
 
-    Axes named in `registers` close up: the digits that stay count without a gap again.
+    Axes named in `registers` close up: the factors that stay count without a gap again.
 
     Raises `LayoutError` for a dimension that is not there, or a register axis that has a gap or an overlap already.
 
@@ -144,21 +148,21 @@ def slice_dim(layout: _L, dim: int, registers: Iterable[str] = ("reg",)) -> _L:
 
 
 def _close_up(layout: Relation, dim: int, axis: str, moves: dict[tuple[str, Extent], Extent]) -> None:
-    """The new strides on `axis` once the digits of dimension `dim` are gone from it."""
-    digits = [(f.stride, f.extent, d == dim) for d, fs in enumerate(layout.dims) for f in fs if f.axis == axis]
-    digits += [(f.stride, f.extent, False) for f in layout.replicas if f.axis == axis]
-    digits = [digit for digit in digits if digit[1] != 1]
+    """The new strides on `axis` once the factors of dimension `dim` are gone from it."""
+    factors = [(f.stride, f.extent, d == dim) for d, fs in enumerate(layout.dims) for f in fs if f.axis == axis]
+    factors += [(f.stride, f.extent, False) for f in layout.replicas if f.axis == axis]
+    factors = [factor for factor in factors if factor[1] != 1]
     place: Extent = 1
     stride: Extent = 1
-    while digits:
-        digit = next((d for d in digits if d[0] == place), None)
-        if digit is None:
+    while factors:
+        factor = next((d for d in factors if d[0] == place), None)
+        if factor is None:
             raise LayoutError(f"slice of dimension {dim}: axis {axis!r} has a gap or an overlap already (in {layout})")
-        digits.remove(digit)
+        factors.remove(factor)
         moves[axis, place] = stride
-        place = multiply(place, digit[1])
-        if not digit[2]:
-            stride = multiply(stride, digit[1])
+        place = multiply(place, factor[1])
+        if not factor[2]:
+            stride = multiply(stride, factor[1])
 
 
 def broadcast(layout: _L, dim: int, size: Extent) -> _L:
@@ -168,7 +172,7 @@ def broadcast(layout: _L, dim: int, size: Extent) -> _L:
     d0 = 16@lane, d1 = 4@_
     """
     if not isinstance(dim, int) or not 0 <= dim <= layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"broadcast before dimension {dim!r}: expected 0..{layout.rank} (in {layout})")
+        raise LayoutError(f"broadcast before dimension {shown(dim)}: expected 0..{layout.rank} (in {layout})")
     new = as_extent(size, "size")
     view = [[Factor(n, 1, name)] for n, name in zip(layout.shape, layout.names, strict=True)]
     view.insert(dim, [Factor(new)])
@@ -181,7 +185,7 @@ def tile(layout: _L, repeats: Sequence[Extent], axis: str = "reg") -> _L:
     >>> print(tile(Layout.parse("d0 = 8@reg, d1 = 16@lane"), (2, 2)))
     d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
     """
-    counts = [as_extent(count, "repeats") for count in repeats]
+    counts = [as_extent(count, "repeats") for count in listed(repeats, "repeats")]
     if len(counts) != layout.rank:
         raise LayoutError(f"tile by {list(counts)}: expected {layout.rank} numbers, one per dimension (of {layout})")
     return block_product(type(layout)(row_major_factors(counts, axis), names=layout.names), layout)
@@ -195,7 +199,7 @@ def divide(layout: _L, tile: Sequence[Extent]) -> _L:
     >>> print(divide(Layout.parse("d0 = 2@sg 4@reg"), (4,)))
     d0 = 2@sg, d1 = 4@reg
     """
-    sizes = [as_extent(size, "tile size") for size in tile]
+    sizes = [as_extent(size, "tile size") for size in listed(tile, "tile")]
     if len(sizes) != layout.rank:
         raise LayoutError(
             f"divide by {list(sizes)}: expected {layout.rank} tile sizes, one per dimension (of {layout})"
@@ -214,7 +218,7 @@ def divide(layout: _L, tile: Sequence[Extent]) -> _L:
 def restrict(layout: _L, dim: int, start: int, size: Extent) -> _L:
     """The part with `start <= x[dim] < start + size`; the result counts from 0.
 
-    Raises `LayoutError` where that reaches outside the tensor, `CompositionError` where it is no box of digits.
+    Raises `LayoutError` where that reaches outside the tensor, `CompositionError` where it is not a box of factors.
 
     >>> print(restrict(Layout.parse("d0 = 4@lane 4@reg"), 0, 4, 4))
     d0 = 4@reg | offset 1@lane
@@ -244,7 +248,7 @@ def substitute(layout: _L, numbers: Mapping[str, int]) -> _L:
     known = {str(s) for value in values for s in value.free_symbols}
     for name in numbers:
         if name not in known:
-            raise LayoutError(f"no symbol {name!r} in {layout}: expected {', '.join(sorted(known)) or 'no name'}")
+            raise LayoutError(f"no symbol {shown(name)} in {layout}: expected {', '.join(sorted(known)) or 'no name'}")
 
     def put(factors: Iterable[Factor]) -> list[Factor]:
         return [Factor(put_numbers(n, numbers), put_numbers(s, numbers), a) for n, s, a in factors]
@@ -261,5 +265,5 @@ def substitute(layout: _L, numbers: Mapping[str, int]) -> _L:
 
 def _dimension(layout: Relation, dim: int) -> int:
     if isinstance(dim, bool) or not isinstance(dim, int) or not 0 <= dim < layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"dimension {dim!r}: expected one of 0..{layout.rank - 1} (of {layout})")
+        raise LayoutError(f"dimension {shown(dim)}: expected one of 0..{layout.rank - 1} (of {layout})")
     return dim

@@ -9,7 +9,8 @@ A whole number is an `int`, or what Python can use as one (numpy's integers); a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from operator import index
 from typing import Any, SupportsIndex, cast
 
@@ -17,7 +18,7 @@ from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.limits import MAX_START, MOST_GIVEN
 from layoutalg.core.messages import number_text, shown
 
-__all__ = ["as_ints", "as_whole", "found_whole", "whole_number", "whole_numbers"]
+__all__ = ["as_ints", "as_whole", "found_whole", "listed", "whole_number", "whole_numbers"]
 
 _WHOLE = {int}
 
@@ -66,6 +67,38 @@ def whole_number(
     return number
 
 
+def listed(
+    values: object, what: str, most: int = MOST_GIVEN, error: type[LayoutError] = LayoutError
+) -> tuple[Any, ...] | list[Any]:
+    """What a caller gave for a list: a tuple or a list as it is, anything else that can be counted through as a tuple.
+
+    Raises `LayoutError` for a text and for what has no entries, `error` for more than `most` of them.
+
+    >>> listed(range(3), "shape"), listed([4, 8], "shape")
+    ((0, 1, 2), [4, 8])
+    >>> listed(range(10**30), "shape")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: shape range(0, 1000000000000000000000000000000): expected at most 65536 entries
+    """
+    given = values
+    if isinstance(values, (tuple, list)):
+        found = cast("tuple[Any, ...] | list[Any]", values)
+    else:
+        try:
+            whole = isinstance(values, (str, bytes))
+            many = isinstance(values, range) and values and abs(values[-1] - values[0]) // abs(values.step) >= most
+            found = () if whole or many else tuple(islice(cast("Iterable[Any]", values), most + 1))
+            if many:
+                raise error(f"{what} {shown(given)}: expected at most {most} entries")
+        except TypeError:
+            whole, found = True, ()
+        if whole:
+            raise LayoutError(f"{what} {shown(given)}: expected a list, got {type(given).__name__}")
+    if len(found) > most:
+        raise error(f"{what} {shown(given)}: expected at most {most} entries")
+    return found
+
+
 def as_whole(value: object, what: str) -> int:
     """Check a whole number that may be negative (an offset or an origin).
 
@@ -101,13 +134,11 @@ def as_ints(name: str, value: object) -> tuple[int, ...]:
     (2, 4)
     >>> as_ints("sg_layout", range(10**9))
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: sg_layout = range(0, 1000000000): expected at most 65536 whole numbers
+    layoutalg.core.errors.VerificationError: sg_layout = range(0, 1000000000): expected at most 65536 entries
     """
     whole = value
     if isinstance(value, (tuple, list, range)):
-        if len(cast("Sequence[Any]", value)) > MOST_GIVEN:
-            raise VerificationError(f"{name} = {shown(whole)}: expected at most {MOST_GIVEN} whole numbers")
-        given = tuple(cast("Sequence[Any]", value))
+        given = tuple(listed(cast("Sequence[Any]", value), f"{name} =", MOST_GIVEN, VerificationError))
         if set(map(type, given)) <= _WHOLE:
             return given
     raise VerificationError(f"{name} = {shown(whole)}: expected a list of whole numbers")

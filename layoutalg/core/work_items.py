@@ -1,11 +1,11 @@
-"""The digits of a layout as the machine counts them: for every notation that deals a tensor out to work-items.
+"""The factors of a layout as the machine counts them: for every notation that deals a tensor out to work-items.
 
-A layout lists digits by dimension; a notation such as XeGPU's or IREE's lists subgroups, lanes and registers, each counting
+A layout lists factors by dimension; a notation such as XeGPU's or IREE's lists subgroups, lanes and registers, each counting
 from 0 without gap or overlap. `machine_factors` turns one into the other:
 
 >>> tile = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
->>> digits = machine_factors(tile, "this notation")
->>> digits["sg"]      # (stride, extent, place in its dimension, dimension), minor to major
+>>> factors = machine_factors(tile, "this notation")
+>>> factors["sg"]      # (stride, extent, place in its dimension, dimension), minor to major
 [(1, 4, 16, 1), (4, 2, 16, 0)]
 """
 
@@ -24,15 +24,15 @@ from layoutalg.core.notation import Machine
 __all__ = ["MachineFactor", "cover", "level_steps", "machine_factors", "refuse"]
 
 MachineFactor: TypeAlias = tuple[int, int, int, int]
-"""A digit on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
+"""A factor on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
 
 
 def machine_factors(
     layout: Layout, notation: str, copies: tuple[str, ...] = ("sg", "lane")
 ) -> dict[str, list[MachineFactor]]:
-    """The digits on `sg`, `lane` and `reg`, minor to major, replicas among them.
+    """The factors on `sg`, `lane` and `reg`, minor to major, replicas among them.
 
-    Raises `ConversionError` for what no notation of work-items has: symbols, digits that move along no axis or another one,
+    Raises `ConversionError` for what no notation of work-items has: symbols, factors that move along no axis or another one,
     copies along another axis than `copies`, an offset, an axis with a gap or an overlap, over 2^31 threads or registers.
     `notation` is who says so.
 
@@ -65,10 +65,10 @@ def machine_factors(
     if form.offsets or any(form.origins):
         refuse(layout, None, f"it starts at an offset or an origin, and {notation} starts at 0")
     threads = 1
-    for axis, digits in found.items():
-        digits.sort()
+    for axis, counted in found.items():
+        counted.sort()
         count = 1
-        for stride, extent, _, d in digits:
+        for stride, extent, _, d in counted:
             if stride != count:
                 problem = "overlap with" if stride < count else "leave a gap below"
                 what = f"{axis} counts {count} values that {problem} {Factor(extent, stride, axis)}"
@@ -81,7 +81,7 @@ def machine_factors(
 
 
 def level_steps(*levels: Sequence[Extent]) -> list[list[Extent]]:
-    """The strides of digits that count level by level, the first level fastest, each row-major over its dimensions.
+    """The strides of factors that count level by level, the first level fastest, each row-major over its dimensions.
 
     >>> level_steps((1, 4), (2, 3))
     [[4, 1], [12, 4]]

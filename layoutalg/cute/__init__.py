@@ -1,6 +1,5 @@
 """CuTe's layouts: nested shapes and strides, of memory or of threads and values, to and from a `Layout`.
 
->>> from layoutalg.core import Layout
 >>> print(to_cute(Layout.parse("d0 = 2@reg, d1 = 4@lane")))
 (4,2):(2,1)
 """

@@ -26,7 +26,6 @@ before the swizzle. CuTe itself has no word for a plain offset, for replicas of 
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -38,6 +37,7 @@ from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
 from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
 from layoutalg.core.limits import MOST_LEAVES as _MOST_LEAVES
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand, own_sizes
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
@@ -86,7 +86,7 @@ class CuteLayout(Notation):
             or not 0 <= self.offset <= _MOST_STRIDE
             or (self.offset and self.swizzle is None)
         ):
-            raise VerificationError(f"offset {_short(self.offset)}: expected a whole number, and 0 without a swizzle")
+            raise VerificationError(f"offset {shown(self.offset)}: expected a whole number, and 0 without a swizzle")
         if self.tile is not None:
             object.__setattr__(self, "tile", whole_numbers(self.tile, "tile", 1, MAX_EXTENT))
         if self.subgroup_size is not None:
@@ -200,7 +200,7 @@ def _memory(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
     form = layout.canonical()
     axes: set[str | None] = {f.axis for factors in (*form.dims, form.replicas) for f in factors}
     if subgroup_size is not None:
-        _refuse(layout, f"a subgroup of {_short(subgroup_size)} was asked for, and it is a layout of memory")
+        _refuse(layout, f"a subgroup of {shown(subgroup_size)} was asked for, and it is a layout of memory")
     if len(axes - {None}) > 1:
         names = ", ".join(sorted(a for a in axes if a is not None))
         _refuse(layout, f"it moves along {names}, and a CuTe layout has one index")
@@ -235,7 +235,7 @@ def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
     digits = thread_values(layout)
     lanes = prod([n for n, _ in digits.lane])
     if subgroup_size is not None and subgroup_size != lanes:
-        _refuse(layout, f"it has {lanes} lanes, and a subgroup of {_short(subgroup_size)} was asked for")
+        _refuse(layout, f"it has {lanes} lanes, and a subgroup of {shown(subgroup_size)} was asked for")
     threads, values = _mode([*digits.lane, *digits.sg]), _mode(digits.reg)
     return CuteLayout((threads[0], values[0]), (threads[1], values[1]), tile=layout.shape, subgroup_size=lanes)
 
@@ -380,10 +380,10 @@ def _check(shape: object, stride: object, depth: int, count: int) -> int:
         whole = type(shape) is int and type(stride) is int
         if not whole or not 1 <= shape <= MAX_EXTENT or not 0 <= stride <= _MOST_STRIDE:
             raise VerificationError(
-                f"CuTe digit {_short(shape)}:{_short(stride)}: expected an extent of 1 to 2^31 and a stride from 0 on"
+                f"CuTe digit {shown(shape)}:{shown(stride)}: expected an extent of 1 to 2^31 and a stride from 0 on"
             )
         return count + 1
-    raise VerificationError(f"CuTe layout {_short(given)}: expected shape and stride of one form")
+    raise VerificationError(f"CuTe layout {shown(given)}: expected shape and stride of one form")
 
 
 def _leaves(shape: IntTuple, stride: IntTuple) -> list[Leaf]:
@@ -407,7 +407,7 @@ def _mode(digits: Sequence[Leaf]) -> tuple[IntTuple, IntTuple]:
 
 
 def _index(coordinate: object, shape: IntTuple, stride: IntTuple) -> int:
-    shown = coordinate
+    whole = coordinate
     if isinstance(coordinate, tuple):
         given = cast("tuple[object, ...]", coordinate)
         if isinstance(shape, tuple) and isinstance(stride, tuple) and len(given) == len(shape):
@@ -419,7 +419,7 @@ def _index(coordinate: object, shape: IntTuple, stride: IntTuple) -> int:
             index += digit * s
         if rest == 0:
             return index
-    raise ConversionError(f"coordinate {_short(shown)}: expected one inside {_text(shape)}")
+    raise ConversionError(f"coordinate {shown(whole)}: expected one inside {_text(shape)}")
 
 
 def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
@@ -435,11 +435,6 @@ def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
 
 def _text(value: IntTuple) -> str:
     return str(value) if isinstance(value, int) else f"({','.join(map(_text, value))})"
-
-
-def _short(value: object) -> str:
-    """A value for a message: nothing of it beyond a few items is looked at."""
-    return repr(value) if type(value) is int and abs(value) < 2**64 else reprlib.repr(value)
 
 
 def _refuse(layout: Layout, problem: str) -> NoReturn:

@@ -1,6 +1,5 @@
 """Triton's layouts: `LinearLayout`, the form that its compiler works in, to and from a `Layout`.
 
->>> from layoutalg.core import Layout
 >>> print(to_linear_layout(Layout.parse("d0 = 2@reg, d1 = 4@lane")))
 #ttg.linear<{register = [[1, 0]], lane = [[0, 1], [0, 2]], warp = [], block = []}>
 """

