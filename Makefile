@@ -3,17 +3,21 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n auto -q
+ATTACK_MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test lint format bench toolchains picture notebooks notebooks-stored docs clean help
+.PHONY: demo test test-fast attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the tests"
-	@echo "make toolchains  install the compilers that the tests ask (Debian packages and large wheels)"
-	@echo "make lint        ruff and pyright"
+	@echo "make test-fast   run the quick ones, without compilers: under a minute on two cores"
+	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
+	@echo "make sdist-test  build the sdist, install what it makes, run its own tests"
+	@echo "make toolchains  install the compilers that the tests use (Debian packages and large wheels)"
+	@echo "make lint        ruff, pyright, and the order of the rooms"
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
 	@echo "make bench       compare with other layout libraries, and write the table into README.md"
@@ -47,10 +51,20 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
+test-fast: $(VENV)/installed-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "not slow" --ignore=tests/oracle --ignore=tests/attack
+
+attack: $(VENV)/installed-test
+	LAYOUTALG_ATTACK_MINUTES=$(ATTACK_MINUTES) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/attack
+
+sdist-test:
+	PYTHON=$(PYTHON) .ci/sdist
+
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/installed-lint
 	$(BIN)/ruff check --fix .
@@ -79,6 +93,7 @@ toolchains: $(VENV)/installed-test
 	$(PIP) -e '.[toolchains]'
 	$(PIP) --no-deps --upgrade --target $(VENV)/iree-3.2 iree-base-compiler==3.2.0 # beside the newest, for its spellings
 	$(PIP) --no-deps nvidia-cutlass # pycute, for the benchmarks; the rest of the wheel needs CUDA packages
+	tools/newtools.sh $(VENV)/newtools || [ $$? = 3 ] # 3: the suites no longer have a version, and it says which
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache

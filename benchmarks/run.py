@@ -98,7 +98,7 @@ NESTED = (
 
 def layoutalg_column() -> Column:
     import layoutalg as la
-    from layoutalg.conversion.plan import _candidates
+    from layoutalg.conversion.candidates import candidates_of
 
     factors = [[(8, 4, "sg"), (16, 2, "reg")], [(4, 1, "sg"), (2, 1, "reg"), (16, 1, "lane")]]
     tile, again = la.Layout.parse(TILE), la.Layout.parse(TILE.replace("16@reg:2", "4@reg:8 4@reg:2"))
@@ -117,7 +117,7 @@ def layoutalg_column() -> Column:
     cute, linear = la.to_cute(nested), la.to_linear_layout(nested)
     same_again, other = la.parse(NESTED).layout((64, 64)), la.Layout.parse("d0 = 64@reg, d1 = 2@sg 32@lane")
     picture = large.picture()
-    planned = _candidates.__wrapped__  # what la.convert remembers, worked out each time
+    planned = candidates_of.__wrapped__  # what la.convert remembers, worked out each time
     exchanged = la.Layout.parse("d0 = 64@reg, d1 = 16@lane"), la.Layout.parse("d0 = 16@lane 4@reg:16, d1 = 16@reg")
     tabled = la.Layout.parse("d0 = 16@lane 255@reg"), la.Layout.parse("d0 = 255@reg 16@lane")
     small_bytes, large_bytes = tile.fragment_map(), large.fragment_map()

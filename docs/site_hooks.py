@@ -1,4 +1,6 @@
-"""What mkdocs does not do by itself: every warning counts, and no page loads anything from another host.
+"""What mkdocs does not do by itself: the notebooks are pages, every warning counts, no page loads from another host.
+
+The notebooks stand beside `docs/`, where a reader of the repository finds them; on the site they are `notebooks/...`.
 
 `mkdocs build --strict --quiet` lets warnings through, because what is not logged is not counted. Notebook pages come with
 loaders for MathJax and Mermaid, from another host; they are taken out, and a page that still loads something fails the build.
@@ -13,11 +15,16 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File
 
-__all__ = ["on_post_page", "on_startup", "without_loaders"]
+__all__ = ["notebooks", "on_files", "on_post_page", "on_startup", "without_loaders"]
+
+ROOT = Path(__file__).parent.parent
 
 _SCRIPT = r"(?:(?!</script>).)*"
 LOADERS = (
@@ -40,6 +47,23 @@ def without_loaders(html: str) -> str:
     for loader in LOADERS:
         html = loader.sub("", html)
     return html
+
+
+def notebooks() -> list[str]:
+    """The notebooks' names on the site.
+
+    >>> notebooks()[0]
+    'notebooks/1_reading_an_xegpu_layout.ipynb'
+    """
+    return sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("notebooks/*.ipynb"))
+
+
+@event_priority(100)  # before the plugin that looks for notebooks among the files
+def on_files(files: Any, config: Any) -> Any:
+    """Called by mkdocs with the files of `docs/`."""
+    for name in notebooks():
+        files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    return files
 
 
 def on_startup(**_: Any) -> None:

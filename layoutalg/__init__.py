@@ -11,8 +11,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 [[0, 53], [1, 53]]
 
 `core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
-notation each, and `notations` says which text belongs to whom. `compare`, `conversion`, `gemm`, `simulate`, `viz` and `show` use
-the contract alone. Names are imported when first used.
+notation each, and `notations` says which text belongs to whom. All else (`compare`, `memory`, `conversion`, `gemm`,
+`simulate`, `viz`, `show`) uses the contract alone. Names are imported when first used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from layoutalg.core.notation import Machine, Notation
 if TYPE_CHECKING:
     from layoutalg.amx import TileConfig, TileProduct, TileType, pack_vnni, unpack_vnni
     from layoutalg.compare import Same, same
-    from layoutalg.conversion import bank_conflicts, best_swizzle, coalescing, convert
+    from layoutalg.conversion import convert
     from layoutalg.core.algebra import compose
     from layoutalg.core.expressions import expression_text
     from layoutalg.core.extents import symbol
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
     from layoutalg.gemm import plan_gemm
     from layoutalg.hardware import block_load, block_store, dpas, gather
+    from layoutalg.memory import bank_conflicts, best_swizzle, coalescing
     from layoutalg.nested import NestedLayoutAttr, to_nested
     from layoutalg.nested.gpu import known_target, mma
     from layoutalg.notations import parse
@@ -71,9 +72,9 @@ _HOMES = {
     "same": "compare",
     "to_cute": "cute",
     "to_linear_layout": "triton",
-    "bank_conflicts": "conversion",
-    "best_swizzle": "conversion",
-    "coalescing": "conversion",
+    "bank_conflicts": "memory",
+    "best_swizzle": "memory",
+    "coalescing": "memory",
     "convert": "conversion",
     "to_nested": "nested",
     "to_xegpu": "xegpu",

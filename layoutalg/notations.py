@@ -81,9 +81,9 @@ _ROWS = (
     ),
     NotationText(
         "IREE GPU",
-        re.compile(r"#iree_gpu[.<]|affine_map<"),
+        re.compile(r"#iree_gpu[.<]|affine_map<|(?:V?D?MFMA|WMMA|WMMAR[34]|NV_WMMA|NV_MMA_SYNC)_(?!\w*[ \t]*=)"),
         "layoutalg.nested.gpu.reading:read_notation",
-        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<"),
+        ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<", "MFMA_F32_16x16x16_F16"),
     ),
     NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
     NotationText(
@@ -101,7 +101,7 @@ _ROWS = (
     NotationText(
         "layout",
         re.compile(r"[A-Za-z_][A-Za-z0-9_]*[ \t]*=|\(\)"),
-        "layoutalg.core.text:read_layout",
+        "layoutalg.core.layout:read_layout",
         ("d0 = 16@lane",),
         whole=True,
     ),
@@ -112,8 +112,8 @@ _known: dict[str, NotationText] = {row.name: row for row in _ROWS}
 def notations() -> dict[str, NotationText]:
     """The notations that are read, by name, in the order in which they are tried.
 
-    >>> list(notations())
-    ['XeGPU', 'IREE nested layout', 'IREE GPU', 'AMX', 'Triton', 'CuTe', 'layout']
+    >>> list(notations())[:4]
+    ['XeGPU', 'IREE nested layout', 'IREE GPU', 'AMX']
     """
     return dict(_known)
 
@@ -215,21 +215,17 @@ def value_of(value: object) -> Distributed:
 def machine_of(machine: Machine | None, subgroup_size: int | None = None, workgroup_size: int | None = None) -> Machine:
     """A machine, or what threads per subgroup and per workgroup say of it.
 
-    Raises `LayoutError` for sizes that are not whole numbers of at least 1, and for threads that leave a subgroup half full.
+    Raises `ConversionError` for sizes that are not whole numbers of at least 1.
 
-    >>> machine_of(None, subgroup_size=16, workgroup_size=64)
-    Machine(lanes=16, subgroups=4)
+    >>> machine_of(None, subgroup_size=16, workgroup_size=64).subgroups
+    4
     """
     on = as_machine(machine)
     for name, given in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
         if given is not None and (type(given) is not int or not 1 <= given <= 2**31):
             raise ConversionError(f"{name} = {given!r:.60}: expected a whole number of at least 1")
     lanes = subgroup_size if subgroup_size is not None else on.lanes
-    if workgroup_size is None:
-        return Machine(lanes, on.subgroups)
-    size = 64 if lanes is None else lanes
-    if workgroup_size % size:
-        raise ConversionError(
-            f"workgroup_size = {workgroup_size}: expected a multiple of the {size} lanes of a subgroup"
-        )
-    return Machine(size, workgroup_size // size)
+    subgroups = on.subgroups
+    if workgroup_size is not None:
+        subgroups = None if lanes is None else -(-workgroup_size // lanes)
+    return Machine(lanes, subgroups, on.threads if workgroup_size is None else workgroup_size)

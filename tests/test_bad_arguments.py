@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg import amx, bridges
+from layoutalg import amx, compare, cute, triton
 from layoutalg.nested import gpu
 
 MMA = la.mma("MFMA_F32_16x16x16_F16")
@@ -41,7 +41,7 @@ WRONG: list[Any] = [
 
 def public_calls() -> Iterator[tuple[str, Callable[..., Any], int]]:
     """Every exported function and class of these rooms, and every method of the values, with how many arguments it needs."""
-    for room in (amx, bridges, gpu):
+    for room in (amx, compare, cute, triton, gpu):
         for name in room.__all__:
             value = getattr(room, name)
             if name in ("read_gpu", "DerivedThreadConfigAttr"):

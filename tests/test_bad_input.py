@@ -107,6 +107,7 @@ def reading_time(text: str) -> float:
     return time.thread_time() - start
 
 
+@pytest.mark.slow
 def test_twenty_thousand_mutated_texts_raise_only_what_is_documented_and_none_takes_50_ms() -> None:
     seed = secrets.randbits(32)
     read = refused = 0
@@ -165,6 +166,7 @@ def test_numbers_over_the_largest_extent_are_read_again() -> None:
         assert la.Layout.parse(str(layout)) == layout
 
 
+@pytest.mark.slow
 def test_mutated_texts_take_little_memory() -> None:
     seed = secrets.randbits(32)
     for text in SEEDS:
@@ -230,7 +232,7 @@ def test_what_is_no_text_is_refused(value: object) -> None:
         ("#xegpu.layout<lane_layout = [1], lane_layout = [1]>", 1, 34, "each parameter once"),
         ("#xegpu.layout<lane_layout = [1, 16]> trailing", 1, 38, "the end of the text"),
         ("#l = #xegpu.layout<lane_layout = [16]>\n#xegpu.slice<#m, dims = [0]>", 2, 14, "'#l'"),
-        ("#linalg.iterator_type<X>", 1, 1, "'#xegpu.'"),
+        ("#linalg.iterator_type<X>", 1, 1, "#xegpu.layout<"),
         ("_ = 4@lane", 1, 1, "the name of a dimension"),
         ("!xegpu.tensor_desc<8x?xf16>", 1, 22, "a static size"),
         ("!xegpu.tensor_desc<8x16xg16>", 1, 25, "an element type"),
@@ -282,6 +284,7 @@ def test_shapes_that_are_none_are_refused(shape: object) -> None:
         attr.blocks(shape)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_absurd_sizes_are_refused_before_anything_is_allocated() -> None:
     huge = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).layout((2**24, 2**24))
     la.Table.of(Layout.parse("d0 = 8@lane"))  # what has to be imported is not counted

@@ -35,6 +35,7 @@ def test_other_layouts_are_refused() -> None:
                 to_linear_layout(layout)
 
 
+@pytest.mark.slow
 def test_each_place_holds_the_element_that_the_layout_puts_there() -> None:
     rng = random.Random(3)
     for _ in range(200):

@@ -60,6 +60,7 @@ def test_the_emitted_kernel_computes_the_product_to_the_last_bit(
     assert np.array_equal(gemm.simulate(a, b), pairwise(a, b))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 def test_a_product_of_512_is_exact(element: str) -> None:
     gemm = plan_gemm(512, 512, 512, element, element)
@@ -68,6 +69,7 @@ def test_a_product_of_512_is_exact(element: str) -> None:
     assert np.array_equal(gemm.simulate(a, b), expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     m=st.integers(1, 70),

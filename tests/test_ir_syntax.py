@@ -225,6 +225,7 @@ def test_operations_remember_their_lines() -> None:
     assert all(op.name in lines[line_of(op) - 1] for op in seen)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.sampled_from(sorted(TEXTS)),

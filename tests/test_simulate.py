@@ -600,6 +600,7 @@ def test_a_read_only_result_is_refused() -> None:
         run(kernel(body), np.zeros(16), target)
 
 
+@pytest.mark.slow
 def test_mutated_kernels_give_numbers_or_errors_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines dropped, doubled, swapped, numbers and names exchanged, text cut: never anything but a LayoutError."""
     import random

@@ -49,7 +49,7 @@ class Places:
 
     @staticmethod
     def of_map(held: NDArray[Any], shape: Sequence[int]) -> Places:
-        """The coordinates that each work-item holds, `[sg, lane, reg, rank]`, the other way round.
+        """The coordinates that each work-item holds, `[sg, lane, reg, rank]`, the other way round; -1 is a slot without any.
 
         Raises `SizeError` over 2^18 registers in all.
 
@@ -66,7 +66,8 @@ class Places:
         for owner, element in zip(
             np.ndindex(subgroups, lanes, registers), held.reshape(-1, rank).tolist(), strict=True
         ):
-            table.setdefault(tuple(element), []).append(owner)
+            if min(element, default=0) >= 0:
+                table.setdefault(tuple(element), []).append(owner)
         return Places(tuple(shape), table)
 
     @staticmethod

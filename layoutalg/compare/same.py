@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.factors import Factor, merge_digits, same_replicas
+from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.notation import Asked, Distributed, Machine, agree
+from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def same(
     if shape is not None and not isinstance(shape, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"shape = {shape!r:.60}: expected a list of whole numbers")
     pair = value_of(a), value_of(b)
-    if pair[0] == pair[1] and (shape is None or pair[0].tensor_shape() is not None):
+    if pair[0] == pair[1]:
         agree(pair[:1], shape, on)
         return _YES
     one, two = (_side(asked) for asked in agree(pair, shape, on))
@@ -138,7 +139,7 @@ def _side(asked: Asked) -> Layout | Swizzled | Places:
     """One side: its layout, or where it has none the places that its coordinates say."""
     if asked.operand is not None:
         return asked.operand.layout
-    return Places.of_map(asked.coordinates(), asked.shape or asked.value.tensor_shape() or ())
+    return Places.of_map(asked.coordinates(), asked.shape or asked.value.tensor_shape())
 
 
 def _compare_layouts(a: Layout, b: Layout) -> Same:
@@ -227,7 +228,7 @@ def _same_work_items(a: Layout, b: Layout) -> bool:
 
 
 def _without_registers(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
-    return merge_digits([Factor(f.extent) if f.axis == "reg" else f for f in factors])
+    return merge_factors([Factor(f.extent) if f.axis == "reg" else f for f in factors])
 
 
 def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:

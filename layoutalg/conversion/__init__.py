@@ -1,17 +1,19 @@
 """Conversions: from any layout of a tensor to any other, with the fewest moves.
 
->>> from layoutalg.conversion import convert
->>> from layoutalg.core import Layout
 >>> plan = convert(Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg"))
 >>> plan.kind, plan.shuffles, plan.slm_bytes
 ('shuffles', 15, 0)
+
+`plan` has `convert` and what it gives; `candidates` weighs the ways there are by `cost`, `explanation` and `picture` show the
+result. `strategies` has the ways (how elements get from one layout to the other), `program` what is executed, and `lowering`
+writes it as MLIR.
 """
 
-from layoutalg.conversion.banks import Coalescing, Conflicts, bank_conflicts, coalescing
+from layoutalg.conversion.candidates import Candidate
 from layoutalg.conversion.cost import Cost, cost_of
-from layoutalg.conversion.plan import Candidate, ConversionPlan, convert
+from layoutalg.conversion.plan import ConversionPlan, convert
 from layoutalg.conversion.program import Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
-from layoutalg.conversion.swizzles import BestSwizzle, best_swizzle
+from layoutalg.memory import BestSwizzle, Coalescing, Conflicts, bank_conflicts, best_swizzle, coalescing
 
 __all__ = [
     "Address",

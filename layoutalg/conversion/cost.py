@@ -1,11 +1,9 @@
-"""What a step costs, per target: issue slots of one subgroup, as data.
+"""What a conversion costs on a chip: issue slots of one subgroup.
 
-Costs rank candidates; they are no times. A select is one instruction. A shuffle is three: Intel's graphics compiler makes of
-`gpu.shuffle` two instructions for the address and one indirect move (read from its listing, pvc); on AMD and NVIDIA GPUs it
-is one permute (`ds_bpermute_b32`, `shfl.sync`) that goes through the same unit as shared memory, and is priced as two. A
-message to shared memory has a fixed price and one per 4 bytes and lane that are served a bank's width at a time; lanes that
-wait for one bank take that many turns; a barrier stalls its subgroup for about as long as a round trip. All but what was read
-from the listing is estimated.
+Costs rank candidates; they are not timings. A select and a move are one instruction each, a shuffle as many as the chip's row
+says (`hardware.chips`). A message to shared memory has a fixed price and one per 4 bytes and lane, served a bank's width at a time;
+lanes that wait for one bank take that many rounds; a barrier stalls its subgroup for about as long as a round trip. All but what
+the chip's row has from a listing is estimated.
 
 >>> cost_of("pvc").shuffle, cost_of(None).name
 (3, 'generic')
@@ -16,16 +14,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from layoutalg.conversion.banks import program_ways
-from layoutalg.conversion.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
-from layoutalg.core.errors import PlanError
+from layoutalg.conversion.program.bank_conflicts import program_ways
+from layoutalg.conversion.program.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.hardware.chips import target_info
 
 __all__ = ["Cost", "cost_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The prices of one target, in issue slots of a subgroup; `slm_bytes` is its shared memory per workgroup.
+    """The prices of one chip, in issue slots of a subgroup; `slm_bytes` is its shared memory per workgroup.
 
     >>> Cost("mine", 1, 1, 1, 8, 1, 32, 65536).name
     'mine'
@@ -33,18 +31,18 @@ class Cost:
 
     name: str
     shuffle: int
-    select: int
-    move: int
-    message: int
-    word: int
+    select: int = 1
+    move: int = 1
+    message: int = 8
+    word: int = 1
     """Per word and lane of a message that is free of conflicts, over 16 lanes."""
-    barrier: int
-    slm_bytes: int
+    barrier: int = 32
+    slm_bytes: int = 65536
 
     def of(self, program: Program) -> int:
         """What a program costs.
 
-        >>> from layoutalg.conversion.program import Shuffle
+        >>> from layoutalg.conversion.program.program import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """
@@ -62,33 +60,15 @@ class Cost:
         return found
 
 
-_TARGETS = {
-    "generic": Cost("generic", 2, 1, 1, 8, 1, 32, 65536),
-    # Intel: 128 KiB of shared local memory per Xe core on pvc and bmg, 64 KiB per workgroup on the Arc chips of dg2.
-    "pvc": Cost("pvc", 3, 1, 1, 8, 1, 32, 131072),
-    "bmg": Cost("bmg", 3, 1, 1, 8, 1, 32, 131072),
-    "dg2": Cost("dg2", 3, 1, 1, 8, 1, 32, 65536),
-    # AMD: 64 KiB of LDS per workgroup.
-    "gfx90a": Cost("gfx90a", 2, 1, 1, 8, 1, 32, 65536),
-    "gfx942": Cost("gfx942", 2, 1, 1, 8, 1, 32, 65536),
-    "gfx1100": Cost("gfx1100", 2, 1, 1, 8, 1, 32, 65536),
-    # NVIDIA: 48 KiB that need no opting in.
-    "sm_80": Cost("sm_80", 2, 1, 1, 8, 1, 32, 49152),
-    "sm_90": Cost("sm_90", 2, 1, 1, 8, 1, 32, 49152),
-}
-
-
 def cost_of(target: str | None) -> Cost:
-    """The prices of a target; None for a GPU in general.
+    """The prices of a chip; None for a GPU in general.
 
-    Raises `PlanError` for a target that is not known, naming those that are.
+    Raises `PlanError` for a chip that is not known, naming those that are.
 
     >>> cost_of("i486")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'i486': expected one of bmg, dg2, generic, gfx1100, gfx90a, gfx942, pvc, sm_80,
-    sm_90
+    layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, dg2, acm-g10, acm-g11, ats-m150, gfx90a, gfx942,
+    gfx1100, sm_80, sm_90, generic
     """
-    name = "generic" if target is None else target
-    if not isinstance(name, str) or name not in _TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise PlanError(f"target {name!r:.60}: expected one of {', '.join(sorted(_TARGETS))}")
-    return _TARGETS[name]
+    chip = target_info("generic" if target is None else target)
+    return Cost(chip.name, chip.shuffle_slots, slm_bytes=chip.slm_bytes)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from layoutalg.core.algebra import block_product, compose, inverse
     from layoutalg.core.expressions import expression_text, index_function
     from layoutalg.core.fragments import collect, distribute
+    from layoutalg.core.layout import row_major
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
-    from layoutalg.core.views import row_major
 
 _HOMES = {
     "block_product": "algebra",
@@ -48,7 +48,7 @@ _HOMES = {
     "Swizzled": "swizzle",
     "Table": "table",
     "compose_exactly": "table",
-    "row_major": "views",
+    "row_major": "layout",
 }
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 **Block product** puts a layout of elements inside each block of a layout of blocks; the dialects are built with it:
 
->>> from layoutalg.core.layout import Layout
 >>> subgroups = Layout.parse("d0 = 2@sg:4, d1 = 4@sg")
 >>> print(subgroups * Layout.parse("d0 = 16@reg, d1 = 16@lane"))
 d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
@@ -25,17 +24,19 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from operator import itemgetter
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from layoutalg.core.errors import CompositionError, LayoutError
-from layoutalg.core.extents import Extent, exact_quotient, extent_text, multiply
+from layoutalg.core.extents import Extent, conditions, exact_quotient, extent_text, multiply
 from layoutalg.core.factors import Factor, size_of
-from layoutalg.core.layout import Layout
+from layoutalg.core.relation import Relation
 
 __all__ = ["block_product", "compose", "inverse"]
 
+_L = TypeVar("_L", bound=Relation)
 
-def block_product(outer: Layout, inner: Layout) -> Layout:
+
+def block_product(outer: _L, inner: _L) -> _L:
     """`outer` over blocks, `inner` inside each: `(A * B)(x) = A(x // shape B) + B(x % shape B)`.
 
     Raises `LayoutError` where the two have different dimensions.
@@ -61,17 +62,17 @@ def block_product(outer: Layout, inner: Layout) -> Layout:
     origins = inner.origins
     if any(outer.origins):
         origins = tuple(o * size_of(f) + i for o, f, i in zip(outer.origins, inner.dims, inner.origins, strict=True))
-    return Layout._make(  # pyright: ignore[reportPrivateUsage]
+    return outer.of_parts(
         tuple(scaled(a) + b for a, b in zip(outer.dims, inner.dims, strict=True)),
         scaled(outer.replicas) + inner.replicas,
         tuple(sorted((a, o) for a, o in offsets.items() if o)),
         outer.names,
         origins,
-        outer._codomain if outer._codomain == inner._codomain else None,  # pyright: ignore[reportPrivateUsage]
+        outer.codomain_order if outer.codomain_order == inner.codomain_order else None,
     )
 
 
-def inverse(layout: Layout) -> Layout:
+def inverse(layout: _L) -> _L:
     """The relation read from the other side: its dimensions are the axes of `layout.codomain`.
 
     Replicas become digits that move along no axis, and the other way round; an offset becomes an origin.
@@ -102,7 +103,7 @@ def inverse(layout: Layout) -> Layout:
             on_axis.setdefault(axis, []).append((stride, extent, 0, None))
     starts, origins = layout.offsets, layout.origins
     names = layout.codomain_of({*on_axis, *starts})
-    return Layout._make(  # pyright: ignore[reportPrivateUsage]
+    return layout.of_parts(
         tuple([_axis_digits(layout, axis, on_axis[axis]) if axis in on_axis else () for axis in names]),
         tuple(replicas),
         tuple(sorted((n, o) for n, o in zip(layout.names, origins, strict=True) if o)) if any(origins) else (),
@@ -116,7 +117,7 @@ _Digit: TypeAlias = tuple[Extent, Extent, Extent, str | None]
 """A digit on a codomain axis: its stride there, its extent, its stride in the dimension that it belongs to, and which."""
 
 
-def _axis_digits(layout: Layout, axis: str, digits: list[_Digit]) -> tuple[Factor, ...]:
+def _axis_digits(layout: Relation, axis: str, digits: list[_Digit]) -> tuple[Factor, ...]:
     """The digits on one axis as the factors of a dimension, major to minor; they must count without gap or overlap."""
     if len(digits) > 1:
         # Symbolic strides have no order; the chain below then finds each digit by equality.
@@ -143,7 +144,7 @@ _new: Any = vars(tuple)["__new__"]
 
 
 def _refuse_axis(
-    layout: Layout, axis: str, place: Extent, digit: tuple[Extent, Extent, Extent, str | None]
+    layout: Relation, axis: str, place: Extent, digit: tuple[Extent, Extent, Extent, str | None]
 ) -> NoReturn:
     found = Factor(digit[1], digit[0], axis)
     numbers = type(place) is int and type(digit[0]) is int
@@ -173,7 +174,7 @@ class _Axis:
         self.numeric = bool(self.places) and type(self.size) is int
 
 
-def compose(outer: Layout, inner: Layout) -> Layout:
+def compose(outer: _L, inner: _L) -> _L:
     """`outer` after `inner`: every pair (x, z) with a y such that `inner` relates x to y, and `outer` y to z.
 
     The axes of `inner` are the dimensions of `outer`, by name. Closed form, O(factors).
@@ -196,17 +197,17 @@ def compose(outer: Layout, inner: Layout) -> Layout:
             _take_start(outer, inner, axis, start, starts)
     dims = tuple(_through(outer, inner, axes, factors) for factors in inner.dims)
     replicas = _through(outer, inner, axes, inner.replicas) if inner.replicas else ()
-    return Layout._make(  # pyright: ignore[reportPrivateUsage]
+    return outer.of_parts(
         dims,
         tuple(f for f in replicas if f.axis is not None) + outer.replicas,
         tuple(sorted((a, o) for a, o in starts.items() if o)),
         inner.names,
         inner.origins,
-        outer._codomain,  # pyright: ignore[reportPrivateUsage]
+        outer.codomain_order,
     )
 
 
-def _take_start(outer: Layout, inner: Layout, axis: _Axis, start: int, starts: dict[str, int]) -> None:
+def _take_start(outer: Relation, inner: Relation, axis: _Axis, start: int, starts: dict[str, int]) -> None:
     """Spend the digits of a constant start on the outer axis."""
     if start < 0 or (type(axis.size) is int and start >= axis.size):
         _refuse(outer, inner, f"the inner layout starts at {start + axis.origin}, outside dimension {axis.name!r}")
@@ -222,7 +223,9 @@ def _take_start(outer: Layout, inner: Layout, axis: _Axis, start: int, starts: d
             starts[factor.axis] = starts.get(factor.axis, 0) + digit * factor.stride
 
 
-def _through(outer: Layout, inner: Layout, axes: dict[str, _Axis], factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+def _through(
+    outer: Relation, inner: Relation, axes: dict[str, _Axis], factors: tuple[Factor, ...]
+) -> tuple[Factor, ...]:
     """The digits of `inner` in terms of what `outer` does with them."""
     result: list[Factor] = []
     for factor in factors:
@@ -278,8 +281,6 @@ def _digit_at(places: list[Extent], stride: Extent) -> int:
 
 def _covers(stride: Extent, place: Extent) -> bool:
     """Whether a symbolic `stride` is a multiple of `place` for all values of the symbols."""
-    from layoutalg.core.extents import conditions
-
     quotient = exact_quotient(stride, place)
     return quotient is not None and (type(quotient) is int or not conditions([quotient]))
 
@@ -291,7 +292,9 @@ def _fits(extent: Extent, stride: Extent, place: Extent) -> bool:
     return _covers(place, multiply(extent, stride))
 
 
-def _move(outer: Layout, inner: Layout, axis: _Axis, k: int, part: Extent, stride: Extent, factor: Factor) -> Factor:
+def _move(
+    outer: Relation, inner: Relation, axis: _Axis, k: int, part: Extent, stride: Extent, factor: Factor
+) -> Factor:
     """One piece of an inner digit: how far it moves the outer digits up to `k`, and with them the outer axes."""
     move: Extent = 0
     along: str | None = None
@@ -327,5 +330,5 @@ def _not_negative(value: Extent) -> bool:
     return value == 0 or bool(value.is_nonnegative)
 
 
-def _refuse(outer: Layout, inner: Layout, problem: str) -> NoReturn:
+def _refuse(outer: Relation, inner: Relation, problem: str) -> NoReturn:
     raise CompositionError(f"compose: {problem} (outer {outer}; inner {inner})")

@@ -16,7 +16,7 @@ from typing import Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Extent, as_expression, multiply
-from layoutalg.core.layout import Layout
+from layoutalg.core.relation import Relation
 
 # Sympy has no types to check, so it comes in as Any.
 sympy: Any = import_module("sympy")
@@ -25,7 +25,7 @@ _StrPrinter: Any = import_module("sympy.printing.str").StrPrinter
 __all__ = ["axis_exprs", "expression_text", "index_function"]
 
 
-def axis_exprs(layout: Layout) -> dict[str, Any]:
+def axis_exprs(layout: Relation) -> dict[str, Any]:
     """The codomain's coordinates of the lowest owner, one sympy expression of the dimensions per axis.
 
     >>> axis_exprs(Layout.parse("d0 = 8@lane:2 | offset 3@lane"))["lane"]
@@ -80,7 +80,7 @@ def expression_text(expression: Any) -> str:
     return " + ".join(sorted(texts, key=lambda t: (t.isdigit(), t.count("*"), t))).replace("+ -", "- ")
 
 
-def index_function(layout: Layout) -> Callable[..., tuple[Any, ...]]:
+def index_function(layout: Relation) -> Callable[..., tuple[Any, ...]]:
     """A function of the dimensions' coordinates (ints or numpy arrays) that returns the codomain's, in its order.
 
     The expressions are compiled with whole-number division, so that arrays of any integer type stay exact.

@@ -1,10 +1,10 @@
-"""Digits: the factors that a layout is made of, and when two lists of them are the same.
+"""The factors that a layout is made of.
 
-A digit `4@reg:2` takes the values 0..3 and moves 2 apiece along `reg`. Two neighbours of one dimension that count as one,
-`4@reg:2 2@reg`, are the digit `8@reg`. For replicas only the set of places counts, so they are sorted first:
+The factor `4@reg:2` takes the values 0..3 and moves 2 apiece along `reg`. Two neighbours of one dimension that count as
+one, `4@reg:2 2@reg`, are the factor `8@reg`:
 
->>> [str(f) for f in merge_replicas([Factor(2, 1, "lane"), Factor(2, 8, "lane"), Factor(4, 2, "lane")])]
-['16@lane']
+>>> [str(f) for f in merge_factors([Factor(4, 2, "reg"), Factor(2, 1, "reg")])]
+['8@reg']
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Extent, as_extent, conditions, multiply
+from layoutalg.core.extents import Extent, as_extent, conditions, extent_text, multiply
 
 __all__ = [
     "Factor",
@@ -23,16 +23,14 @@ __all__ = [
     "as_name",
     "as_whole",
     "default_names",
-    "merge_digits",
-    "merge_replicas",
+    "merge_factors",
     "natural_order",
-    "same_replicas",
     "size_of",
 ]
 
 
 class Factor(NamedTuple):
-    """One digit: `extent` values that move `stride` apiece along codomain axis `axis` (None: along none).
+    """A digit of a coordinate: `extent` values that move `stride` apiece along codomain axis `axis` (None: along none).
 
     >>> str(Factor(2, 4, "sg")), str(Factor(16, 1, "lane")), str(Factor(8))
     ('2@sg:4', '16@lane', '8@_')
@@ -43,16 +41,17 @@ class Factor(NamedTuple):
     axis: str | None = None
 
     def __str__(self) -> str:
-        from layoutalg.core.text import factor_text
-
-        return factor_text(self)
+        extent, stride, axis = self
+        if axis is None:
+            return f"{extent_text(extent)}@_"
+        return f"{extent_text(extent)}@{axis}" + ("" if stride == 1 else f":{extent_text(stride)}")
 
 
 FactorLike: TypeAlias = Factor | tuple[Any, Any, str | None]
 
 
 def size_of(factors: Sequence[Factor]) -> Extent:
-    """The number of values that a list of digits takes: the product of the extents.
+    """The number of values that a list of factors takes: the product of the extents.
 
     >>> size_of([Factor(2, 4, "sg"), Factor(16, 1, "reg")])
     32
@@ -102,10 +101,10 @@ def as_factor(given: FactorLike) -> Factor:
     return Factor(extent, stride, as_name(axis, "axis"))
 
 
-def merge_digits(factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Merge neighbouring digits of one dimension that together count as one; drop extents of 1.
+def merge_factors(factors: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Merge neighbouring factors of one dimension that together count as one; drop extents of 1.
 
-    >>> [str(f) for f in merge_digits([Factor(4, 2, "reg"), Factor(2, 1, "reg"), Factor(1, 1, "sg")])]
+    >>> [str(f) for f in merge_factors([Factor(4, 2, "reg"), Factor(2, 1, "reg"), Factor(1, 1, "sg")])]
     ['8@reg']
     """
     merged: list[Factor] = []
@@ -117,88 +116,12 @@ def merge_digits(factors: Sequence[Factor]) -> tuple[Factor, ...]:
             above, step, along = merged[-1]
             if along == axis and step == multiply(extent, stride):
                 whole = multiply(above, extent)
-                # M/8 * 8 is M, but only where 8 divides M: a digit that says so stays.
+                # M/8 * 8 is M, but only where 8 divides M: a factor that says so stays.
                 if type(whole) is int or not set(conditions([above, extent])) - set(conditions([whole])):
                     merged[-1] = Factor(whole, stride, axis)
                     continue
         merged.append(factor)
     return tuple(merged)
-
-
-def merge_replicas(replicas: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Sort replicas by axis and stride (largest first) and merge those that together reach the same places.
-
-    >>> [str(f) for f in merge_replicas([Factor(2, 1, "lane"), Factor(4, 2, "lane")])]
-    ['8@lane']
-    """
-    kept = [f for f in replicas if f.extent != 1 and f.axis is not None]
-    if any(type(f.stride) is not int or type(f.extent) is not int for f in kept):
-        return _merge_symbolic_replicas(kept)
-    merged: list[Factor] = []
-    for factor in sorted(kept, key=_axis_and_stride):
-        extent, stride, axis = factor
-        if merged:
-            n, s, along = merged[-1]
-            # n values s apart, repeated every stride: without a hole between the repeats they are one longer run.
-            if along == axis and stride % s == 0 and stride // s <= n:
-                merged[-1] = Factor(n + (extent - 1) * (stride // s), s, axis)
-                continue
-        merged.append(factor)
-    return tuple(sorted(merged, key=_axis_and_falling_stride))
-
-
-def _merge_symbolic_replicas(replicas: list[Factor]) -> tuple[Factor, ...]:
-    rest = sorted(replicas, key=lambda f: (str(f.axis), str(f.stride), str(f.extent)))
-    joined = True
-    while joined:
-        joined = False
-        for low in rest:
-            high = next(
-                (f for f in rest if f is not low and f[1:] == (multiply(low.extent, low.stride), low.axis)), None
-            )
-            if high is not None and not conditions([low.extent, high.extent]):
-                rest = [f for f in rest if f is not low and f is not high]
-                rest.append(Factor(multiply(low.extent, high.extent), low.stride, low.axis))
-                rest.sort(key=lambda f: (str(f.axis), str(f.stride), str(f.extent)))
-                joined = True
-                break
-    return tuple(rest)
-
-
-def _axis_and_stride(factor: Factor) -> tuple[str, int, int]:
-    return str(factor.axis), factor.stride, factor.extent
-
-
-def _axis_and_falling_stride(factor: Factor) -> tuple[str, int, int]:
-    return str(factor.axis), -factor.stride, -factor.extent
-
-
-def same_replicas(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> bool:
-    """Whether two merged lists of replicas reach the same places; only overlapping digits need to be counted out.
-
-    >>> same_replicas((Factor(2, 3, "reg"), Factor(2, 2, "reg")), (Factor(6, 1, "reg"),))
-    False
-    """
-    if not (_overlapping(a) or _overlapping(b)):
-        return False
-    from layoutalg.core.table import same_reach
-
-    return same_reach(a, b)
-
-
-def _overlapping(replicas: tuple[Factor, ...]) -> bool:
-    """Whether two different digit values can meet: then the list of digits need not be the only way to write the set."""
-    axis: str | None = None
-    reach = 0
-    for factor in reversed(replicas):
-        if type(factor.stride) is not int or type(factor.extent) is not int:
-            return False
-        if factor.axis != axis:
-            axis, reach = factor.axis, 0
-        if factor.stride <= reach:
-            return True
-        reach += (factor.extent - 1) * factor.stride
-    return False
 
 
 _NAMES = tuple(f"d{i}" for i in range(16))

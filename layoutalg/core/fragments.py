@@ -20,9 +20,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
-from layoutalg.core.layout import Layout
+from layoutalg.core.relation import Relation
 
 __all__ = [
     "MAX_COPIES",
@@ -48,9 +49,11 @@ MAX_ENTRIES = 2**28
 """A map of more entries than this is refused."""
 MAX_COPIES = 2**20
 """An element with more owners than this is not listed."""
+MOST_PAIRS = 2**24
+"""Pairs of an element and a slot that are written out one by one."""
 
 
-def fragment_map(layout: Layout, **part: Selection) -> Indices:
+def fragment_map(layout: Relation, **part: Selection) -> Indices:
     """The coordinates of every work-item's registers: `[sg, lane, reg, rank]` (see `Layout.fragment_map`).
 
     >>> fragment_map(Layout.parse("d0 = 2@reg, d1 = 4@lane"), lane=[1, 3])[0, :, 1].tolist()
@@ -62,7 +65,7 @@ def fragment_map(layout: Layout, **part: Selection) -> Indices:
         if axis not in names:
             raise LayoutError(f"axis {axis!r}: expected one of {', '.join(names)} (of {layout})")
     try:
-        slots = layout.inverse()
+        slots = inverse(layout)
     except LayoutError:
         return _scattered_map(layout, part)
     if slots.replicas:
@@ -83,7 +86,7 @@ def fragment_map(layout: Layout, **part: Selection) -> Indices:
     return np.moveaxis(result, 0, -1)
 
 
-def coords(layout: Layout, position: Mapping[str, int]) -> Indices:
+def coords(layout: Relation, position: Mapping[str, int]) -> Indices:
     """The coordinates of one work-item: `[reg, rank]` (see `Layout.coords`).
 
     >>> coords(Layout.parse("d0 = 2@reg, d1 = 4@lane"), {"lane": 3}).tolist()
@@ -98,7 +101,7 @@ def coords(layout: Layout, position: Mapping[str, int]) -> Indices:
     return found.reshape([*sizes, layout.rank])
 
 
-def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
+def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
     """Every position of the codomain that holds one element, ascending (see `Layout.owners`).
 
     Raises `LayoutError` for an element outside the tensor.
@@ -134,7 +137,7 @@ def owners(layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
 
 
-def places(layout: Layout, element: Sequence[Any]) -> dict[str, Indices]:
+def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     """The lowest owner of many elements at once: an array per axis of the codomain.
 
     `element` has one coordinate or array of coordinates per dimension; they are broadcast against each other.
@@ -164,7 +167,7 @@ def places(layout: Layout, element: Sequence[Any]) -> dict[str, Indices]:
     return {axis: np.broadcast_to(moves + starts.get(axis, 0), shape) for axis, moves in moved.items()}
 
 
-def distribute(layout: Layout, tensor: NDArray[Any]) -> NDArray[Any]:
+def distribute(layout: Relation, tensor: NDArray[Any]) -> NDArray[Any]:
     """What every work-item holds of a tensor: `[..., d0, d1]` becomes `[..., sg, lane, reg]`; holes are 0.
 
     Raises `LayoutError` for what is no array, or a tensor of another shape.
@@ -178,7 +181,7 @@ def distribute(layout: Layout, tensor: NDArray[Any]) -> NDArray[Any]:
             f"{_shape_of(tensor)} for {layout}: expected an array whose last sizes are {list(layout.shape)}"
         )
     # Counted from 0, so that -1 marks a hole and nothing else.
-    held = fragment_map(Layout(layout.dims, layout.replicas, layout.offsets, names=layout.names))
+    held = fragment_map(type(layout)(layout.dims, layout.replicas, layout.offsets, names=layout.names))
     if not layout.rank:
         return np.broadcast_to(tensor[(..., *(None,) * (held.ndim - 1))], (*tensor.shape, *held.shape[:-1])).copy()
     places = np.moveaxis(held, -1, 0)
@@ -188,7 +191,7 @@ def distribute(layout: Layout, tensor: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def collect(layout: Layout, fragments: NDArray[Any]) -> NDArray[Any]:
+def collect(layout: Relation, fragments: NDArray[Any]) -> NDArray[Any]:
     """The tensor that fragments hold: `[..., sg, lane, reg]` becomes `[..., d0, d1]`, read from the lowest owners.
 
     Raises `LayoutError` for fragments of another shape.
@@ -214,7 +217,7 @@ def _shape_of(given: object) -> str:
     return f"a {type(given).__name__}" if shape is None else f"an array of shape {list(shape)}"
 
 
-def _copies(layout: Layout) -> dict[str, NDArray[np.int64]]:
+def _copies(layout: Relation) -> dict[str, NDArray[np.int64]]:
     """How far each combination of replica digits moves along each axis of the codomain."""
     count = prod(f.extent for f in layout.replicas)
     if count > MAX_COPIES:
@@ -231,7 +234,7 @@ def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
     return np.asarray(_steps(replicas, axis, np.dtype(np.int64)), np.int64)
 
 
-def owner_map(layout: Layout, axis: str) -> Indices:
+def owner_map(layout: Relation, axis: str) -> Indices:
     """The coordinate on `axis` of each element's lowest owner, shape `layout.shape` (see `Layout.owner_map`).
 
     >>> owner_map(Layout.parse("d0 = 2@reg:2 2@lane | offset 3@lane"), "lane").tolist()
@@ -298,7 +301,7 @@ def _pick(part: Selection | None, size: int, origin: int, axis: str) -> Indices 
     return np.array(given, np.int64) - origin
 
 
-def _limit(layout: Layout, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
+def _limit(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
     entries = prod(sizes) * rank
     if entries > MAX_ENTRIES:
         shown = " x ".join(f"{n} {name}" for n, name in zip(sizes, names, strict=True))
@@ -308,26 +311,56 @@ def _limit(layout: Layout, sizes: Sequence[int], rank: int, names: Sequence[str]
         )
 
 
-def _require_numbers(layout: Layout) -> None:
+def _require_numbers(layout: Relation) -> None:
     for value in (*layout.shape, *layout.spans().values()):
         if type(value) is not int:
             raise LayoutError(f"{layout} has symbols; put numbers for them with substitute() before asking for a map")
 
 
-def _scattered_map(layout: Layout, part: Mapping[str, Selection]) -> Indices:
-    """The fragment map where an axis has gaps or overlaps: from the index table, holes are -1."""
-    from layoutalg.core.table import Table
-
+def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
+    """The fragment map where an axis has gaps or overlaps: every element is written into its slots, holes are -1."""
     names, starts, spans = layout.codomain, layout.offsets, layout.spans()
     sizes = tuple(spans.get(axis, 1) for axis in names)
     _limit(layout, sizes, layout.rank, names)
-    _copies(layout)
-    try:
-        result = Table.of(layout).fragment_map().reshape(*sizes, layout.rank)
-    except SizeError:
-        raise
-    except LayoutError as error:
-        raise LayoutError(f"{error} (in {layout})") from None
+    pairs = prod(layout.shape) * prod(f.extent for f in layout.replicas)
+    if pairs > MOST_PAIRS:
+        raise SizeError(
+            f"{pairs} pairs of an element and a slot, one by one because an axis has a gap or an overlap: "
+            f"at most {MOST_PAIRS} are written out; restrict() takes a part of the tensor (layout {layout})"
+        )
+    slots, moves = np.zeros((), np.int64), np.zeros((), np.int64)
+    for axis, size in zip(names, sizes, strict=True):
+        slots = slots * size + (owner_map(layout, axis).astype(np.int64) - starts.get(axis, 0))
+        moves = moves * size + reach(layout.replicas, axis)
+    slots = slots.reshape(-1, 1) + np.unique(moves)
+    elements = np.broadcast_to(np.arange(len(slots))[:, None], slots.shape)
+    holder = np.full(prod(sizes), -1, np.int64)
+    holder[slots] = elements
+    if (holder[slots] != elements).any():
+        held = np.bincount(slots.reshape(-1))
+        crowded = np.unravel_index(int((held > 1).argmax()), sizes)
+        where = ", ".join(f"{a} {int(c) + starts.get(a, 0)}" for a, c in zip(names, crowded, strict=True) if a in spans)
+        raise LayoutError(
+            f"fragment map: one slot holds {held.max()} elements, the first at {where or 'the only one'} (in {layout})"
+        )
+    if not layout.rank:
+        result = np.zeros((*sizes, 0), np.int32)
+    else:
+        coordinates = [np.append(values, -1) for values in _coordinates(layout)]
+        result = np.stack([values[holder] for values in coordinates], -1).reshape(*sizes, layout.rank)
     picks = [_pick(part.get(a), n, starts.get(a, 0), a) for a, n in zip(names, sizes, strict=True)]
     chosen: list[Any] = [np.arange(n) if p is None else p for n, p in zip(sizes, picks, strict=True)]
     return result[np.ix_(*chosen)]
+
+
+def _coordinates(layout: Relation) -> list[Indices]:
+    """The coordinates of all elements, row-major: a vector per dimension."""
+    ends = [(o, o + n) for o, n in zip(layout.origins, layout.shape, strict=True)]
+    dtype = _index_type(min((low for low, _ in ends), default=0), max((high for _, high in ends), default=1))
+    after, found = prod(layout.shape), list[Indices]()
+    before = 1
+    for low, high in ends:
+        after //= high - low
+        found.append(np.tile(np.repeat(np.arange(low, high, dtype=dtype), after), before))
+        before *= high - low
+    return found

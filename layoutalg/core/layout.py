@@ -33,37 +33,23 @@ A coordinate that a layout does not mention is 0: a layout without `sg` lives in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import LayoutError
-from layoutalg.core.extents import Condition, Extent, multiply
-from layoutalg.core.factors import (
-    Factor,
-    FactorLike,
-    as_factor,
-    as_name,
-    as_whole,
-    default_names,
-    merge_digits,
-    merge_replicas,
-    natural_order,
-    same_replicas,
-    size_of,
-)
-from layoutalg.core.notation import Machine, Notation, one_operand, own_sizes
+from layoutalg.core import algebra, views
+from layoutalg.core.extents import Extent
+from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
+from layoutalg.core.reader import Reader
+from layoutalg.core.relation import MACHINE, Relation
+from layoutalg.core.text import read_parts
 
 if TYPE_CHECKING:
     from layoutalg.core.fragments import Indices, Selection
-    from layoutalg.core.notation import Operand
 
-__all__ = ["MACHINE", "Layout"]
-
-MACHINE = ("sg", "lane", "reg")
-"""The axes of a GPU's machine, outermost first: subgroup, lane, register."""
+__all__ = ["MACHINE", "Layout", "read_layout", "row_major"]
 
 
-class Layout(Notation):
+class Layout(Relation, Notation):
     """An exact relation between two spaces of named integer coordinates; immutable, hashable, `==` by meaning.
 
     `dims` are the factors of each dimension, major to minor; `replicas` the digits tied to none; `offsets` a start per
@@ -77,75 +63,7 @@ class Layout(Notation):
     Layout.parse('d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane')
     """
 
-    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "dims", "names", "replicas")
-
-    dims: tuple[tuple[Factor, ...], ...]
-    """The factors of each dimension, major to minor."""
-    names: tuple[str, ...]
-    """The dimensions' names."""
-    replicas: tuple[Factor, ...]
-    """The digits that belong to no dimension: an element lives at all of their values."""
-    _offsets: tuple[tuple[str, int], ...]
-    _origins: tuple[int, ...]
-    _codomain: tuple[str, ...] | None
-    _canonical: Layout | None
-
-    def __init__(
-        self,
-        dims: Iterable[Iterable[FactorLike]],
-        replicas: Iterable[FactorLike] = (),
-        offsets: Mapping[str, int] | Iterable[tuple[str, int]] = (),
-        *,
-        names: Iterable[str] | None = None,
-        origins: Iterable[int] | None = None,
-        codomain: Iterable[str] | None = None,
-    ) -> None:
-        checked = tuple(tuple(as_factor(f) for f in factors) for factors in dims)
-        rank = len(checked)
-        moves = tuple(as_factor(f) for f in replicas)
-        for factor in moves:
-            if factor.axis is None and factor.extent != 1:
-                raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
-        starts = (0,) * rank if origins is None else tuple(as_whole(o, "origin") for o in origins)
-        labels = default_names(rank) if names is None else tuple(as_name(n, "dimension") for n in names)
-        if len(labels) != rank or len(starts) != rank:
-            raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
-        if len(set(labels)) != rank:
-            raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
-        pairs = dict(offsets)
-        kept = tuple(sorted((as_name(a, "axis"), as_whole(o, f"offset of {a}")) for a, o in pairs.items() if o))
-        order = None if codomain is None else tuple(as_name(a, "axis") for a in codomain)
-        _fill(self, checked, moves, kept, labels, starts, order)
-
-    @classmethod
-    def _make(
-        cls,
-        dims: tuple[tuple[Factor, ...], ...],
-        replicas: tuple[Factor, ...],
-        offsets: tuple[tuple[str, int], ...],
-        names: tuple[str, ...],
-        origins: tuple[int, ...],
-        codomain: tuple[str, ...] | None = None,
-    ) -> Layout:
-        """A layout from parts that are known to be sound: no checks."""
-        layout = object.__new__(cls)
-        _fill(layout, dims, replicas, offsets, names, origins, codomain)
-        return layout
-
-    @classmethod
-    def trusted(
-        cls, dims: tuple[tuple[Factor, ...], ...], replicas: tuple[Factor, ...] = (), *, merged: bool = False
-    ) -> Layout:
-        """A layout from parts that an adapter knows to be sound: nothing is checked; `merged` if they are canonical.
-
-        >>> Layout.trusted(((Factor(16, 1, "lane"),),), merged=True)
-        Layout.parse('d0 = 16@lane')
-        """
-        layout = object.__new__(cls)
-        _fill(layout, dims, replicas, (), default_names(len(dims)), (0,) * len(dims), None)
-        if merged:
-            _set(layout, "_canonical", layout)
-        return layout
+    __slots__ = ()
 
     @staticmethod
     def parse(text: str) -> Layout:
@@ -156,133 +74,10 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 8@lane, d1 = 4@reg | replicas 2@lane:8 | offset 3@sg").axes
         {'sg': 1, 'lane': 16, 'reg': 4}
         """
-        from layoutalg.core.text import parse_layout
-
-        return parse_layout(text)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a Layout is immutable: cannot set {name}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a Layout is immutable: cannot delete {name}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        parts = (self.dims, self.replicas, self._offsets, self.names, self._origins, self._codomain)
-        return Layout._make, parts
-
-    def __str__(self) -> str:
-        from layoutalg.core.text import layout_text
-
-        return layout_text(self)
-
-    def __repr__(self) -> str:
-        return f"Layout.parse({str(self)!r})"
-
-    # What it is
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions.
-
-        >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").rank
-        2
-        """
-        return len(self.dims)
-
-    @property
-    def shape(self) -> tuple[Extent, ...]:
-        """The size of each dimension, in elements.
-
-        >>> Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").shape
-        (32, 64)
-        """
-        return tuple(size_of(factors) for factors in self.dims)
-
-    @property
-    def offsets(self) -> dict[str, int]:
-        """Where the layout starts on a codomain axis; axes that start at 0 are left out.
-
-        >>> Layout.parse("d0 = 8@addr | offset 64@addr").offsets
-        {'addr': 64}
-        """
-        return dict(self._offsets)
-
-    @property
-    def origins(self) -> tuple[int, ...]:
-        """The lowest coordinate of each dimension: 0, but for the inverse of a layout with an offset.
-
-        >>> Layout.parse("d0 = 8@addr | offset 64@addr").inverse().origins
-        (64,)
-        """
-        return self._origins
-
-    @property
-    def codomain(self) -> tuple[str, ...]:
-        """The codomain's axes, in order: those of the machine (all three, if any is used), then the others by name.
-
-        >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").codomain
-        ('sg', 'lane', 'reg')
-        """
-        return self._codomain or self.codomain_of({*self.spans(), *self.offsets})
-
-    def codomain_of(self, used: set[str]) -> tuple[str, ...]:
-        """The order of `codomain` for the axes in `used`.
-
-        >>> Layout([[]]).codomain_of({"row", "col"})
-        ('col', 'row')
-        """
-        if self._codomain is not None:
-            return self._codomain
-        others = used.difference(MACHINE)
-        if not others:
-            return MACHINE
-        return ((*MACHINE,) if len(others) < len(used) else ()) + tuple(sorted(others, key=natural_order))
-
-    @property
-    def axes(self) -> dict[str, Extent]:
-        """The extent of each codomain axis that the layout moves along or is offset on, in the order of `codomain`.
-
-        >>> Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").axes
-        {'sg': 8, 'lane': 16, 'reg': 16}
-        """
-        spans = self.spans()
-        for axis, _ in self._offsets:
-            spans.setdefault(axis, 1)
-        return {axis: spans[axis] for axis in self.codomain if axis in spans}
-
-    def spans(self) -> dict[str, Extent]:
-        """How far the layout reaches along each axis that it moves along: 1 + the largest move, offsets left out.
-
-        >>> Layout.parse("d0 = 4@addr:10, d1 = 8@addr").spans()
-        {'addr': 38}
-        """
-        spans: dict[str, Extent] = {}
-        for factors in (*self.dims, self.replicas):
-            for extent, stride, axis in factors:
-                if axis is not None and extent != 1:
-                    spans[axis] = spans.get(axis, 1) + (extent - 1) * stride
-        return {a: s if type(s) is int else multiply(s, 1) for a, s in spans.items()}
-
-    @property
-    def fragment_shape(self) -> tuple[Extent, ...]:
-        """The shape of one work-item's vector: per dimension, how many values its register digits take.
-
-        >>> Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").fragment_shape
-        (16, 1)
-        """
-        return tuple(size_of(tuple(f for f in factors if f.axis == "reg")) for factors in self.dims)
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What must divide what for a symbolic layout to exist; empty for one with numbers only.
-
-        >>> [str(c) for c in Layout.parse("d0 = M/16@reg 16@lane").conditions]
-        ['16 divides M']
-        """
-        from layoutalg.core.extents import conditions
-
-        values = (v for factors in (*self.dims, self.replicas) for f in factors for v in (f.extent, f.stride))
-        return conditions(values)
+        reader = Reader(text)
+        layout = read_layout(reader)
+        reader.finish()
+        return layout
 
     def substitute(self, **numbers: int) -> Layout:
         """Put numbers for symbols.
@@ -292,8 +87,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = M/16@reg 16@lane").substitute(M=48)
         Layout.parse('d0 = 3@reg 16@lane')
         """
-        from layoutalg.core import views
-
         return views.substitute(self, numbers)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
@@ -304,8 +97,7 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 4@lane").operands()[0].name
         'd0 = 4@lane'
         """
-        own_sizes(self, self.shape, shape)
-        return one_operand(self, self)
+        return one_operand(self, self.layout(shape))
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The layout itself (see `Notation.layout`).
@@ -315,41 +107,9 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 4@lane").layout((4,))
         Layout.parse('d0 = 4@lane')
         """
-        own_sizes(self, self.shape, shape)
+        if shape is not None:
+            own_sizes(self, self.shape, shape)
         return self
-
-    # Sameness
-
-    def canonical(self) -> Layout:
-        """The one form of this relation: neighbouring digits that form one are merged, extents of 1 dropped.
-
-        >>> Layout.parse("d0 = 4@reg:2 2@reg 1@sg | replicas 2@lane:2 2@lane").canonical()
-        Layout.parse('d0 = 8@reg | replicas 4@lane')
-        """
-        found = self._canonical
-        if found is None:
-            dims = tuple(merge_digits(factors) for factors in self.dims)
-            replicas = merge_replicas(self.replicas) if self.replicas else ()
-            found = Layout._make(dims, replicas, self._offsets, self.names, self._origins, self._codomain)
-            _set(found, "_canonical", found)
-            _set(self, "_canonical", found)
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Layout):
-            return NotImplemented
-        if self is other:
-            return True
-        a, b = self._canonical or self.canonical(), other._canonical or other.canonical()
-        if a.dims != b.dims or a._offsets != b._offsets or a.names != b.names or a._origins != b._origins:
-            return False
-        return a.replicas == b.replicas or same_replicas(a.replicas, b.replicas)
-
-    def __hash__(self) -> int:
-        form = self.canonical()
-        # Replicas whose digits overlap can write one set in two ways; what they have in common is how far they reach.
-        reach = tuple(sorted(Layout._make((), form.replicas, (), (), ()).spans().items()))
-        return hash((form.dims, form._offsets, form.names, form._origins, reach))
 
     # The algebra
 
@@ -361,7 +121,7 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 8@lane 4@_ | replicas 2@lane:8").inverse()
         Layout.parse('sg = 1, lane = 2@_ 8@d0:4, reg = 1 | replicas 4@d0')
         """
-        return _algebra.inverse(self)
+        return algebra.inverse(self)
 
     def __mul__(self, inner: Layout) -> Layout:
         """The block product: this layout places blocks, `inner` the elements inside each.
@@ -374,7 +134,7 @@ class Layout(Notation):
         """
         if not isinstance(inner, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        return _algebra.block_product(self, inner)
+        return algebra.block_product(self, inner)
 
     # Views: each is a layout composed in front (see core.views)
 
@@ -384,8 +144,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").permute((1, 0))
         Layout.parse('d0 = 16@lane, d1 = 8@reg')
         """
-        from layoutalg.core import views
-
         return views.permute(self, order)
 
     def reshape(self, shape: Sequence[Extent]) -> Layout:
@@ -396,8 +154,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").reshape((2, 64))
         Layout.parse('d0 = 2@reg:4, d1 = 4@reg 16@lane')
         """
-        from layoutalg.core import views
-
         return views.reshape(self, shape)
 
     def slice(self, dim: int) -> Layout:
@@ -406,8 +162,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane").slice(0)
         Layout.parse('d0 = 4@sg 16@lane | replicas 2@sg:4')
         """
-        from layoutalg.core import views
-
         return views.slice_dim(self, dim)
 
     def broadcast(self, dim: int, size: Extent) -> Layout:
@@ -416,8 +170,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 16@lane").broadcast(0, 8)
         Layout.parse('d0 = 8@_, d1 = 16@lane')
         """
-        from layoutalg.core import views
-
         return views.broadcast(self, dim, size)
 
     def tile(self, repeats: Sequence[Extent], axis: str = "reg") -> Layout:
@@ -426,8 +178,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").tile((2, 2))
         Layout.parse('d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane')
         """
-        from layoutalg.core import views
-
         return views.tile(self, repeats, axis)
 
     def divide(self, tile: Sequence[Extent]) -> Layout:
@@ -436,8 +186,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 16@reg, d1 = 16@lane").divide((8, 16))
         Layout.parse('d0 = 2@reg:8, d1 = 1, d2 = 8@reg, d3 = 16@lane')
         """
-        from layoutalg.core import views
-
         return views.divide(self, tile)
 
     def restrict(self, dim: int, start: int, size: Extent) -> Layout:
@@ -448,8 +196,6 @@ class Layout(Notation):
         >>> Layout.parse("d0 = 16@reg, d1 = 16@lane").restrict(0, 8, 4)
         Layout.parse('d0 = 4@reg, d1 = 16@lane | offset 8@reg')
         """
-        from layoutalg.core import views
-
         return views.restrict(self, dim, start, size)
 
     # Maps (numpy)
@@ -526,26 +272,21 @@ class Layout(Notation):
         return self.inverse().axis_exprs()
 
 
-_set = object.__setattr__
+def read_layout(reader: Reader) -> Layout:
+    """Read one layout and leave the reader behind it.
+
+    >>> reader = Reader("d0 = 4@reg; more")
+    >>> print(read_layout(reader), reader.position)
+    d0 = 4@reg 10
+    """
+    dims, replicas, offsets, names, origins = read_parts(reader)
+    return Layout(dims, replicas, offsets, names=names, origins=origins)
 
 
-def _fill(
-    layout: Layout,
-    dims: tuple[tuple[Factor, ...], ...],
-    replicas: tuple[Factor, ...],
-    offsets: tuple[tuple[str, int], ...],
-    names: tuple[str, ...],
-    origins: tuple[int, ...],
-    codomain: tuple[str, ...] | None,
-) -> None:
-    _set(layout, "dims", dims)
-    _set(layout, "replicas", replicas)
-    _set(layout, "_offsets", offsets)
-    _set(layout, "names", names)
-    _set(layout, "_origins", origins)
-    _set(layout, "_codomain", codomain)
-    _set(layout, "_canonical", None)
+def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:
+    """A tensor laid out along one axis, last dimension fastest.
 
-
-# The algebra is written in terms of Layout, so it comes last; methods that are called all the time find it here.
-import layoutalg.core.algebra as _algebra  # noqa: E402
+    >>> print(row_major((2, 3, 4)))
+    d0 = 2@reg:12, d1 = 3@reg:4, d2 = 4@reg
+    """
+    return Layout(views.row_major_factors(shape, axis))

@@ -56,10 +56,12 @@ _MOST_WORK_ITEMS = 2**31
 class Machine:
     """What a layout is for: `lanes` in each subgroup, and `subgroups`; None where that is left open.
 
+    `threads` is their number in all, where it is no whole number of subgroups or where the lanes are left open.
+
     Raises `LayoutError` for a number that is not a whole number from 1 to 2^31.
 
     >>> Machine(lanes=16, subgroups=8)
-    Machine(lanes=16, subgroups=8)
+    Machine(lanes=16, subgroups=8, threads=None)
     >>> Machine(lanes=0)
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: lanes = 0: expected a whole number from 1 to 2147483648
@@ -67,9 +69,10 @@ class Machine:
 
     lanes: int | None = None
     subgroups: int | None = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
-        for name, given in (("lanes", self.lanes), ("subgroups", self.subgroups)):
+        for name, given in (("lanes", self.lanes), ("subgroups", self.subgroups), ("threads", self.threads)):
             if given is not None and (type(given) is not int or not 1 <= given <= _MOST_WORK_ITEMS):
                 shown = "(a huge number)" if type(given) is int and abs(given) > 2**64 else f"{given!r:.60}"
                 raise LayoutError(f"{name} = {shown}: expected a whole number from 1 to {_MOST_WORK_ITEMS}")
@@ -77,28 +80,31 @@ class Machine:
     def __or__(self, other: Machine) -> Machine:
         """This machine, with what it leaves open taken from `other`.
 
-        >>> Machine(lanes=16) | Machine(lanes=32, subgroups=4)
-        Machine(lanes=16, subgroups=4)
+        >>> (Machine(lanes=16) | Machine(lanes=32, subgroups=4)).subgroups, (Machine(threads=64) | Machine(lanes=16)).subgroups
+        (4, 4)
         """
-        return Machine(
-            other.lanes if self.lanes is None else self.lanes,
-            other.subgroups if self.subgroups is None else self.subgroups,
-        )
+        lanes = other.lanes if self.lanes is None else self.lanes
+        subgroups = other.subgroups if self.subgroups is None else self.subgroups
+        if self.threads is not None and self.subgroups is None and lanes is not None:
+            subgroups = -(-self.threads // lanes)
+        return Machine(lanes, subgroups, self.threads)
 
 
 def as_machine(machine: object) -> Machine:
-    """A machine that a caller gave; None leaves everything open.
+    """A machine that a caller gave; a whole number is the lanes of a subgroup, None leaves everything open.
 
     Raises `LayoutError` for anything else.
 
-    >>> as_machine(None), as_machine(Machine(lanes=16)).lanes
-    (Machine(lanes=None, subgroups=None), 16)
+    >>> as_machine(None).lanes, as_machine(16).lanes
+    (None, 16)
     >>> as_machine("pvc")
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: machine 'pvc': expected a Machine, such as Machine(lanes=16, subgroups=8)
     """
     if machine is None:
         return Machine()
+    if type(machine) is int:
+        return Machine(lanes=machine)
     if not isinstance(machine, Machine):
         raise LayoutError(f"machine {machine!r:.60}: expected a Machine, such as Machine(lanes=16, subgroups=8)")
     return machine
@@ -108,7 +114,7 @@ class Operand(NamedTuple):
     """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
-    has gaps (an AMX tile's bytes).
+    has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
 
     >>> from layoutalg.core.layout import Layout
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
@@ -119,6 +125,7 @@ class Operand(NamedTuple):
     tile: tuple[int, ...] | None = None
     role: str | None = None
     slots: Layout | None = None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 class Distributed:
@@ -131,11 +138,22 @@ class Distributed:
 
     __slots__ = ()
 
-    def tensor_shape(self) -> tuple[Extent, ...] | None:
-        """The tensor's shape, where the notation says it; None where it fits many (`operands()` is then for one whole unit).
+    @property
+    def needs_shape(self) -> bool:
+        """Whether the notation fits many shapes, and does not say the tensor's; `operands()` is then for one whole unit.
 
         >>> from layoutalg.xegpu import LayoutAttr
-        >>> LayoutAttr(lane_layout=(2, 8)).tensor_shape()
+        >>> LayoutAttr(lane_layout=(2, 8)).needs_shape
+        True
+        """
+        return False
+
+    def tensor_shape(self) -> tuple[Extent, ...]:
+        """The tensor's shape, of a value that says it.
+
+        >>> from layoutalg.xegpu import TensorDescType, LayoutAttr
+        >>> TensorDescType((8, 16), "f16", layout=LayoutAttr(lane_layout=(1, 16))).tensor_shape()
+        (8, 16)
         """
         return _single(self, None, None).layout.shape
 
@@ -149,6 +167,15 @@ class Distributed:
         """
         return False
 
+    @property
+    def is_swizzled(self) -> bool:
+        """Whether an XOR swizzle follows the layout, so that factors alone do not say where an element lives.
+
+        >>> Layout.parse("d0 = 4@addr").is_swizzled
+        False
+        """
+        return False
+
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layouts of the value, for a tensor of `shape` on a `machine`; of one whole unit unless a shape is given.
 
@@ -158,7 +185,7 @@ class Distributed:
         >>> LayoutAttr(lane_layout=(2, 8), lane_data=(2, 2)).operands()[0].layout
         Layout.parse('d0 = 2@lane:8 2@reg:2, d1 = 8@lane 2@reg')
         """
-        raise DistributionError(f"{self} distributes nothing: it has no layout")
+        raise DistributionError(f"{self} distributes nothing: expected a layout, or a value that has one")
 
     def coordinates(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> NDArray[Any]:
         """The coordinates that each work-item holds: an int array `[sg, lane, reg, rank]` (see `Layout.fragment_map`).
@@ -257,13 +284,17 @@ class Notation(Distributed):
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((8, 32))
         Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')
         """
-        if shape is None and self.tensor_shape() is None:
+        if shape is None and self.needs_shape:
             raise DistributionError(f"{self} needs a shape, such as (32, 64)")
         return plain_layout(self, _single(self, cast("Sequence[int] | None", shape), machine))
 
 
 def _single(value: Distributed, shape: Sequence[int] | None, machine: Machine | None) -> Operand:
-    found = value.operands(shape, machine)
+    try:
+        found = value.operands(shape, machine)
+    except DistributionError:
+        if shape is None or len(found := value.operands(None, machine)) == 1:
+            raise
     if len(found) != 1:
         names = ", ".join(one.role or one.name for one in found)
         raise ConversionError(f"{value.heading()} has {len(found)} layouts ({names}): expected one of its operands")
@@ -278,19 +309,17 @@ def plain_layout(value: object, operand: Operand) -> Layout:
     >>> plain_layout(tile, tile.operands()[0]) is tile
     True
     """
-    from layoutalg.core.layout import Layout
-
-    if not isinstance(operand.layout, Layout):
+    if operand.layout.is_swizzled:
         raise ConversionError(f"{value} is swizzled: expected a layout of factors alone")
-    return operand.layout
+    return cast("Layout", operand.layout)
 
 
 class Asked(NamedTuple):
     """A value, and what to ask it with; its operand is None where the value has coordinates and no exact layout.
 
     >>> from layoutalg.core.layout import Layout
-    >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine
-    Machine(lanes=4, subgroups=1)
+    >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine.lanes
+    4
     """
 
     value: Distributed
@@ -317,8 +346,8 @@ def agree(
     is what the values themselves say, the largest number of each: one that uses fewer lanes or subgroups holds copies in the
     others. A value that does not go into that machine is asked as it says itself.
 
-    Raises what `operands` raises, `DistributionError` where no value says the shape, `ConversionError` for a value with
-    several operands.
+    Raises what `operands` raises; `ConversionError` where no value says the shape, for a value with several operands, and where
+    lanes are needed and only subgroups are said.
 
     >>> from layoutalg.core.layout import Layout
     >>> from layoutalg.xegpu import LayoutAttr
@@ -327,19 +356,22 @@ def agree(
     ['d0 = 8@lane | replicas 2@lane:8', 'd0 = 8@lane | replicas 2@lane:8']
     """
     given = as_machine(machine)
-    own = [value.tensor_shape() if shape is None else None for value in values]
-    known = next((sizes for sizes in own if sizes is not None), None)
-    shapes: list[Sequence[Any] | None] = []
-    for value, sizes in zip(values, own, strict=True):
-        if shape is None and known is None:
-            raise DistributionError(f"{value} needs a shape, such as (32, 64)")
-        shapes.append(shape if shape is not None else None if sizes is not None else known)
+    shapes: list[Sequence[Any] | None] = [shape] * len(values)
+    if shape is None and any(value.needs_shape for value in values):
+        known = next((value.tensor_shape() for value in values if not value.needs_shape), None)
+        if known is None:
+            raise ConversionError(f"{values[0]} needs a shape, such as (32, 64)")
+        shapes = [known if value.needs_shape else None for value in values]
     found: list[Operand | None] = [None] * len(values)
     on = given
     for open_ones in (False, True):
         for i, value in enumerate(values):
             if value.needs_machine is not open_ones:
                 continue
+            if open_ones and on.lanes is None and (on.subgroups or 1) > 1 and given.subgroups is None:
+                raise ConversionError(
+                    f"{values[1 - i]} deals out subgroups and no lanes: say their number, subgroup_size or machine"
+                )
             try:
                 found[i] = _single(value, shapes[i], on)
             except DistributionError:
@@ -360,18 +392,24 @@ def agree(
 
 
 def _largest(operands: Iterable[Operand | None]) -> Machine:
-    """The largest number of lanes, and of subgroups, that the layouts reach."""
-    from layoutalg.core.layout import Layout
-
-    largest = {"lane": 0, "sg": 0}
+    """The largest number of lanes, and of subgroups, that layouts on the machine reach; None where none has any."""
+    lanes = subgroups = 0
     for operand in operands:
-        axes = operand.layout.axes if operand is not None and isinstance(operand.layout, Layout) else {}
-        if not any(axis in ("sg", "lane", "reg") for axis in axes):
-            continue  # memory
-        for axis, most in largest.items():
-            count = axes.get(axis, 1)
-            largest[axis] = max(most, count if type(count) is int else 0)
-    return Machine(largest["lane"] or None, largest["sg"] or None)
+        if operand is None or operand.layout.is_swizzled:
+            continue
+        layout = cast("Layout", operand.layout)
+        reach = {"lane": 1, "sg": 1}
+        axes: set[str | None] = set()
+        for factors in (*layout.dims, layout.replicas):
+            for extent, stride, axis in factors:
+                axes.add(axis)
+                if axis in reach and type(extent) is type(stride) is int:
+                    reach[axis] += (extent - 1) * stride
+        if axes & {"lane", "reg", "sg"}:
+            subgroups = max(subgroups, reach["sg"])
+            if "lane" in axes or "sg" not in axes:
+                lanes = max(lanes, reach["lane"])
+    return Machine(lanes or None, subgroups or None)
 
 
 def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:

@@ -11,12 +11,13 @@ text and never backtracks, so a hostile text costs no more than its length.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
 from layoutalg.core.errors import ParseError
 
-__all__ = ["MAX_EXTENT", "MAX_NESTING", "MAX_TEXT", "Reader"]
+__all__ = ["MAX_EXTENT", "MAX_NESTING", "MAX_TEXT", "Reader", "did_you_mean"]
 
 MAX_TEXT = 16 * 2**20
 """Characters: a longer text is refused before it is read."""
@@ -123,7 +124,8 @@ class Reader:
         start = self.skip()
         word = self.accept_word()
         if word not in words:
-            self.fail(" or ".join(f"'{choice}'" for choice in words), at=start)
+            problem = None if word is None else f"found {word[:40]!r}{did_you_mean(word, words)}"
+            self.fail(" or ".join(f"'{choice}'" for choice in words), problem, at=start)
         return word
 
     def accept_integer(self, low: int = -(2**63), high: int = 2**63 - 1) -> int | None:
@@ -193,6 +195,16 @@ class Reader:
             return read()
         finally:
             self.depth -= 1
+
+
+def did_you_mean(word: str, words: Sequence[str]) -> str:
+    """A hint for an error where a word is nearly one of those that would do; else nothing.
+
+    >>> did_you_mean("lane_layuot", ("lane_layout", "lane_data"))
+    '; did you mean lane_layout?'
+    """
+    near = get_close_matches(word, words, 1, 0.7) if len(word) <= _SHOWN else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _unescaped(letter: str | None, code: str | None) -> bytes:

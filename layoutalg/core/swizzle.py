@@ -95,6 +95,24 @@ class Swizzled(Distributed):
         """
         return self.layout.shape
 
+    @property
+    def axes(self) -> dict[str, Extent]:
+        """The extent of each axis of the codomain; a swizzle moves elements inside the extent rounded up to its period.
+
+        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).axes
+        {'addr': 16}
+        """
+        return self.layout.axes
+
+    @property
+    def is_swizzled(self) -> bool:
+        """Always true (see `Distributed.is_swizzled`).
+
+        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).is_swizzled
+        True
+        """
+        return True
+
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The swizzled layout itself.
 

@@ -17,20 +17,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
-from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import MAX_ENTRIES, owner_map, reach
-from layoutalg.core.layout import Layout
+from layoutalg.core.relation import Relation
 
-__all__ = ["Table", "compose_exactly", "same_reach"]
+__all__ = ["Table", "compose_exactly"]
 
-_MOST_COMBINATIONS = 2**22
+_L = TypeVar("_L", bound=Relation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +48,7 @@ class Table:
     codomain: NDArray[np.int64]
 
     @staticmethod
-    def of(layout: Layout) -> Table:
+    def of(layout: Relation) -> Table:
         """Write a layout out. Raises `SizeError` over 2^28 entries.
 
         >>> Table.of(Layout.parse("d0 = 2@reg:5")).codomain.tolist()
@@ -164,7 +163,7 @@ class Table:
         return (tuple(names), tuple(axes)), np.unique(np.concatenate(sides, axis=1), axis=0)
 
 
-def compose_exactly(outer: Layout, inner: Layout) -> Layout | Table:
+def compose_exactly(outer: _L, inner: _L) -> _L | Table:
     """`outer` after `inner`: a `Layout` where there is a closed form, a `Table` where there is none.
 
     >>> compose_exactly(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 2@d0"))
@@ -174,26 +173,6 @@ def compose_exactly(outer: Layout, inner: Layout) -> Layout | Table:
         return compose(outer, inner)
     except CompositionError:
         return Table.of(outer).compose(Table.of(inner))
-
-
-def same_reach(a: Sequence[Factor], b: Sequence[Factor]) -> bool:
-    """Whether two lists of replicas reach the same places, axis by axis. Raises `SizeError` over 2^22 combinations.
-
-    >>> same_reach([Factor(2, 1, "reg"), Factor(2, 2, "reg")], [Factor(4, 1, "reg")])
-    True
-    """
-    axes = {str(f.axis) for f in a}
-    if axes != {str(f.axis) for f in b}:
-        return False
-    for axis in sorted(axes):
-        sets = [[f for f in side if f.axis == axis] for side in (a, b)]
-        for replicas in sets:
-            if prod(f.extent for f in replicas) > _MOST_COMBINATIONS:
-                raise SizeError(f"replicas {' '.join(map(str, replicas))}: too many combinations to compare one by one")
-        first, second = (np.unique(reach(replicas, axis)) for replicas in sets)
-        if not np.array_equal(first, second):
-            return False
-    return True
 
 
 def _columns(values: NDArray[np.int64], have: Sequence[str], want: Sequence[str]) -> NDArray[np.int64]:

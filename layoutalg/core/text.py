@@ -5,76 +5,70 @@
 A factor is `extent@axis:stride`; a stride of 1 is left out; `_` stands for no axis; a dimension of one element is `d0 = 1`;
 a layout without dimensions is `()`. Extents and strides may be expressions in symbols (`M/16@reg:16`).
 
->>> print(parse_layout("d0 = 2@sg:4 16@reg ,\\n d1=4@sg:1 16@lane"))
+>>> print(Layout.parse("d0 = 2@sg:4 16@reg ,\\n d1=4@sg:1 16@lane"))
 d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 """
 
 from __future__ import annotations
 
-from layoutalg.core.extents import extent_text, read_extent
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from layoutalg.core.extents import read_extent
 from layoutalg.core.factors import Factor
-from layoutalg.core.layout import Layout
 from layoutalg.core.reader import Reader
 
-__all__ = ["factor_text", "layout_text", "parse_layout", "read_layout"]
+__all__ = ["LayoutParts", "layout_text", "read_parts"]
 
-_MOST_DIMENSIONS = 64
+MOST_DIMENSIONS = 64
 _MOST_FACTORS = 1024
 
 
-def factor_text(factor: Factor) -> str:
-    """The text of one factor.
+class LayoutParts(NamedTuple):
+    """What the text of a layout says, clause by clause; `Layout(**parts._asdict())` checks and makes it.
 
-    >>> factor_text(Factor(16, 4, "reg"))
-    '16@reg:4'
+    >>> read_parts(Reader("d0 = 4@reg")).names
+    ('d0',)
     """
-    extent, stride, axis = factor
-    if axis is None:
-        return f"{extent_text(extent)}@_"
-    return f"{extent_text(extent)}@{axis}" + ("" if stride == 1 else f":{extent_text(stride)}")
+
+    dims: tuple[tuple[Factor, ...], ...]
+    replicas: tuple[Factor, ...]
+    offsets: dict[str, int]
+    names: tuple[str, ...]
+    origins: tuple[int, ...]
 
 
-def layout_text(layout: Layout) -> str:
+def layout_text(parts: LayoutParts) -> str:
     """The text form of a layout.
 
-    >>> layout_text(parse_layout("d0 = 8@lane|replicas 2@lane:8"))
+    >>> layout_text(read_parts(Reader("d0 = 8@lane|replicas 2@lane:8")))
     'd0 = 8@lane | replicas 2@lane:8'
     """
-    clauses = [f"{n} = {' '.join(map(factor_text, f)) or '1'}" for n, f in zip(layout.names, layout.dims, strict=True)]
-    parts = [", ".join(clauses) or "()"]
-    if layout.replicas:
-        parts.append("replicas " + " ".join(map(factor_text, layout.replicas)))
-    if layout.offsets:
-        parts.append("offset " + " ".join(f"{o}@{a}" for a, o in layout.offsets.items()))
-    if any(layout.origins):
-        parts.append("origin " + " ".join(f"{o}@{n}" for n, o in zip(layout.names, layout.origins, strict=True) if o))
-    return " | ".join(parts)
+    dims, replicas, offsets, names, origins = parts
+    clauses = [f"{n} = {' '.join(map(str, f)) or '1'}" for n, f in zip(names, dims, strict=True)]
+    texts = [", ".join(clauses) or "()"]
+    if replicas:
+        texts.append("replicas " + " ".join(map(str, replicas)))
+    if offsets:
+        texts.append("offset " + " ".join(f"{o}@{a}" for a, o in offsets.items()))
+    if any(origins):
+        texts.append("origin " + " ".join(f"{o}@{n}" for n, o in zip(names, origins, strict=True) if o))
+    return " | ".join(texts)
 
 
-def parse_layout(text: str) -> Layout:
-    """Read the text form.
+def read_parts(reader: Reader) -> LayoutParts:
+    """Read the text form of one layout, and leave the reader behind it.
 
     Raises `ParseError` with line and column.
 
-    >>> parse_layout("d0 = 8@lane, d1")
+    >>> reader = Reader("d0 = 4@reg; more")
+    >>> read_parts(reader).dims, reader.position
+    (((Factor(extent=4, stride=1, axis='reg'),),), 10)
+    >>> read_parts(Reader("d0 = 8@lane, d1"))
     Traceback (most recent call last):
     layoutalg.core.errors.ParseError: line 1, column 16: expected '=', found the end of the text
     """
-    reader = Reader(text)
-    layout = read_layout(reader)
-    reader.finish()
-    return layout
-
-
-def read_layout(reader: Reader) -> Layout:
-    """Read one layout and leave the reader behind it.
-
-    >>> reader = Reader("d0 = 4@reg; more")
-    >>> print(read_layout(reader), reader.position)
-    d0 = 4@reg 10
-    """
-    names: list[str] = []
-    dims: list[list[Factor]] = []
+    dims: dict[str, tuple[Factor, ...]] = {}
     if reader.accept("("):
         reader.expect(")")
     else:
@@ -83,11 +77,10 @@ def read_layout(reader: Reader) -> Layout:
             name = _axis_name(reader, "the name of a dimension, such as 'd0'")
             if name == "_":
                 reader.fail("the name of a dimension, such as 'd0'", "found '_', which names no axis", at=start)
-            if name in names or len(names) == _MOST_DIMENSIONS:
-                reader.fail(f"at most {_MOST_DIMENSIONS} dimensions, each once", f"found {name!r} again", at=start)
+            if name in dims or len(dims) == MOST_DIMENSIONS:
+                reader.fail(f"at most {MOST_DIMENSIONS} dimensions, each once", f"found {name!r} again", at=start)
             reader.expect("=")
-            names.append(name)
-            dims.append(_factors(reader))
+            dims[name] = _factors(reader)
             if not reader.accept(","):
                 break
     replicas: list[Factor] = []
@@ -97,15 +90,20 @@ def read_layout(reader: Reader) -> Layout:
         clause = reader.one_of(("replicas", "offset", "origin"))
         if clause == "replicas":
             start = reader.skip()
-            replicas += _factors(reader)
-            if any(f.axis is None and f.extent != 1 for f in replicas):
+            more = _factors(reader)
+            if any(f.axis is None and f.extent != 1 for f in more):
                 reader.fail("an axis for each replica", "found '@_'", at=start)
+            replicas += more
+            if len(replicas) > _MOST_FACTORS:
+                reader.fail(f"at most {_MOST_FACTORS} factors", "found more", at=start)
         else:
-            _read_starts(reader, offsets if clause == "offset" else origins, None if clause == "offset" else names)
-    return Layout(dims, replicas, offsets, names=names, origins=[origins.get(n, 0) for n in names])
+            _read_starts(reader, offsets if clause == "offset" else origins, None if clause == "offset" else dims)
+    return LayoutParts(
+        tuple(dims.values()), tuple(replicas), offsets, tuple(dims), tuple(origins.get(name, 0) for name in dims)
+    )
 
 
-def _factors(reader: Reader) -> list[Factor]:
+def _factors(reader: Reader) -> tuple[Factor, ...]:
     factors: list[Factor] = []
     while True:
         start = reader.skip()
@@ -121,10 +119,10 @@ def _factors(reader: Reader) -> list[Factor]:
         if len(factors) > _MOST_FACTORS:
             reader.fail(f"at most {_MOST_FACTORS} factors", "found more", at=start)
         if reader.at_end() or reader.text[reader.position] in ",|;)":
-            return factors
+            return tuple(factors)
 
 
-def _read_starts(reader: Reader, into: dict[str, int], known: list[str] | None) -> None:
+def _read_starts(reader: Reader, into: dict[str, int], known: Mapping[str, object] | None) -> None:
     while True:
         start = reader.skip()
         amount = reader.integer(-(2**62), 2**62)

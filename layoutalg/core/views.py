@@ -3,7 +3,6 @@
 A view is itself a layout, from the new tensor's dimensions to the old one's, and looking through it is composition.
 Transposing an 8x16 tile is the layout `d0 = 16@d1, d1 = 8@d0` composed in front:
 
->>> from layoutalg.core.algebra import compose
 >>> tile = Layout.parse("d0 = 8@reg, d1 = 16@lane")
 >>> compose(tile, Layout.parse("d0 = 16@d1, d1 = 8@d0")) == permute(tile, (1, 0))
 True
@@ -16,22 +15,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import TypeVar
 
 from layoutalg.core.algebra import block_product, compose
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import Extent, as_extent, exact_quotient, multiply
 from layoutalg.core.extents import substitute as put_numbers
 from layoutalg.core.factors import Factor, default_names
-from layoutalg.core.layout import Layout
+from layoutalg.core.relation import Relation
 
-__all__ = ["broadcast", "divide", "permute", "reshape", "restrict", "row_major", "slice_dim", "substitute", "tile"]
+__all__ = [
+    "broadcast",
+    "divide",
+    "permute",
+    "reshape",
+    "restrict",
+    "row_major_factors",
+    "slice_dim",
+    "substitute",
+    "tile",
+]
+
+_L = TypeVar("_L", bound=Relation)
 
 
-def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:
-    """A tensor laid out along one axis, last dimension fastest.
+def row_major_factors(shape: Sequence[Extent], axis: str) -> list[tuple[Factor, ...]]:
+    """The factors of each dimension of a tensor laid out along one axis, last dimension fastest.
 
-    >>> print(row_major((2, 3, 4)))
-    d0 = 2@reg:12, d1 = 3@reg:4, d2 = 4@reg
+    >>> row_major_factors((2, 3), "reg")
+    [(Factor(extent=2, stride=3, axis='reg'),), (Factor(extent=3, stride=1, axis='reg'),)]
     """
     stride: Extent = 1
     dims: list[tuple[Factor, ...]] = []
@@ -39,12 +51,10 @@ def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:
         dims.append((Factor(size, stride, axis),) if size != 1 else ())
         stride = multiply(stride, size)
     dims.reverse()
-    if type(stride) is int and 0 < stride <= 2**62 and all(0 < size <= 2**31 for size in shape):
-        return Layout.trusted(tuple(dims))
-    return Layout(dims)
+    return dims
 
 
-def permute(layout: Layout, order: Sequence[int]) -> Layout:
+def permute(layout: _L, order: Sequence[int]) -> _L:
     """Reorder the dimensions: dimension i of the result is dimension `order[i]` of `layout`.
 
     Raises `LayoutError` for an order that is no permutation.
@@ -59,11 +69,11 @@ def permute(layout: Layout, order: Sequence[int]) -> Layout:
     old = layout.shape
     view = [[(old[d], 1, layout.names[d])] for d in order]
     return compose(
-        layout, Layout(view, offsets=_starts(layout), names=_names(layout, [layout.names[d] for d in order]))
+        layout, type(layout)(view, offsets=_starts(layout), names=_names(layout, [layout.names[d] for d in order]))
     )
 
 
-def reshape(layout: Layout, shape: Sequence[Extent]) -> Layout:
+def reshape(layout: _L, shape: Sequence[Extent]) -> _L:
     """The same elements in row-major order, in another shape.
 
     Raises `LayoutError` where the number of elements differs, `CompositionError` where the digits of the two shapes have
@@ -78,26 +88,27 @@ def reshape(layout: Layout, shape: Sequence[Extent]) -> Layout:
             f"reshape of {list(layout.shape)} to {list(sizes)}: the number of elements differs (in {layout})"
         )
     # One dimension that counts the elements row-major: its digits are the old tensor's coordinates.
-    digits = [Factor(size, 1, name) for size, name in zip(layout.shape, layout.names, strict=True)]
-    flat = Layout([digits], offsets=_starts(layout), names=("flat",))
+    factors = [Factor(size, 1, name) for size, name in zip(layout.shape, layout.names, strict=True)]
+    made = type(layout)
+    flat = made([factors], offsets=_starts(layout), names=("flat",))
     try:
-        return compose(layout, compose(flat, row_major(sizes, "flat")))
+        return compose(layout, compose(flat, made(row_major_factors(sizes, "flat"))))
     except CompositionError as error:
         raise CompositionError(
             f"reshape of {list(layout.shape)} to {list(sizes)}: the digits have no common refinement (in {layout})"
         ) from error
 
 
-def _names(layout: Layout, names: Sequence[str]) -> Sequence[str] | None:
+def _names(layout: Relation, names: Sequence[str]) -> Sequence[str] | None:
     """The names of a view: kept where they mean something, counted anew where they only count (d0, d1, ...)."""
     return None if layout.names == default_names(layout.rank) else names
 
 
-def _starts(layout: Layout) -> dict[str, int]:
+def _starts(layout: Relation) -> dict[str, int]:
     return {n: o for n, o in zip(layout.names, layout.origins, strict=True) if o}
 
 
-def slice_dim(layout: Layout, dim: int, registers: Iterable[str] = ("reg",)) -> Layout:
+def slice_dim(layout: _L, dim: int, registers: Iterable[str] = ("reg",)) -> _L:
     """Drop dimension `dim`: its subgroups and lanes hold the same data (replicas), its registers go.
 
     Axes named in `registers` close up: the digits that stay count without a gap again.
@@ -123,7 +134,7 @@ def slice_dim(layout: Layout, dim: int, registers: Iterable[str] = ("reg",)) -> 
         return [Factor(n, moves.get((a, s), s) if a is not None else 0, a) for n, s, a in factors]
 
     origins = layout.origins
-    return Layout(
+    return type(layout)(
         map(closed, kept),
         [*closed(layout.replicas), *replicas],
         layout.offsets,
@@ -132,7 +143,7 @@ def slice_dim(layout: Layout, dim: int, registers: Iterable[str] = ("reg",)) -> 
     )
 
 
-def _close_up(layout: Layout, dim: int, axis: str, moves: dict[tuple[str, Extent], Extent]) -> None:
+def _close_up(layout: Relation, dim: int, axis: str, moves: dict[tuple[str, Extent], Extent]) -> None:
     """The new strides on `axis` once the digits of dimension `dim` are gone from it."""
     digits = [(f.stride, f.extent, d == dim) for d, fs in enumerate(layout.dims) for f in fs if f.axis == axis]
     digits += [(f.stride, f.extent, False) for f in layout.replicas if f.axis == axis]
@@ -150,7 +161,7 @@ def _close_up(layout: Layout, dim: int, axis: str, moves: dict[tuple[str, Extent
             stride = multiply(stride, digit[1])
 
 
-def broadcast(layout: Layout, dim: int, size: Extent) -> Layout:
+def broadcast(layout: _L, dim: int, size: Extent) -> _L:
     """Insert a dimension of `size` equal elements before dimension `dim`.
 
     >>> print(broadcast(Layout.parse("d0 = 16@lane"), 1, 4))
@@ -161,10 +172,10 @@ def broadcast(layout: Layout, dim: int, size: Extent) -> Layout:
     new = as_extent(size, "size")
     view = [[Factor(n, 1, name)] for n, name in zip(layout.shape, layout.names, strict=True)]
     view.insert(dim, [Factor(new)])
-    return compose(layout, Layout(view, offsets=_starts(layout)))
+    return compose(layout, type(layout)(view, offsets=_starts(layout)))
 
 
-def tile(layout: Layout, repeats: Sequence[Extent], axis: str = "reg") -> Layout:
+def tile(layout: _L, repeats: Sequence[Extent], axis: str = "reg") -> _L:
     """A larger tensor of `repeats` tiles like `layout`, row-major one after another along `axis`.
 
     >>> print(tile(Layout.parse("d0 = 8@reg, d1 = 16@lane"), (2, 2)))
@@ -173,11 +184,10 @@ def tile(layout: Layout, repeats: Sequence[Extent], axis: str = "reg") -> Layout
     counts = [as_extent(count, "repeats") for count in repeats]
     if len(counts) != layout.rank:
         raise LayoutError(f"tile by {list(counts)}: expected {layout.rank} numbers, one per dimension (of {layout})")
-    grid = row_major(counts, axis)
-    return block_product(Layout(grid.dims, names=layout.names), layout)
+    return block_product(type(layout)(row_major_factors(counts, axis), names=layout.names), layout)
 
 
-def divide(layout: Layout, tile: Sequence[Extent]) -> Layout:
+def divide(layout: _L, tile: Sequence[Extent]) -> _L:
     """Split each dimension in two: which tile (the first dimensions of the result), and where in it (the last).
 
     Raises `LayoutError` where a tile does not divide the shape.
@@ -198,10 +208,10 @@ def divide(layout: Layout, tile: Sequence[Extent]) -> Layout:
             raise LayoutError(f"divide by {list(sizes)}: {size} does not divide {name} of size {whole} (in {layout})")
         grid.append([Factor(count, size, name)])
         inside.append([Factor(size, 1, name)])
-    return compose(layout, Layout([*grid, *inside], offsets=_starts(layout)))
+    return compose(layout, type(layout)([*grid, *inside], offsets=_starts(layout)))
 
 
-def restrict(layout: Layout, dim: int, start: int, size: Extent) -> Layout:
+def restrict(layout: _L, dim: int, start: int, size: Extent) -> _L:
     """The part with `start <= x[dim] < start + size`; the result counts from 0.
 
     Raises `LayoutError` where that reaches outside the tensor, `CompositionError` where it is no box of digits.
@@ -220,10 +230,10 @@ def restrict(layout: Layout, dim: int, start: int, size: Extent) -> Layout:
     view[dim] = [Factor(count, 1, layout.names[dim])]
     starts = _starts(layout)
     starts[layout.names[dim]] = starts.get(layout.names[dim], 0) + first
-    return compose(layout, Layout(view, offsets=starts, names=layout.names))
+    return compose(layout, type(layout)(view, offsets=starts, names=layout.names))
 
 
-def substitute(layout: Layout, numbers: Mapping[str, int]) -> Layout:
+def substitute(layout: _L, numbers: Mapping[str, int]) -> _L:
     """Put numbers for symbols, by name (see `Layout.substitute`).
 
     >>> print(substitute(Layout.parse("d0 = M/16@reg 16@lane"), {"M": 64}))
@@ -239,17 +249,17 @@ def substitute(layout: Layout, numbers: Mapping[str, int]) -> Layout:
     def put(factors: Iterable[Factor]) -> list[Factor]:
         return [Factor(put_numbers(n, numbers), put_numbers(s, numbers), a) for n, s, a in factors]
 
-    return Layout(
+    return type(layout)(
         map(put, layout.dims),
         put(layout.replicas),
         layout.offsets,
         names=layout.names,
         origins=layout.origins,
-        codomain=layout._codomain,  # pyright: ignore[reportPrivateUsage]
+        codomain=layout.codomain_order,
     )
 
 
-def _dimension(layout: Layout, dim: int) -> int:
+def _dimension(layout: Relation, dim: int) -> int:
     if isinstance(dim, bool) or not isinstance(dim, int) or not 0 <= dim < layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"dimension {dim!r}: expected one of 0..{layout.rank - 1} (of {layout})")
     return dim

@@ -1,10 +1,10 @@
 """The digits of a layout as the machine counts them: for every notation that deals a tensor out to work-items.
 
 A layout lists digits by dimension; a notation such as XeGPU's or IREE's lists subgroups, lanes and registers, each counting
-from 0 without gap or overlap. `machine_digits` turns one into the other:
+from 0 without gap or overlap. `machine_factors` turns one into the other:
 
 >>> tile = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
->>> digits = machine_digits(tile, "this notation")
+>>> digits = machine_factors(tile, "this notation")
 >>> digits["sg"]      # (stride, extent, place in its dimension, dimension), minor to major
 [(1, 4, 16, 1), (4, 2, 16, 0)]
 """
@@ -21,28 +21,28 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.core.reader import MAX_EXTENT
 
-__all__ = ["MachineDigit", "cover", "level_steps", "machine_digits", "refuse"]
+__all__ = ["MachineFactor", "cover", "level_steps", "machine_factors", "refuse"]
 
-MachineDigit: TypeAlias = tuple[int, int, int, int]
+MachineFactor: TypeAlias = tuple[int, int, int, int]
 """A digit on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
 
 
-def machine_digits(
+def machine_factors(
     layout: Layout, notation: str, copies: tuple[str, ...] = ("sg", "lane")
-) -> dict[str, list[MachineDigit]]:
+) -> dict[str, list[MachineFactor]]:
     """The digits on `sg`, `lane` and `reg`, minor to major, replicas among them.
 
     Raises `ConversionError` for what no notation of work-items has: symbols, digits that move along no axis or another one,
     copies along another axis than `copies`, an offset, an axis with a gap or an overlap, over 2^31 threads or registers.
     `notation` is who says so.
 
-    >>> machine_digits(Layout.parse("d0 = 4@lane:2"), "XeGPU")
+    >>> machine_factors(Layout.parse("d0 = 4@lane:2"), "XeGPU")
     Traceback (most recent call last):
     layoutalg.core.errors.ConversionError: dimension d0: lane counts 1 values that leave a gap below 4@lane:2, and XeGPU
     gives every one of them a share (in d0 = 4@lane:2)
     """
     form = layout.canonical()
-    found: dict[str, list[MachineDigit]] = {"sg": [], "lane": [], "reg": []}
+    found: dict[str, list[MachineFactor]] = {"sg": [], "lane": [], "reg": []}
     for d, factors in enumerate(form.dims):
         place = 1
         for factor in reversed(factors):
@@ -115,10 +115,10 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     Raises `DistributionError` where the machine has fewer work-items than the layout uses, or no multiple of them.
 
     >>> cover(Layout.parse("d0 = 8@lane 2@reg"), Machine(lanes=16, subgroups=2), "this layout")
-    Layout.parse('d0 = 8@lane 2@reg | replicas 2@sg 2@lane:8')
-    >>> cover(Layout.parse("d0 = 3@lane"), Machine(lanes=16), "this layout")
+    Layout.parse('d0 = 8@lane 2@reg | replicas 2@lane:8 2@sg')
+    >>> cover(Layout.parse("d0 = 3@lane"), Machine(lanes=16), "it")
     Traceback (most recent call last):
-    layoutalg.core.errors.DistributionError: a machine of 16 lanes: this layout uses 3, and 16 is not a multiple of it
+    layoutalg.core.errors.DistributionError: a machine of 16 lanes: it uses 3, and 16 is not a multiple of that
     """
     spans: Any = None
     copies: list[Factor] = []
@@ -131,7 +131,7 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
             continue
         if type(used) is not int or count % used:
             raise DistributionError(
-                f"a machine of {count} {word}: {notation} uses {used}, and {count} is not a multiple of it"
+                f"a machine of {count} {word}: {notation} uses {used}, and {count} is not a multiple of that"
             )
         copies.append(Factor(count // used, used, axis))
     if not copies:

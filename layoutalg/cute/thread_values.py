@@ -23,7 +23,7 @@ from typing import NamedTuple, NoReturn, TypeAlias
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.work_items import machine_digits
+from layoutalg.core.work_items import machine_factors
 
 __all__ = ["Digits", "Leaf", "from_thread_values", "thread_values"]
 
@@ -51,7 +51,7 @@ def thread_values(layout: Layout) -> Digits:
     >>> thread_values(Layout.parse("d0 = 2@sg 8@reg, d1 = 16@lane | replicas 2@lane:16"))
     Digits(lane=[(16, 16), (2, 0)], sg=[(2, 8)], reg=[(8, 1)])
     """
-    digits = machine_digits(layout, "a thread-value layout", ("sg", "lane", "reg"))
+    digits = machine_factors(layout, "a thread-value layout", ("sg", "lane", "reg"))
     columns = [1, *accumulate(layout.shape, mul)]
     lane, sg, reg = (
         [(extent, place * columns[d] if d >= 0 else 0) for _, extent, place, d in digits[axis]]

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -47,6 +46,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from layoutalg.ir import block as xegpu
 from layoutalg.ir import gpu, write_module
 from layoutalg.ir.attributes import TensorDescType
+from layoutalg.ir.building import written_into
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Fragment, Gemm
@@ -78,7 +78,7 @@ def build_lane(gemm: Gemm) -> ModuleOp:
     body = Block(arg_types=[i64] * 3 + [i32] * 6)
     for argument, name in zip(body.args, names, strict=True):
         argument.name_hint = name
-    with ImplicitBuilder(body):
+    with written_into(body):
         _write_body(gemm, dict(zip(names, body.args, strict=True)))
     kernel = gpu.FuncOp.kernel_of(KERNEL, Region(body), gemm.workgroup, gemm.dpas.subgroup_size)
     module = ModuleOp([gpu.ModuleOp.of(KERNEL, [kernel])], {"gpu.container_module": UnitAttr()})
@@ -110,7 +110,7 @@ def _write_body(gemm: Gemm, arguments: dict[str, SSAValue]) -> None:
     zeros = _named("zeros", arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(accumulator, [0.0])).result)
     step_block = Block(arg_types=[IndexType(), *[accumulator] * of_c.count])
     loop = scf.ForOp(zero, depth, k_step, [zeros] * of_c.count, step_block)
-    with ImplicitBuilder(step_block):
+    with written_into(step_block):
         step, *held = step_block.args
         _named("step", step)
         blocks_of_a = [_load(f"a{i}", matrix_a, of_a, (r, step), packed=False) for i, r in enumerate(rows)]

@@ -1,4 +1,4 @@
-"""Intel's matrix hardware as data: chips, 2D block messages, DPAS; every fragment is a `Layout`.
+"""What machines do, as data: chips, Intel's 2D block messages, DPAS; every fragment is a `Layout`.
 
 >>> from layoutalg.hardware import block_load, dpas
 >>> dpas("f16", "f16", "f32").b == block_load(16, 16, 16, transform=True).layout

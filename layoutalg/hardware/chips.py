@@ -1,19 +1,28 @@
-"""The chips: what the planner and the fragment maps need to know of each, with the source.
+"""The chips, one row each: lanes, registers, 2D block messages, shared memory, and what a shuffle costs, with the sources.
 
-Sources: Intel's vISA documentation in the graphics compiler's repository (DPAS.md; the register file), the SPIR-V and
-OpenCL extension texts SPV_INTEL_subgroup_matrix_multiply_accumulate rev 1, SPV_INTEL_2d_block_io rev 1,
-cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_subgroup_2d_block_io 1.1.0; which of it the
-Debian 12 graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc.
+Lanes, registers and messages: Intel's vISA documentation in the graphics compiler's repository (DPAS.md; the register file), the
+SPIR-V and OpenCL extension texts SPV_INTEL_subgroup_matrix_multiply_accumulate rev 1, SPV_INTEL_2d_block_io rev 1,
+cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_subgroup_2d_block_io 1.1.0; which of it the Debian 12
+graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. Wavefronts and warps: AMD's CDNA 2, CDNA 3 and RDNA 3
+instruction set guides, NVIDIA's CUDA C++ Programming Guide.
+
+Shared memory of a workgroup: 128 KiB per Xe core on pvc and bmg, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS (AMD's
+guides); 48 KiB without opting in (NVIDIA's guide). Its banks: 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared Memory";
+AMD's guides for LDS); Intel publishes none, and 32 is assumed. A shuffle: on Intel's chips three issue slots (read from the
+listing of the graphics compiler for pvc: two instructions for the address and one indirect move), elsewhere two: one permute
+(`ds_bpermute_b32`, `shfl.sync`) through the unit of shared memory (estimated).
 
 >>> target_info("pvc").subgroup_size, target_info("acm-g10").subgroup_size
 (16, 8)
+>>> target_info("gfx942").slm_bytes, target_info("gfx942").has_dpas
+(65536, False)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutalg.core.errors import VerificationError
+from layoutalg.core.errors import PlanError
 
 __all__ = ["SurfaceLimits", "TargetInfo", "target_info"]
 
@@ -47,9 +56,10 @@ class SurfaceLimits:
 
 @dataclass(frozen=True, slots=True)
 class TargetInfo:
-    """A chip: lanes per subgroup, registers per hardware thread, and whether it has 2D block messages.
+    """A chip: lanes per subgroup, registers per hardware thread, whether it has 2D block messages, and its shared memory.
 
-    `grf_bytes` is the size of one general register, `grf_count` how many a thread has (twice that in large-register mode).
+    `grf_bytes` is the size of one general register, `grf_count` how many a thread has (twice that in large-register mode); 0
+    for chips without DPAS. `slm_bytes` is the shared memory of a workgroup, `shuffle_slots` the issue slots of one shuffle.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -57,38 +67,69 @@ class TargetInfo:
 
     name: str
     subgroup_size: int
-    grf_bytes: int
-    grf_count: int = 128
+    grf_bytes: int = 0
+    grf_count: int = 0
     surface: SurfaceLimits | None = None
+    slm_bytes: int = 65536
+    banks: int = 32
+    shuffle_slots: int = 2
+
+    @property
+    def has_dpas(self) -> bool:
+        """Whether it has Intel's matrix instruction.
+
+        >>> target_info("dg2").has_dpas, target_info("sm_90").has_dpas
+        (True, False)
+        """
+        return self.grf_bytes > 0
 
     def __str__(self) -> str:
         return self.name
 
 
-_XE_HPC = {"grf_bytes": 64, "subgroup_size": 16, "surface": SurfaceLimits()}
-_XE_HPG = {"grf_bytes": 32, "subgroup_size": 8, "surface": None}
+def _xe_hpc(name: str) -> TargetInfo:
+    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072, shuffle_slots=3)
 
-_TARGETS = {
-    name: TargetInfo(name, **family)  # type: ignore[arg-type]
-    for family, names in (
-        (_XE_HPC, ("pvc", "bmg")),
-        (_XE_HPG, ("dg2", "acm-g10", "acm-g11", "ats-m150")),
+
+def _xe_hpg(name: str) -> TargetInfo:
+    return TargetInfo(name, 8, 32, 128, slm_bytes=65536, shuffle_slots=3)
+
+
+_CHIPS = {
+    chip.name: chip
+    for chip in (
+        *map(_xe_hpc, ("pvc", "bmg")),
+        *map(_xe_hpg, ("dg2", "acm-g10", "acm-g11", "ats-m150")),
+        TargetInfo("gfx90a", 64),
+        TargetInfo("gfx942", 64),
+        TargetInfo("gfx1100", 32),
+        TargetInfo("sm_80", 32, slm_bytes=49152),
+        TargetInfo("sm_90", 32, slm_bytes=49152),
+        TargetInfo("generic", 32),  # a GPU in general: usual sizes, nothing measured
     )
-    for name in names
 }
 
 
-def target_info(name: str) -> TargetInfo:
-    """The chip of a name.
+def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
+    """The chip of a name; with `dpas` it must have that instruction.
 
-    Raises `VerificationError` for one that is not in the table.
+    Raises `PlanError` for one that is not in the table, and for one without DPAS where that is asked for.
 
     >>> target_info("h100")
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: target 'h100': expected one of pvc, bmg, dg2, acm-g10, acm-g11,
-    ats-m150
+    layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, dg2, acm-g10, acm-g11, ats-m150, gfx90a, gfx942,
+    gfx1100, sm_80, sm_90, generic
+    >>> target_info("gfx942", dpas=True)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, dg2, acm-g10, acm-g11, ats-m150
     """
-    found = _TARGETS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
-    if found is None:
-        raise VerificationError(f"target {name!r}: expected one of {', '.join(_TARGETS)}")
-    return found
+    found = _CHIPS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+    if found is not None and (found.has_dpas or not dpas):
+        return found
+    names = ", ".join(chip.name for chip in _CHIPS.values() if chip.has_dpas or not dpas)
+    problem = f"target {_shown(name)}" + (" has no DPAS" if found is not None else "")
+    raise PlanError(f"{problem}: expected one of {names}")
+
+
+def _shown(name: object) -> str:
+    return f"{name!r:.60}" if isinstance(name, str) else f"of type {type(name).__name__}"

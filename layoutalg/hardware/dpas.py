@@ -166,7 +166,8 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
 
     `acc` may be left out: f32 for floats, s32 for integers. `i8` is read as `s8`.
 
-    Raises `VerificationError` where the chip has no such instruction: it lists what there is.
+    Raises `VerificationError` where the chip has no such instruction: it lists what there is; `PlanError` for a chip that is
+    not known, or has no DPAS.
 
     >>> dpas("i8", "i8").acc_type
     's32'
@@ -176,7 +177,7 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
     there are f16 x f16 -> f32, bf16 x bf16 -> f32, s8 x s8 -> s32, s8 x u8 -> s32, u8 x s8 -> s32, u8 x u8 -> s32,
     s4 x s4 -> s32, s4 x u4 -> s32, u4 x s4 -> s32, u4 x u4 -> s32
     """
-    chip = target_info(target)
+    chip = target_info(target, dpas=True)
     for operand, value in (("a", a), ("b", b), ("acc", acc)):
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"dpas with {operand} = {value!r}: expected an element type, such as 'f16'")
@@ -208,4 +209,4 @@ def dpas_instructions(target: str = "pvc") -> tuple[Dpas, ...]:
     >>> len(dpas_instructions("pvc")), len(dpas_instructions("dg2"))
     (13, 10)
     """
-    return tuple(dpas(*types, target=target) for types in _TYPES[target_info(target).subgroup_size])
+    return tuple(dpas(*types, target=target) for types in _TYPES[target_info(target, dpas=True).subgroup_size])

@@ -274,10 +274,10 @@ class NestedLayoutAttr(Notation):
     def layout(
         self,
         shape: Sequence[Extent] | None = None,
-        machine: Machine | None = None,
+        machine: Machine | int | None = None,
+        workgroup_size: int | None = None,
         *,
         subgroup_size: int | None = None,
-        workgroup_size: int | None = None,
     ) -> Layout:
         """The exact relation from the tensor to subgroups, lanes and registers; idle digits of the thread id are replicas.
 
@@ -297,12 +297,14 @@ class NestedLayoutAttr(Notation):
         return exact_layout(self, lanes, threads)
 
     def _sizes(
-        self, machine: Machine | None, subgroup_size: int | None = None, workgroup_size: int | None = None
+        self, machine: Machine | int | None, subgroup_size: int | None = None, workgroup_size: int | None = None
     ) -> tuple[int, int]:
         """The threads of a subgroup and of the workgroup."""
         on = as_machine(machine)
         lanes = subgroup_size if subgroup_size is not None else on.lanes if on.lanes is not None else _USUAL_LANES
-        if workgroup_size is None and on.subgroups is not None:
+        if workgroup_size is None and on.threads is not None:
+            workgroup_size = on.threads
+        elif workgroup_size is None and on.subgroups is not None:
             self.threads(lanes)
             workgroup_size = lanes * on.subgroups
         return lanes, self.threads(lanes, workgroup_size)
@@ -313,6 +315,8 @@ class NestedLayoutAttr(Notation):
         >>> NestedLayoutAttr((1,), (2,), (1,), (4,), (1,), (0,), (1,)).coordinates((8,), Machine(lanes=4))[0, 3].tolist()
         [[3], [7]]
         """
+        import numpy as np
+
         from layoutalg.nested.coordinates import thread_map
 
         if shape is not None:
@@ -321,6 +325,9 @@ class NestedLayoutAttr(Notation):
         if threads * prod(self.distributed_shape) > _MOST_COORDINATES:
             raise SizeError(f"{threads} threads with {prod(self.distributed_shape)} registers each: over 2^20 entries")
         found = thread_map(self, range(threads), lanes)
+        if threads % lanes:  # the last subgroup is not full: its other lanes hold nothing
+            missing = np.full((-threads % lanes, *found.shape[1:]), -1, found.dtype)
+            found = np.concatenate((found, missing))
         return found.reshape(-1, lanes, *found.shape[1:])
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:

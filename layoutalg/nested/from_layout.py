@@ -29,7 +29,7 @@ from typing import NoReturn
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.work_items import MachineDigit, level_steps, machine_digits, refuse
+from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.nested.attributes import NestedLayoutAttr
 
 __all__ = ["to_nested"]
@@ -64,7 +64,7 @@ class _Regrouping:
         self.source = layout
         self.form = layout.canonical()
         rank = self.form.rank
-        digits = machine_digits(layout, "a nested layout")
+        digits = machine_factors(layout, "a nested layout")
         self.size = subgroup = prod([extent for _, extent, _, _ in digits["lane"]])
         if subgroup_size is not None and subgroup_size != subgroup:
             self._refuse(
@@ -119,7 +119,7 @@ class _Regrouping:
 
     # Registers: batch tiles first, then outer tiles, then elements
 
-    def _group_registers(self, reg: list[MachineDigit]) -> None:
+    def _group_registers(self, reg: list[MachineFactor]) -> None:
         """Cut the register digits, major to minor, into batch tiles, outer tiles and elements.
 
         Each group lists dimensions in rising order. What counts outside a thread digit is no element, what counts inside
@@ -190,7 +190,7 @@ class _Regrouping:
 
     # Refusing
 
-    def _refuse_register(self, digit: MachineDigit, problem: str) -> NoReturn:
+    def _refuse_register(self, digit: MachineFactor, problem: str) -> NoReturn:
         self._refuse(digit[3], f"{Factor(digit[1], digit[0], 'reg')} {problem}")
 
     def _refuse(self, dim: int | None, problem: str) -> NoReturn:

@@ -19,7 +19,7 @@ from layoutalg.amx import TileType
 from layoutalg.core.errors import DistributionError, LayoutError, SizeError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Distributed, Notation
+from layoutalg.core.notation import Notation
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.nested.coordinates import uncovered
@@ -266,10 +266,6 @@ def _describe_nested(
 
 def _layout_of(value: Notation, shape: Sequence[int] | None, element: str, facts: dict[str, Any]) -> Layout:
     """The layout of a value; notes the shape, the verdict and the fragment's type in `facts`."""
-    if not isinstance(value, Distributed):
-        raise DistributionError(
-            f"{value} distributes nothing: expected a layout, a slice, a tensor_desc, a mem_desc, a tile or an MMA kind"
-        )
     if not isinstance(value, (DistributeLayout, SgMapAttr)):
         (part,) = value.operands(shape)
         layout = part.layout

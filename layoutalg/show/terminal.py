@@ -1,6 +1,6 @@
 """The grid of owners in a terminal: who holds each element, with what repeats folded away.
 
-The minor digits of a side fold into one cell: registers, which have the same owner, or one run of lanes that counts up by
+The minor factors of a side fold into one cell: registers, which have the same owner, or one run of lanes that counts up by
 one. A 32x64 tile over 2 x 4 subgroups of 16 lanes is a picture of 2 x 4 cells, each a subgroup with its lanes:
 
 >>> from layoutalg.core import Layout
@@ -19,24 +19,27 @@ What is still too large for the screen is left to dots, first what only repeats 
 >>> large.columns
 ('0-15', '×4', '64-79', '×4', '128-143', '×4', '192-207', '×4')
 
+Where the owners jump, nothing folds (`viz.folding`), and the grid is cut off after what fits; the caption says so.
+
 Owners are subgroup:lane (the lowest, where an element has several); layouts onto other axes show their own coordinates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
+from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import hexes, hue_of, shades
-from layoutalg.viz.folding import Band, Digit, fold
-from layoutalg.viz.grid import Side, numbered, span
+from layoutalg.viz.folding import Band, Run, fold
+from layoutalg.viz.grid import numbered
+from layoutalg.viz.sides import Side, side_runs, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +70,7 @@ class Cell:
 class OwnerGrid:
     """A folded grid: the ranges of row and column coordinates, the cells, and which part of the tensor it shows.
 
-    `of` counts the folded rows and columns that there are; the grid may have fewer.
+    `of` counts the rows and columns of cells before folding; `cut` says whether rows, columns stop short of the tensor's end.
 
     >>> owner_grid(Layout.parse("d0 = 4@lane")).caption
     'lane'
@@ -80,6 +83,7 @@ class OwnerGrid:
     shown: tuple[int, int]
     legend: str
     plane: str
+    cut: tuple[bool, bool] = (False, False)
 
     @property
     def caption(self) -> str:
@@ -89,8 +93,12 @@ class OwnerGrid:
         'lane of d0 x d1; 2 of 64 columns of cells'
         """
         parts = [f"{self.legend} of {self.plane}" if self.plane else self.legend]
-        for shown, there, what in zip(self.shown, self.of, ("rows", "columns"), strict=True):
-            if shown < there:
+        for shown, there, what, cut in zip(self.shown, self.of, ("rows", "columns"), self.cut, strict=True):
+            if cut:
+                parts.append(
+                    f"the first {shown} of {there} {what} of cells (the owners jump, so that they do not fold)"
+                )
+            elif shown < there:
                 parts.append(f"{shown} of {there} {what} of cells")
         return "; ".join(parts)
 
@@ -106,7 +114,10 @@ class OwnerGrid:
         meanings = (
             (any(name.startswith(_TIMES) for name in names), f"{_TIMES}n what stands before, n times in all"),
             (any(name == _DOTS for name in names), f"{_DOTS} and so on"),
-            (any(label.endswith(_DOWN) for label in labels), f"{_DOWN} lanes count down the rows"),
+            (
+                any(label.endswith(_DOWN) for label in labels),
+                f"{_DOWN} {'lanes' if self.legend.endswith('lane') else self.legend} count down the rows",
+            ),
         )
         return "; ".join(meaning for there, meaning in meanings if there)
 
@@ -115,42 +126,78 @@ class OwnerGrid:
         """The characters that the grid needs in a terminal.
 
         >>> owner_grid(Layout.parse("d0 = 64@lane:2"), most_columns=4).width
-        16
+        21
         """
         wide = [
             max(len(name), *(len(row[i].label) + (row[i].colour is not None) * 2 for row in self.cells))
             for i, name in enumerate(self.columns)
         ]
-        return max(map(len, self.rows), default=0) + 1 + sum(wide)
+        return max(map(len, self.rows), default=0) + 1 + sum(wide) + len(wide)  # a space between columns
 
 
 def owner_grid(
-    layout: Layout, most_rows: int = _MOST_ROWS, most_columns: int = _MOST_COLUMNS, *, width: int | None = None
+    layout: Layout | Swizzled,
+    most_rows: int = _MOST_ROWS,
+    most_columns: int = _MOST_COLUMNS,
+    *,
+    width: int | None = None,
 ) -> OwnerGrid:
     """Fold the owners of a layout into a grid of at most `most_rows` x `most_columns` cells, at most `width` characters.
 
-    The last dimension goes along the columns, the others down the rows. Raises `LayoutError` for a layout with symbols.
+    The last dimension goes along the columns, the others down the rows. Raises `LayoutError` for a layout with symbols,
+    `SizeError` where over 2^14 rows or columns cannot be folded.
 
     >>> owner_grid(Layout.parse("d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg")).columns[:3]
     ('0-1', '2-3', '4-5')
     """
-    numbered(layout)
-    major, minor = _owner_axes(layout)
-    form = layout.canonical()
-    rows = _folded(form, slice(0, max(form.rank - 1, 0)), (major, minor), count=False)
-    columns = _folded(form, slice(max(form.rank - 1, 0), None), (major, minor), count=True)
-    tall = _folded(form, slice(0, max(form.rank - 1, 0)), (major, minor), count=True)
-    narrow = _folded(form, slice(max(form.rank - 1, 0), None), (major, minor), count=False)
-    down = tall.count * narrow.count < rows.count * columns.count
-    if down:
+    plain, swizzled = numbered(layout)
+    axes = _owner_axes(plain)
+    split = max(plain.rank - 1, 0)
+    down, across = slice(split), slice(split, None)
+    rows, columns = (
+        _folded(plain, down, axes, swizzled, count=False),
+        _folded(plain, across, axes, swizzled, count=True),
+    )
+    tall, narrow = _folded(plain, down, axes, swizzled, count=True), _folded(plain, across, axes, swizzled, count=False)
+    upright = tall.count * narrow.count < rows.count * columns.count
+    if upright:
         rows, columns = tall, narrow
-    found = _grid(layout, rows, columns, (most_rows, most_columns), (major, minor), down)
+    found = _grid(layout, rows, columns, (most_rows, most_columns), axes, upright)
     while width is not None and found.width > width and most_columns > 1:
         most_columns = min(found.shown[1] - 1, found.shown[1] * width // found.width) or 1
-        found = _grid(layout, rows, columns, (most_rows, most_columns), (major, minor), down)
-        if found.shown[1] == 1:
+        shown = found.shown[1]
+        found = _grid(layout, rows, columns, (most_rows, most_columns), axes, upright)
+        if found.shown[1] == shown:
             break
-    return found
+    return _cut_off(found, most_rows, most_columns, width)
+
+
+def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | None) -> OwnerGrid:
+    """The first rows and columns of a grid that does not fold into its limits."""
+    rows = _first(grid.rows, most_rows)
+    columns = len(grid.columns)
+    found = grid
+    if width is not None and grid.width > width or width is None and grid.shown[1] > most_columns:
+        columns = _first(grid.columns, most_columns if width is None else columns)
+    while True:
+        names = grid.rows[:rows], grid.columns[:columns]
+        cells = tuple(cut[:columns] for cut in grid.cells[:rows])
+        numbers = tuple(sum(name != _DOTS and not name.startswith(_TIMES) for name in side) for side in names)
+        stops = (rows < len(grid.rows), columns < len(grid.columns))
+        found = replace(grid, rows=names[0], columns=names[1], cells=cells, shown=(numbers[0], numbers[1]), cut=stops)
+        if width is None or found.width <= width or columns <= 1:
+            return found
+        columns -= 1
+
+
+def _first(names: Sequence[str], most: int) -> int:
+    """How many headers hold the first `most` bands, the gaps between them included."""
+    drawn = 0
+    for i, name in enumerate(names):
+        if drawn == most:
+            return i
+        drawn += name != _DOTS and not name.startswith(_TIMES)
+    return len(names)
 
 
 def render(grid: OwnerGrid) -> RenderableType:
@@ -178,37 +225,42 @@ def render(grid: OwnerGrid) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A side: its dimensions, the indices that fold into one cell, and the digits above them."""
+    """A side: its dimensions, the indices that fold into one cell, and the runs above them."""
 
     names: tuple[str, ...]
     shape: tuple[int, ...]
     origins: tuple[int, ...]
     cell: int
-    digits: tuple[Digit, ...]
+    runs: tuple[Run, ...]
 
     @property
     def count(self) -> int:
-        return prod(digit.extent for digit in self.digits)
+        return prod(run.extent for run in self.runs)
 
     def side(self, most: int) -> Side:
-        return Side(self.names, self.shape, self.origins, fold(self.digits, most, self.cell))
+        return Side(self.names, self.shape, self.origins, fold(self.runs, most, self.cell), self.runs)
 
 
-def _folded(layout: Layout, dims: slice, axes: tuple[str | None, str], *, count: bool) -> _Folded:
-    """Fold the minor digits: those that leave the owner alone, or (`count`) one run of neighbours on the minor axis."""
-    factors: list[Factor] = [f for side in layout.dims[dims] for f in side]
+def _folded(
+    layout: Layout, dims: slice, axes: tuple[str | None, str], swizzled: Swizzled | None, *, count: bool
+) -> _Folded:
+    """Fold the minor factors: those that leave the owner alone, or (`count`) one run of neighbours on the minor axis."""
+    form = layout.canonical()
+    others = [axis for axis in (None, *form.codomain) if axis not in axes or axis is None]
+    swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
+    runs = side_runs(form, dims, swizzle=swizzle, repeats=others)
+    last = [factor for side in form.dims[dims] for factor in side][-1:]
     cell = 1
-    if count and factors and factors[-1].axis == axes[1] and factors[-1].stride == 1:
-        cell = int(factors.pop().extent)
+    if count and last and last[0].axis == axes[1] and last[0].stride == 1 and not runs[-1].solid:
+        cell = runs.pop().extent
     else:
-        while factors and factors[-1].axis not in axes:
-            cell *= int(factors.pop().extent)
-    digits = tuple(Digit(int(f.extent), repeats=f.axis not in axes) for f in factors)
-    return _Folded(layout.names[dims], tuple(map(int, layout.shape[dims])), layout.origins[dims], cell, digits)
+        while runs and runs[-1].repeats:
+            cell *= runs.pop().extent
+    return _Folded(form.names[dims], tuple(map(int, form.shape[dims])), form.origins[dims], cell, tuple(runs))
 
 
 def _grid(
-    layout: Layout,
+    layout: Layout | Swizzled,
     rows: _Folded,
     columns: _Folded,
     most: tuple[int, int],
@@ -216,11 +268,12 @@ def _grid(
     down: bool,
 ) -> OwnerGrid:
     tops, lefts = rows.side(most[0]), columns.side(most[1])
+    plain, swizzled = numbered(layout)
     major, minor = axes
-    lowest = _owners(layout, tops, lefts, ends=False)
-    highest = _owners(layout, tops, lefts, ends=True)
+    lowest = _owners(plain, swizzled, tops, lefts, ends=False)
+    highest = _owners(plain, swizzled, tops, lefts, ends=True)
     first: Any = lowest[minor] * 0 if major is None else lowest[major]
-    several = major is not None and layout.spans().get(major, 1) != 1
+    several = major is not None and plain.spans().get(major, 1) != 1
     across: list[int | None] = _numbers(lefts.bands)
     cells = tuple(
         tuple(
@@ -231,7 +284,7 @@ def _grid(
         )
         for i in _numbers(tops.bands)
     )
-    names = [" x ".join([",".join(layout.names[:-1]), layout.names[-1]])] if layout.rank > 1 else [""]
+    names = [" x ".join([",".join(plain.names[:-1]), plain.names[-1]])] if plain.rank > 1 else [""]
     return OwnerGrid(
         tuple(_header(band, name) for band, name in zip(tops.bands, tops.headers(), strict=True)),
         tuple(_header(band, name) for band, name in zip(lefts.bands, lefts.headers(), strict=True)),
@@ -257,12 +310,15 @@ def _header(band: Band, name: str) -> str:
     return f"{_TIMES}{band.again + 1}" if band.again else name
 
 
-def _owners(layout: Layout, rows: Side, columns: Side, *, ends: bool) -> dict[str, Any]:
+def _owners(layout: Layout, swizzled: Swizzled | None, rows: Side, columns: Side, *, ends: bool) -> dict[str, Any]:
     """The owner of each drawn cell's first element, or of its last (`ends`)."""
     sides = [side.at([b.start + (b.size - 1 if ends else 0) for b in side.drawn]) for side in (rows, columns)]
     elements = [c[:, None] for c in sides[0]] + [c[None, :] for c in sides[1]]
     shape = (len(rows.starts), len(columns.starts))
-    return {axis: np.broadcast_to(values, shape) for axis, values in places(layout, elements).items()}
+    found = places(layout, elements)
+    if swizzled is not None:
+        found[swizzled.axis] = swizzled.swizzle(found[swizzled.axis])
+    return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
 
 
 def _owner_axes(layout: Layout) -> tuple[str | None, str]:

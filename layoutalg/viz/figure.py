@@ -26,8 +26,8 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
 from layoutalg.viz.colouring import legend, paint
-from layoutalg.viz.grid import Grid, spoken
-from layoutalg.viz.scene import MOST_DRAWN, Line, Scene
+from layoutalg.viz.grid import MOST_DRAWN, Grid, spoken
+from layoutalg.viz.scene import Line, Scene
 
 if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture

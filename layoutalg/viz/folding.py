@@ -1,17 +1,25 @@
 """Folding: which rows and columns of a large tensor are drawn, and which are left to dots.
 
-The digits of a layout say what repeats. Of a long run the first values, dots and the last one are drawn, as one would by
-hand; the runs within each drawn value are drawn alike:
+A side of a picture is made of runs, major to minor, as a layout's dimension is made of factors: from one value of a run to
+the next, every number that is drawn changes by the same step. Of a long run the first values, dots and the last one are
+drawn; the runs within each drawn value are drawn alike:
 
->>> [str(band) for band in fold([Digit(16)], most=8)]
+>>> [str(band) for band in fold([Run(16)], most=8)]
 ['0', '1', '2', '⋯', '15']
->>> [str(band) for band in fold([Digit(2), Digit(16)], most=8)]
+>>> [str(band) for band in fold([Run(2), Run(16)], most=8)]
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
 
-The longest run folds first, then the major ones fold further, until at most `most` bands are left; a digit on which
-nothing but the same again follows (`repeats`) folds before all others:
+So dots leave out only what continues on both sides: whoever knows the values before and after the dots knows the ones
+between. A `solid` run, where the numbers jump, is drawn whole, and so are groups of up to four neighbours. Where that leaves
+more than `most` bands, more are drawn:
 
->>> [str(band) for band in fold([Digit(4, repeats=True), Digit(6)], most=8)]
+>>> [str(band) for band in fold([Run(8, solid=True), Run(8)], most=8)][:7]
+['0', '⋯', '7', '8', '⋯', '15', '16']
+
+The longest run folds first, then the major ones fold further; a run whose values differ in nothing that is drawn
+(`repeats`) folds before all others:
+
+>>> [str(band) for band in fold([Run(4, repeats=True), Run(6)], most=8)]
 ['0', '1', '2', '3', '4', '5', '⋯']
 """
 
@@ -19,31 +27,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
-__all__ = ["Band", "Digit", "fold"]
+from layoutalg.core.errors import SizeError
 
-_Shown = list[int]
-"""The values of a digit that are drawn; after -1 come the ones that are not, up to the next."""
+__all__ = ["Band", "Run", "common_runs", "fold"]
+
+_MOST_BANDS = 2**14
+_WHOLE = 4
+"""A group of so many neighbours is never folded apart: the elements that one register packs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Digit:
-    """One digit of a side: its extent, and whether its values differ in nothing that is drawn.
+class Run:
+    """One run of a side: its extent, whether its values differ in nothing that is drawn, and whether they jump.
 
-    >>> Digit(4).repeats
+    >>> Run(4).solid
     False
     """
 
     extent: int
     repeats: bool = False
+    solid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
     """Some neighbouring indices of a side, drawn as one row or column: `size` of them from `start`.
 
-    In a `gap` they are not drawn; `again` is how often what was drawn before repeats in it (0: it does not).
+    In a `gap` they are not drawn: blocks of `period` indices, which continue from the block before the gap to the block
+    behind it; `again` is how often the block before repeats instead (0: it does not).
 
     >>> str(Band(16, 16)), str(Band(3, 12, gap=True))
     ('16-31', '⋯')
@@ -53,6 +67,7 @@ class Band:
     size: int = 1
     gap: bool = False
     again: int = 0
+    period: int = 0
 
     def __str__(self) -> str:
         if self.gap:
@@ -60,66 +75,97 @@ class Band:
         return str(self.start) if self.size == 1 else f"{self.start}-{self.start + self.size - 1}"
 
 
-def fold(digits: Sequence[Digit], most: int, cell: int = 1) -> tuple[Band, ...]:
-    """The bands of a side whose digits are these, major to minor, above cells of `cell` indices each.
+def fold(runs: Sequence[Run], most: int, cell: int = 1) -> tuple[Band, ...]:
+    """The bands of a side of these runs, major to minor, above cells of `cell` indices each.
 
-    At most `most` bands (at least 1) are no gaps.
+    At most `most` bands are drawn where that many can be folded; `SizeError` where over 2^14 are left.
 
-    >>> [str(band) for band in fold([Digit(4096)], most=3, cell=16)]
+    >>> [str(band) for band in fold([Run(4096)], most=3, cell=16)]
     ['0-15', '⋯', '65520-65535']
-    >>> [str(band) for band in fold([Digit(2), Digit(2)], most=100)]
+    >>> [str(band) for band in fold([Run(2), Run(2)], most=100)]
     ['0', '1', '2', '3']
     """
-    levels = [0] * len(digits)
-    counts = [d.extent for d in digits]
-    while prod(counts) > most:
-        best = max(
-            (d for d in range(len(digits)) if counts[d] > 1), key=lambda d: _turn(digits[d], levels[d], counts[d], d)
+    levels = [0] * len(runs)
+    while True:
+        counts = [sum(_shown(runs, levels, d)[:2]) for d in range(len(runs))]
+        if prod(counts) <= most:
+            break
+        open_ones = [d for d in range(len(runs)) if levels[d] < 2 and _folds(runs, d)]
+        if not open_ones:
+            break
+        levels[max(open_ones, key=lambda d: _urgency(runs[d], levels[d], d))] += 1
+    if prod(counts) > _MOST_BANDS:
+        raise SizeError(
+            f"{prod(counts)} of {prod(run.extent for run in runs) * cell} rows or columns cannot be folded, because their "
+            "numbers jump: draw a part (Layout.restrict), or all of them as an image"
         )
-        levels[best] += 1
-        counts[best] = _count(digits[best], levels[best])
     bands = [Band(0, cell)]
     block = cell
-    for digit, level in zip(reversed(digits), reversed(levels), strict=True):
-        bands = _repeated(bands, block, digit, level)
-        block *= digit.extent
+    for d in reversed(range(len(runs))):
+        bands = _repeated(bands, block, runs[d].extent, _shown(runs, levels, d))
+        block *= runs[d].extent
     return tuple(bands)
 
 
-def _turn(digit: Digit, level: int, count: int, place: int) -> tuple[bool, int, int, int]:
-    """Who folds next: what repeats; then the longest run, if it is whole; then the major digits, so that the minor stay."""
-    return digit.repeats, -level, count if level == 0 else 0, -place if level else place
+def common_runs(sides: Sequence[Sequence[Run]]) -> list[Run]:
+    """The runs that fold several sides of one size alike: from one value to the next, each side changes by its own step.
+
+    >>> common_runs([[Run(64)], [Run(16), Run(4)]])
+    [Run(extent=16, repeats=False, solid=False), Run(extent=4, repeats=False, solid=False)]
+
+    Sides that share no such runs are drawn whole:
+
+    >>> common_runs([[Run(2), Run(3)], [Run(3), Run(2)]])
+    [Run(extent=6, repeats=False, solid=True)]
+    """
+    marks: set[int] = set()
+    solid: list[tuple[int, int]] = []
+    for runs in sides:
+        size = 1
+        for run in reversed(runs):
+            marks |= {size, size * run.extent}
+            if run.solid:
+                solid.append((size, size * run.extent))
+            size *= run.extent
+    ordered = sorted(marks)
+    if any(high % low for low, high in pairwise(ordered)):
+        return [Run(ordered[-1], solid=True)]
+    found = [Run(high // low, solid=any(start <= low < end for start, end in solid)) for low, high in pairwise(ordered)]
+    return found[::-1]
 
 
-def _shown(digit: Digit, level: int) -> tuple[int, bool]:
-    """How many first values are drawn, and whether the last one is."""
-    if digit.repeats and level:
-        return 1, False
-    first, last = [(digit.extent, False), (3, True), (1, True), (1, False)][level]
-    return (digit.extent, False) if first + last >= digit.extent else (first, last)
+def _folds(runs: Sequence[Run], d: int) -> bool:
+    """Whether a run may be folded; groups of neighbours are drawn whole."""
+    run = runs[d]
+    innermost = prod(r.extent for r in runs[d + 1 :]) == 1
+    return not run.solid and run.extent > 1 and (run.repeats or not innermost or run.extent > _WHOLE)
 
 
-def _count(digit: Digit, level: int) -> int:
-    first, last = _shown(digit, level)
-    return first + last
+def _urgency(run: Run, level: int, place: int) -> tuple[bool, int, int, int]:
+    """Who folds next: what repeats; then the longest run, if it is whole; then the major ones, so that the minor stay."""
+    return run.repeats, -level, run.extent if level == 0 else 0, -place if level else place
 
 
-def _repeated(bands: list[Band], block: int, digit: Digit, level: int) -> list[Band]:
-    """The bands of one block for every drawn value of a digit, a gap for those left out."""
-    first, last = _shown(digit, level)
-    found: list[Band] = []
+def _shown(runs: Sequence[Run], levels: Sequence[int], d: int) -> tuple[int, int, bool]:
+    """How many first values are drawn, how many last ones, and whether the rest repeats the first."""
+    run, level = runs[d], levels[d]
+    if run.repeats and level:
+        within = any(one.repeats and levels[d + 1 + i] for i, one in enumerate(runs[d + 1 :]))
+        first, last = (1, int(within))
+    else:
+        first, last = [(run.extent, 0), (3, 1), (1, 1)][level]
+    return (run.extent, 0, False) if first + last >= run.extent else (first, last, not last)
 
-    def add(band: Band) -> None:
-        if found and found[-1].gap and band.gap:
-            band = Band(found[-1].start, found[-1].size + band.size, gap=True)
-            found.pop()
-        found.append(band)
 
-    for value in [*range(first), *([-1, digit.extent - 1] if last else [-1] if first < digit.extent else [])]:
-        if value < 0:
-            left = digit.extent - first - last
-            add(Band(first * block, left * block, gap=True, again=left if digit.repeats else 0))
-            continue
-        for band in bands:
-            add(Band(value * block + band.start, band.size, band.gap, band.again))
-    return found
+def _repeated(bands: list[Band], block: int, extent: int, shown: tuple[int, int, bool]) -> list[Band]:
+    """The bands of one block for every drawn value of a run, a gap for the values left out."""
+    first, last, again = shown
+    left = extent - first - last
+
+    def moved(value: int) -> list[Band]:
+        return [Band(value * block + b.start, b.size, b.gap, b.again, b.period) for b in bands]
+
+    found = [band for value in range(first) for band in moved(value)]
+    if left:
+        found.append(Band(first * block, left * block, gap=True, again=left if again else 0, period=block))
+    return found + (moved(extent - 1) if last else [])

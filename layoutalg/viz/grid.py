@@ -1,4 +1,4 @@
-"""The grid of a picture: which cells are drawn, and what there is to say about each.
+"""The grid of a picture: which cells are drawn, and the element and the owner of each.
 
 A grid is a relation laid out in the plane: the last dimension of its domain along the columns, the others down the rows.
 A tensor's grid has a cell per element and says who holds it; the hardware's has a cell per register of every lane and
@@ -23,8 +23,7 @@ They are arrays with an entry per drawn row and column, worked out for the drawn
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -39,111 +38,18 @@ from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.notation import Operand
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import HUES
-from layoutalg.viz.folding import Band, Digit, fold
+from layoutalg.viz.folding import Band, Run, common_runs, fold
+from layoutalg.viz.sides import Side, side_runs
 
-__all__ = ["Grid", "Side", "hardware_grid", "numbered", "of_machine", "span", "spoken", "tensor_grid"]
+__all__ = ["Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
 
 MOST = 32
 """Rows and columns of a folded picture, unless told otherwise."""
 MOST_CELLS = 2**24
 """A full picture of more cells than this is refused."""
+MOST_DRAWN = 2**16
+"""Cells that are drawn one by one."""
 _MOST_COPIES = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """The rows or the columns of a grid: dimensions of the domain, flattened row by row, and the bands that are drawn.
-
-    >>> Side(("d0",), (4,), (0,), fold([Digit(4)], 8)).headers()
-    ['0', '1', '2', '3']
-    """
-
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
-    origins: tuple[int, ...]
-    folded: tuple[Band, ...] | None
-    """The bands; None where every index is one."""
-
-    @cached_property
-    def bands(self) -> tuple[Band, ...]:
-        """The rows or columns as they stand beside each other, gaps included.
-
-        >>> len(Side(("d0",), (40,), (0,), None).bands)
-        40
-        """
-        return tuple(map(Band, range(self.size))) if self.folded is None else self.folded
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """The first index of each drawn band.
-
-        >>> Side(("d0",), (40,), (0,), fold([Digit(40)], 8)).starts.tolist()
-        [0, 1, 2, 39]
-        """
-        if self.folded is None:
-            return np.arange(self.size)
-        return np.array([band.start for band in self.folded if not band.gap], np.int64)
-
-    @property
-    def drawn(self) -> tuple[Band, ...]:
-        """The bands that are no gaps.
-
-        >>> len(Side(("d0",), (40,), (0,), fold([Digit(40)], 8)).drawn)
-        4
-        """
-        return tuple(band for band in self.bands if not band.gap)
-
-    def at(self, indices: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The coordinates of some indices: an array per dimension.
-
-        >>> [c.tolist() for c in Side(("d0", "d1"), (2, 4), (0, 8), ()).at([0, 5])]
-        [[0, 1], [8, 9]]
-        """
-        if not self.shape:
-            return []
-        return [c + o for c, o in zip(np.unravel_index(np.asarray(indices), self.shape), self.origins, strict=True)]
-
-    @cached_property
-    def first(self) -> list[NDArray[np.int64]]:
-        """The coordinates of each drawn band's first index: an array per dimension.
-
-        >>> Side(("d0",), (4,), (0,), fold([Digit(2)], 8, cell=2)).first[0].tolist()
-        [0, 2]
-        """
-        return self.at(self.starts)
-
-    def headers(self) -> list[str]:
-        """What stands over each band: its coordinates, those of dimensions that have only one left out.
-
-        >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([Digit(4)], 8)).headers()
-        ['0,0', '0,1', '1,0', '1,1']
-        """
-        if not self.shape:
-            return [""] * len(self.bands)
-        wide = self.wide
-        starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
-        return [
-            str(band) if band.gap else ",".join(span(int(starts[d][i]), int(ends[d][i])) for d in wide)
-            for i, band in enumerate(self.bands)
-        ]
-
-    @property
-    def wide(self) -> list[int]:
-        """The dimensions that the numbers name: those that have more than one index, else the last.
-
-        >>> Side(("sg", "lane"), (1, 4), (0, 0), ()).wide
-        [1]
-        """
-        return [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
-
-    @property
-    def size(self) -> int:
-        """How many indices there are.
-
-        >>> Side(("d0", "d1"), (2, 4), (0, 0), ()).size
-        8
-        """
-        return prod(self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +190,8 @@ def tensor_grid(
 ) -> Grid:
     """The grid of a tensor: each element, and its (lowest) owner.
 
-    `sides` are rows and columns to use instead, where grids are to line up; None for no limit on a side.
+    `sides` are rows and columns to use instead, where grids are to line up; `most_rows` and `most_columns` are None for no limit,
+    1 for the first cell alone. Where the numbers jump, more rows and columns are drawn.
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
 
@@ -293,7 +200,13 @@ def tensor_grid(
     [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     """
     layout, swizzled = numbered(part.layout)
-    rows, columns = sides or _sides(layout, layout.rank - 1, most_rows, most_columns)
+    swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
+    tiles = _tiles(part, layout)
+    if sides is None:
+        split = max(layout.rank - 1, 0)
+        runs = [side_runs(layout, dims, swizzle=swizzle, tiles=tiles) for dims in (slice(split), slice(split, None))]
+        sides = _sides(layout, split, runs, (most_rows, most_columns))
+    rows, columns = sides
     element = _plane(rows, columns)
     shape = len(rows.starts), len(columns.starts)
     owner = _owners(layout, swizzled, element, shape)
@@ -324,7 +237,11 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
         codomain=slots.codomain,
     )
     split = 1 if of_machine(names) and turned.rank > 1 else turned.rank - 1
-    rows, columns = _sides(turned, split, most_rows, most_columns)
+    swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
+    tiles = _tiles(part, layout)
+    dims = slice(max(split, 0)), slice(max(split, 0), None)
+    runs = [side_runs(turned, one, swizzle=swizzle, swizzled_dim=True, tiles=tiles) for one in dims]
+    rows, columns = _sides(turned, split, runs, (most_rows, most_columns))
     where = _plane(rows, columns)
     asked = dict(where)
     if swizzled is not None:
@@ -378,26 +295,55 @@ def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
     return inner, layout if isinstance(layout, Swizzled) else None
 
 
-def _sides(layout: Layout, split: int, most_rows: int | None, most_columns: int | None) -> tuple[Side, Side]:
+def folded_alike(sides: Sequence[Side], most: int | None = MOST) -> tuple[Side, ...]:
+    """Sides of one size with the same bands, so that they line up.
+
+    >>> one, other = (Side(("k",), (64,), (0,), None, runs) for runs in ((Run(64),), (Run(16), Run(4))))
+    >>> len(folded_alike((one, other))[0].drawn)
+    16
+    """
+    runs = tuple(common_runs([side.runs for side in sides]))
+    bands = None if most is None else fold(runs, most)
+    return tuple(replace(side, folded=bands, runs=runs) for side in sides)
+
+
+def _tiles(part: Operand, layout: Layout) -> dict[str, int]:
+    """The size of the tile along each dimension, where the value said so."""
+    sizes: list[Any] = list(layout.shape)
+    known = zip(layout.names, part.tile or (), sizes, strict=False)
+    return {name: tile for name, tile, size in known if 1 < tile < size}
+
+
+def _sides(
+    layout: Layout, split: int, runs: Sequence[Sequence[Run]], most: tuple[int | None, int | None]
+) -> tuple[Side, Side]:
     """The first `split` dimensions as rows, the others as columns."""
     sizes: list[Any] = list(layout.shape)
     split = max(split, 0)
-    if (most_rows is None or most_columns is None) and prod(sizes) > MOST_CELLS:
+    if None in most and prod(sizes) > MOST_CELLS:
         raise SizeError(
             f"a picture of {' x '.join(map(str, sizes))} cells: at most 2^24 are drawn; leave it folded, or draw a part "
             "(restrict)"
         )
-    return _side(layout, slice(0, split), most_rows), _side(layout, slice(split, None), most_columns)
+    dims = slice(0, split), slice(split, None)
+    rows, columns = (_side(layout, one, runs[i], most[i]) for i, one in enumerate(dims))
+    drawn = len(rows.starts), len(columns.starts)
+    if None not in most and prod(drawn) > MOST_DRAWN:
+        raise SizeError(
+            f"{' x '.join(map(str, drawn))} cells cannot be folded further, because their numbers jump, and at most 2^16 "
+            "are drawn: draw a part (Layout.restrict), or all of them as an image (full, .png)"
+        )
+    return rows, columns
 
 
-def _side(layout: Layout, dims: slice, most: int | None) -> Side:
+def _side(layout: Layout, dims: slice, runs: Sequence[Run], most: int | None) -> Side:
     shape: tuple[Any, ...] = layout.shape[dims]
     if prod(shape) >= 2**62:
         raise SizeError(
             f"{' x '.join(map(str, shape))} elements along one side: at most 2^62 are drawn (layout {layout})"
         )
-    digits = [Digit(int(f.extent)) for factors in layout.canonical().dims[dims] for f in factors]
-    return Side(layout.names[dims], shape, layout.origins[dims], None if most is None else fold(digits, most))
+    bands = None if most is None else (Band(0),) if most == 1 else fold(runs, most)
+    return Side(layout.names[dims], shape, layout.origins[dims], bands, tuple(runs))
 
 
 def _plane(rows: Side, columns: Side) -> dict[str, NDArray[np.int64]]:
@@ -478,14 +424,3 @@ def _lane_tile(layout: Layout) -> tuple[int, ...]:
                 size = reach
         sizes.append(size)
     return tuple(sizes)
-
-
-def span(low: int, high: int) -> str:
-    """A range of numbers as text.
-
-    >>> span(3, 3), span(0, 15), span(-4, -1)
-    ('3', '0-15', '-4..-1')
-    """
-    if low == high:
-        return str(low)
-    return f"{low}-{high}" if low >= 0 else f"{low}..{high}"

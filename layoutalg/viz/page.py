@@ -27,7 +27,7 @@ from layoutalg.viz.colours import hexes, ink
 from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import Scene
 from layoutalg.viz.svg import svg_document
-from layoutalg.viz.telling import holders
+from layoutalg.viz.tooltips import holders
 
 __all__ = ["fragment", "image", "page"]
 

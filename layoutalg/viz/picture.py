@@ -7,8 +7,8 @@
 >>> picture.svg().count("<rect")        # the background, 128 cells, and the legends
 146
 
-The way of the data: a value has `parts` (core.drawing), each part becomes a `Grid` of cells (viz.grid), folded where it is
-large (viz.folding); a `Scene` lays grids out in pixels (viz.scene); viz.svg, viz.page and viz.figure draw scenes.
+The way of the data: a value gives operands (core.notation), each becomes a `Grid` of cells (viz.grid), folded where it is
+large (viz.sides, viz.folding); a `Scene` lays grids out in pixels (viz.scene); viz.svg, viz.page and viz.figure draw scenes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.viz.colouring import colourings
-from layoutalg.viz.grid import MOST, Grid, Side, hardware_grid, tensor_grid
+from layoutalg.viz.grid import MOST, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import Scene, lay_out
 from layoutalg.viz.svg import legal
 
@@ -103,12 +103,17 @@ class Picture:
         elif [part.role for part in self.parts] != ["A", "B", "C"]:
             found = [(tensor_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
         else:
-            a, b, c = self.parts
             left, above, corner = (tensor_grid(part, most, most) for part in self.parts)
-            above = tensor_grid(b, sides=(_like(above.rows, left.columns), above.columns))  # k folds alike on both
-            corner = tensor_grid(c, sides=(_like(corner.rows, left.rows), _like(corner.columns, above.columns)))
+            sides = {
+                "k": (left.columns, above.rows),
+                "m": (left.rows, corner.rows),
+                "n": (above.columns, corner.columns),
+            }
+            alike = {name: folded_alike(pair, most) for name, pair in sides.items() if pair[0].size == pair[1].size}
+            (a_k, b_k), (a_m, c_m), (b_n, c_n) = (alike.get(name, pair) for name, pair in sides.items())
             found = [
-                (grid, *_SPOT[str(part.role)]) for grid, part in zip((left, above, corner), (a, b, c), strict=True)
+                (tensor_grid(part, sides=pair), *_SPOT[str(part.role)])
+                for part, pair in zip(self.parts, ((a_m, a_k), (b_k, b_n), (c_m, c_n)), strict=True)
             ]
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
@@ -219,11 +224,6 @@ class Picture:
         from layoutalg.viz.page import fragment
 
         return fragment(self)
-
-
-def _like(side: Side, other: Side) -> Side:
-    """A side with the bands of another, where both have one size."""
-    return replace(side, folded=other.folded) if side.size == other.size else side
 
 
 def picture_of(

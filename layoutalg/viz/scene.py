@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import SizeError
 from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.colours import hexes, ink
-from layoutalg.viz.grid import Grid, Side
-from layoutalg.viz.telling import sentences
+from layoutalg.viz.grid import MOST_DRAWN, Grid
+from layoutalg.viz.sides import Side
+from layoutalg.viz.tooltips import sentences
 
-__all__ = ["CELL_HEIGHT", "MOST_DRAWN", "Cell", "Frame", "Line", "Scene", "Swatch", "Words", "lay_out"]
+__all__ = ["CELL_HEIGHT", "Cell", "Frame", "Line", "Scene", "Swatch", "Words", "lay_out"]
 
 CELL_HEIGHT = 20
 CHARACTER = 6.7
@@ -37,7 +38,6 @@ _TITLE, _NAME, _SMALL = 13, 12, 10
 _SMALL_CHARACTER = CHARACTER * _SMALL / 11
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
-MOST_DRAWN = 2**16
 _MOST_LABELS = 2**14
 _MOST_DOTS = 256
 

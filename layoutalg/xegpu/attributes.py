@@ -27,7 +27,7 @@ from layoutalg.core.reader import MAX_EXTENT, MAX_NESTING
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
+from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr"]
 
@@ -61,21 +61,57 @@ class DistributeLayout(Notation, ABC):
         return self.distribution().rank
 
     def check(self, shape: Sequence[int], llvm: int = DEFAULT_LLVM) -> str | None:
-        """LLVM's verdict on this attribute for a tensor of `shape`: None where it accepts, else its diagnostic.
+        """The verdict of a version of LLVM on this attribute for a tensor of `shape`: None where it accepts, else its words.
 
-        A layout is asked on a `tensor_desc`, a slice (which LLVM 22 cannot read there) on `convert_layout`.
+        LLVM 22 is asked about a layout on a `tensor_desc`, and about a slice, which it cannot read there, on
+        `convert_layout`. LLVM 23 and 24 are asked on `convert_layout`; where the ranks differ, which crashes them, on a
+        `tensor_desc`.
 
-        >>> LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).check((8, 17))
+        Raises `LayoutError` for a shape that is not a sequence of whole numbers, and for a version that is not known.
+
+        >>> attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+        >>> attr.check((8, 17))
         'cannot distribute [8, 17] using #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>'
+        >>> attr.check((8, 1)) is None, attr.check((8, 1), llvm=24) is None
+        (False, True)
+        >>> LayoutAttr(lane_layout=(1, 16)).check((8, 16), llvm=24)
+        'lane_layout and lane_data must be used together'
         """
-        sizes = as_numbers(shape)
-        found = self.distribution()
-        if found.accepts(sizes, rules(llvm)):
-            return None
-        return self._diagnostic(sizes)
+        version = rules(llvm)
+        return self._verdict(as_numbers(shape), version, self._asked_on(version))
 
-    def _diagnostic(self, sizes: Ints) -> str:
+    def descriptor_problem(self, shape: Sequence[int], llvm: int = DEFAULT_LLVM) -> str | None:
+        """The verdict of a version of LLVM on a `tensor_desc` of `shape` that carries this attribute (see `check`).
+
+        >>> parent = LayoutAttr(lane_layout=(1, 16, 1), lane_data=(1, 1, 1))
+        >>> SliceAttr(parent, (2,)).descriptor_problem((8, 17), llvm=24)[:31]
+        'cannot distribute [8, 17] using'
+        """
+        return self._verdict(as_numbers(shape), rules(llvm), "tensor_desc")
+
+    def _asked_on(self, version: Rules) -> str:
+        return "convert_layout"
+
+    def _verdict(self, sizes: Ints, version: Rules, asked_on: str) -> str | None:
+        missing = self.parent_layout().distribution().missing_half() if version.data_with_layout else None
+        if missing is not None:
+            return missing
+        if self.distribution().accepts(sizes, version):
+            return None
+        on_descriptor = asked_on == "tensor_desc"
+        if len(sizes) != self.rank and (on_descriptor or version.slice_in_descriptor):
+            return "expected layout rank to match tensor rank"
+        if on_descriptor:
+            return f"cannot distribute {list(sizes)} using {self}"
         return "'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed."
+
+    @abstractmethod
+    def parent_layout(self) -> LayoutAttr:
+        """The layout inside all slices; a layout itself.
+
+        >>> SliceAttr(LayoutAttr(lane_layout=(2, 8)), (0,)).parent_layout().lane_layout
+        (2, 8)
+        """
 
     def blocks(self, shape: Sequence[int], level: str | None = None) -> dict[int, list[tuple[int, ...]]]:
         """The block origins of each id, exactly as LLVM computes them: `{id: [origin, ...]}` in LLVM's order.
@@ -95,12 +131,14 @@ class DistributeLayout(Notation, ABC):
             raise VerificationError(f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {self})")
         return self.distribution().blocks(sizes, str(self), level)
 
-    def tensor_shape(self) -> None:
-        """None: the attribute fits many shapes.
+    @property
+    def needs_shape(self) -> bool:
+        """True: the attribute fits many shapes.
 
-        >>> LayoutAttr(lane_layout=(2, 8)).tensor_shape()
+        >>> LayoutAttr(lane_layout=(2, 8)).needs_shape
+        True
         """
-        return
+        return True
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation between a tensor of `shape` and subgroups (`sg`), lanes and registers.
@@ -120,8 +158,14 @@ class DistributeLayout(Notation, ABC):
         """
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as (32, 64)")
-        found = self.distribution().layout(as_shape(shape), self)
-        return found if machine is None else cover(found, as_machine(machine), self)
+        own = self.distribution()
+        found = own.layout(as_shape(shape), self)
+        if machine is None:
+            return found
+        on = as_machine(machine)
+        if own.lane_layout is None:
+            on = Machine(subgroups=on.subgroups)  # its registers are the whole subgroup's: lanes share them
+        return cover(found, on, self)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layout on `shape`; without a shape, on the smallest that needs every subgroup and lane once.
@@ -231,13 +275,16 @@ class LayoutAttr(DistributeLayout):
             for size in value:
                 if not 1 <= size <= MAX_EXTENT:
                     raise VerificationError(
-                        f"{field.name} = {list(value)}: expected sizes of at least 1, got {size} (LLVM 22 accepts this)"
+                        f"{field.name} = {_numbers(value)}: expected sizes of at least 1, got {_numbers([size])[1:-1]} "
+                        "(LLVM 22 accepts this)"
+                        if size < 1
+                        else f"{field.name} = {_numbers(value)}: expected sizes of at most {MAX_EXTENT}"
                     )
             if field.name.endswith("layout") and prod(value) > MAX_EXTENT:
-                raise VerificationError(f"{field.name} = {list(value)}: more than 2^31 ids")
+                raise VerificationError(f"{field.name} = {_numbers(value)}: more than 2^31 ids")
         if self.order is not None and sorted(self.order) != list(range(len(self.order))):
             raise VerificationError(
-                f"order = {list(self.order)}: expected a permutation of {list(range(len(self.order)))} "
+                f"order = {_numbers(self.order)}: expected a permutation of {list(range(len(self.order)))} "
                 "(LLVM 22 accepts this, and crashes or goes wrong later)"
             )
 
@@ -256,10 +303,16 @@ class LayoutAttr(DistributeLayout):
             rank, self.sg_layout, self.sg_data, self.inst_data, self.lane_layout, self.lane_data, self.order
         )
 
-    def _diagnostic(self, sizes: Ints) -> str:
-        if len(sizes) != self.rank:
-            return "expected layout rank to match tensor rank"
-        return f"cannot distribute {list(sizes)} using {self}"
+    def parent_layout(self) -> LayoutAttr:
+        """The attribute itself.
+
+        >>> print(LayoutAttr(lane_layout=(1, 16)).parent_layout())
+        #xegpu.layout<lane_layout = [1, 16]>
+        """
+        return self
+
+    def _asked_on(self, version: Rules) -> str:
+        return version.layouts_asked_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +347,20 @@ class SliceAttr(DistributeLayout):
         rank = self.parent.rank
         for i, dim in enumerate(self.dims):
             if not 0 <= dim < rank:
-                raise VerificationError(f"invalid dim ({dim}) in slice attribute.")
+                raise VerificationError(f"invalid dim ({_numbers([dim])[1:-1]}) in slice attribute.")
             if dim in self.dims[:i]:
                 raise VerificationError(f"repeated dim ({dim}) in slice attribute.")
 
     def __str__(self) -> str:
         return f"#xegpu.slice<{self.parent}, dims = {list(self.dims)}>"
+
+    def parent_layout(self) -> LayoutAttr:
+        """The layout inside all slices.
+
+        >>> SliceAttr(SliceAttr(LayoutAttr(lane_layout=(2, 8)), (0,)), (0,)).parent_layout().lane_layout
+        (2, 8)
+        """
+        return self.parent.parent_layout()
 
     def distribution(self) -> Distribution:
         """The parent's fields without the dropped dimensions, ids still taken apart over all of them.
@@ -308,3 +369,8 @@ class SliceAttr(DistributeLayout):
         (8, 1)
         """
         return self.parent.distribution().drop(self.dims)
+
+
+def _numbers(values: Sequence[int]) -> str:
+    """A list for a message; Python refuses to print numbers of thousands of digits."""
+    return f"[{', '.join(str(value) if abs(value) < 2**64 else '(a huge number)' for value in values)}]"

@@ -1,12 +1,17 @@
-"""Descriptors: the types that name a piece of memory, and the attributes they carry.
-
-`!xegpu.tensor_desc` is a block (or a scattered set) of elements with a layout, `!xegpu.mem_desc` a matrix in shared local
-memory. A memory layout is a `Layout` onto the axis `addr` (in elements):
+"""Tensor descriptors: `!xegpu.tensor_desc`, a block or a scattered set of elements in memory, with a layout.
 
 >>> from layoutalg.xegpu.reading import parse_attribute
->>> blocked = parse_attribute("!xegpu.mem_desc<32x256xf16, #xegpu.mem_layout<stride = [1, 32], block = [16, 8]>>")
->>> blocked.layout()
-Layout.parse('d0 = 2@addr:128 16@addr, d1 = 32@addr:256 8@addr:16')
+>>> desc = parse_attribute("!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>")
+>>> desc.layout()
+Layout.parse('d0 = 8@reg, d1 = 16@lane')
+
+A descriptor is verified when it is made, by LLVM 22 unless another version is given, and any version can be asked for its
+verdict:
+
+>>> whole = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+>>> column = TensorDescType((8, 1), "f16", layout=whole, llvm=24)
+>>> column.check(llvm=24) is None, column.check(llvm=22)[:24]
+(True, 'cannot distribute [8, 1]')
 """
 
 from __future__ import annotations
@@ -19,86 +24,50 @@ from math import prod
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_ints
-from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
 from layoutalg.core.reader import MAX_EXTENT
 from layoutalg.hardware import block_load
-from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
 from layoutalg.xegpu.fragments import FragmentType
+from layoutalg.xegpu.integers import integer_text, verify_integer
+from layoutalg.xegpu.mem_desc import verify_shape
+from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
+from layoutalg.xegpu.words import EnumAttr
 
-__all__ = [
-    "CACHE_POLICIES",
-    "FENCE_SCOPES",
-    "MEMORY_SPACES",
-    "BlockTensorDescAttr",
-    "EnumAttr",
-    "MemDescType",
-    "MemLayoutAttr",
-    "NbarrierType",
-    "RangeAttr",
-    "ScatterTensorDescAttr",
-    "TensorDescType",
-]
-
-CACHE_POLICIES = ("cached", "uncached", "streaming", "read_invalidate", "write_back", "write_through")
-MEMORY_SPACES = ("global", "slm")
-FENCE_SCOPES = ("workgroup", "gpu")
-_WORDS = {"cache_hint": CACHE_POLICIES, "memory_space": MEMORY_SPACES, "fence_scope": FENCE_SCOPES}
+__all__ = ["BlockTensorDescAttr", "Encoding", "ScatterTensorDescAttr", "TensorDescType"]
 
 
-@dataclass(frozen=True, slots=True)
-class EnumAttr(Notation):
-    """`#xegpu.cache_hint<cached>`, `#xegpu.memory_space<slm>`, `#xegpu.fence_scope<gpu>`: one word of a list.
+class Encoding(Notation):
+    """What a `tensor_desc` says about its memory: blocks side by side, or chunks at offsets.
 
-    >>> print(EnumAttr("cache_hint", "cached"))
-    #xegpu.cache_hint<cached>
+    >>> isinstance(BlockTensorDescAttr(), Encoding)
+    True
     """
 
-    name: str
-    value: str
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if self.value not in _WORDS.get(self.name, ()):
-            known = ", ".join(_WORDS.get(self.name, _WORDS))
-            raise VerificationError(f"#xegpu.{self.name}<{self.value}>: expected one of {known}")
+    @property
+    def blocks(self) -> int:
+        """How many blocks lie side by side; 1 for a scattered tensor.
 
-    def __str__(self) -> str:
-        return f"#xegpu.{self.name}<{self.value}>"
-
-
-@dataclass(frozen=True, slots=True)
-class RangeAttr(Notation):
-    """`#xegpu.range<[start, end]>`: the half-open range `start <= id < end`.
-
-    Raises `VerificationError` in LLVM's words unless `start < end`.
-
-    >>> print(RangeAttr(2, 4), list(RangeAttr(2, 4).ids()))
-    #xegpu.range<[2 : i64, 4 : i64]> [2, 3]
-    """
-
-    start: int
-    end: int
-
-    def __post_init__(self) -> None:
-        as_ints("range", [self.start, self.end])
-        if self.end <= self.start:
-            raise VerificationError(f"'end' : {self.end} must be greater than 'start' : {self.start}")
-
-    def __str__(self) -> str:
-        return f"#xegpu.range<[{self.start} : i64, {self.end} : i64]>"
-
-    def ids(self) -> range:
-        """The ids in the range.
-
-        >>> 3 in RangeAttr(2, 4).ids()
-        True
+        >>> BlockTensorDescAttr(array_length=2).blocks, ScatterTensorDescAttr(chunk_size=8).blocks
+        (2, 1)
         """
-        return range(self.start, self.end)
+        return 1
+
+    @property
+    def chunk(self) -> int | None:
+        """How many elements lie at each offset; None for blocks.
+
+        >>> BlockTensorDescAttr(array_length=2).chunk, ScatterTensorDescAttr(chunk_size=8).chunk
+        (None, 8)
+        """
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class BlockTensorDescAttr(Notation):
+class BlockTensorDescAttr(Encoding):
     """`#xegpu.block_tdesc_attr<memory_space, array_length, boundary_check>`.
 
     `array_length` blocks lie side by side: a tensor of 8x16 with array_length = 2 is 8x32 elements.
@@ -110,10 +79,11 @@ class BlockTensorDescAttr(Notation):
     memory_space: str = "global"
     array_length: int = 1
     boundary_check: bool = True
+    array_length_type: str = "i64"
 
     def __post_init__(self) -> None:
         EnumAttr("memory_space", self.memory_space)
-        as_ints("array_length", [self.array_length])
+        verify_integer("array_length", self.array_length, self.array_length_type)
         if not 1 <= self.array_length <= MAX_EXTENT:
             raise VerificationError(
                 f"array_length = {self.array_length}: expected at least 1 (LLVM 22 accepts this, and goes wrong later)"
@@ -121,18 +91,27 @@ class BlockTensorDescAttr(Notation):
 
     def __str__(self) -> str:
         parts = [] if self.memory_space == "global" else [f"memory_space = {self.memory_space}"]
-        if self.array_length != 1:
-            parts.append(f"array_length = {self.array_length} : i64")
+        if (self.array_length, self.array_length_type) != (1, "i64"):
+            parts.append(f"array_length = {integer_text(self.array_length, self.array_length_type)}")
         if not self.boundary_check:
             parts.append("boundary_check = false")
         return f"#xegpu.block_tdesc_attr<{', '.join(parts)}>"
 
+    @property
+    def blocks(self) -> int:
+        """`array_length`.
+
+        >>> BlockTensorDescAttr(array_length=2).blocks
+        2
+        """
+        return self.array_length
+
 
 @dataclass(frozen=True, slots=True)
-class ScatterTensorDescAttr(Notation):
+class ScatterTensorDescAttr(Encoding):
     """`#xegpu.scatter_tdesc_attr<memory_space, chunk_size>`: `chunk_size` contiguous elements at each offset.
 
-    Raises `VerificationError` in LLVM's words for a chunk size below 1.
+    LLVM 23 and later have no scattered descriptors. Raises `VerificationError` in LLVM's words for a chunk size below 1.
 
     >>> print(ScatterTensorDescAttr(chunk_size=8))
     #xegpu.scatter_tdesc_attr<chunk_size = 8 : i64>
@@ -140,25 +119,35 @@ class ScatterTensorDescAttr(Notation):
 
     memory_space: str = "global"
     chunk_size: int = 1
+    chunk_size_type: str = "i64"
 
     def __post_init__(self) -> None:
         EnumAttr("memory_space", self.memory_space)
-        as_ints("chunk_size", [self.chunk_size])
+        verify_integer("chunk_size", self.chunk_size, self.chunk_size_type)
         if not 1 <= self.chunk_size <= MAX_EXTENT:
             raise VerificationError("invalid chunk size")
 
     def __str__(self) -> str:
         parts = [] if self.memory_space == "global" else [f"memory_space = {self.memory_space}"]
-        if self.chunk_size != 1:
-            parts.append(f"chunk_size = {self.chunk_size} : i64")
+        if (self.chunk_size, self.chunk_size_type) != (1, "i64"):
+            parts.append(f"chunk_size = {integer_text(self.chunk_size, self.chunk_size_type)}")
         return f"#xegpu.scatter_tdesc_attr<{', '.join(parts)}>"
+
+    @property
+    def chunk(self) -> int:
+        """`chunk_size`.
+
+        >>> ScatterTensorDescAttr(chunk_size=8).chunk
+        8
+        """
+        return self.chunk_size
 
 
 @dataclass(frozen=True, slots=True)
 class TensorDescType(Notation):
     """`!xegpu.tensor_desc<8x16xf16, encoding, layout>`: a block of elements, or (scattered) one chunk per lane.
 
-    Raises `VerificationError` in LLVM's words.
+    Raises `VerificationError` in the words of the version of LLVM that `llvm` names (22 unless given).
 
     >>> print(TensorDescType((8, 16), "f16", layout=LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))))
     !xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>
@@ -175,8 +164,12 @@ class TensorDescType(Notation):
         element: str,
         encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None,
         layout: LayoutAttr | SliceAttr | None = None,
+        *,
+        llvm: int = DEFAULT_LLVM,
     ) -> None:
-        if encoding == BlockTensorDescAttr():
+        if isinstance(encoding, BlockTensorDescAttr) and encoding == BlockTensorDescAttr(
+            array_length_type=encoding.array_length_type
+        ):
             encoding = None  # LLVM prints the default as nothing
         for name, value in (
             ("shape", as_ints("shape", shape)),
@@ -185,44 +178,52 @@ class TensorDescType(Notation):
             ("attr", layout),
         ):
             object.__setattr__(self, name, value)
-        self._verify()
-
-    def _verify(self) -> None:
-        """LLVM's rules, in its order and its words (mlir-opt-22), then what it crashes on."""
-        if not self.shape:
-            raise VerificationError("expected non-zero rank tensor")
-        _verify_shape("tensor_desc", self.shape)
-        bits = element_bits(self.element)
-        scatter = self.encoding if isinstance(self.encoding, ScatterTensorDescAttr) else None
-        if (
-            isinstance(self.encoding, BlockTensorDescAttr)
-            and self.encoding.memory_space == "slm"
-            and len(self.shape) > 1
-        ):
-            raise VerificationError("SLM is only supported for 1D block tensor")
-        per_register = 32 // bits if bits < 32 else 1
-        if scatter is not None:
-            if len(self.shape) == 1 and scatter.chunk_size != 1:
-                raise VerificationError("expected non-contiguous elements for 1D tensor")
-            last = self.shape[len(self.shape) - 1]
-            if scatter.chunk_size > 1 and last != scatter.chunk_size:
-                raise VerificationError("expected last dim of tensor to match chunk size")
-            if scatter.chunk_size > 1 and last % per_register:
-                raise VerificationError(f"expected last dim of tensor to be a multiple of {per_register}")
-        if self.attr is None:
-            return
-        if isinstance(self.attr, SliceAttr):
-            raise VerificationError(
-                f"{self.attr} on a tensor_desc: expected #xegpu.layout (LLVM 22 crashes on a slice here)"
-            )
-        if self.attr.rank != len(self.shape):
-            raise VerificationError("expected layout rank to match tensor rank")
-        data = self.attr.lane_data
-        if scatter is not None and scatter.chunk_size > 1 and data is not None and data[-1] % per_register:
-            raise VerificationError(f"expected last dim of lane_data to be a multiple of: {per_register}")
-        problem = self.attr.check(self.shape)
+        if encoding is not None and not isinstance(encoding, Encoding):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"encoding {encoding!r:.60}: expected a block_tdesc_attr or a scatter_tdesc_attr")
+        if layout is not None and not isinstance(layout, DistributeLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"layout {layout!r:.60}: expected #xegpu.layout or #xegpu.slice")
+        if self.shape:
+            verify_shape("tensor_desc", self.shape)
+        problem = self.check(llvm)
         if problem is not None:
             raise VerificationError(problem)
+
+    def check(self, llvm: int = DEFAULT_LLVM) -> str | None:
+        """The verdict of a version of LLVM on the type: None where it accepts, else its words.
+
+        Raises `LayoutError` for a version that is not known, `VerificationError` for an element type without a size.
+
+        >>> TensorDescType((16, 8), "f32", ScatterTensorDescAttr(chunk_size=8)).check(llvm=24)
+        'unknown attribute `scatter_tdesc_attr` in dialect `xegpu`'
+        """
+        version = rules(llvm)
+        chunk = None if self.encoding is None else self.encoding.chunk
+        if chunk is not None and not version.scattered:
+            return "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`"
+        if not self.shape:
+            return "expected non-zero rank tensor"
+        bits = element_bits(self.element)
+        in_slm = self.encoding is not None and self.encoding.memory_space == "slm"
+        if in_slm and chunk is None and len(self.shape) > 1:
+            return "SLM is only supported for 1D block tensor"
+        per_register = 32 // bits if bits < 32 else 1
+        last = self.shape[len(self.shape) - 1]
+        if chunk is not None and len(self.shape) == 1 and chunk != 1:
+            return "expected non-contiguous elements for 1D tensor"
+        if chunk is not None and chunk > 1:
+            if last != chunk:
+                return "expected last dim of tensor to match chunk size"
+            if last % per_register:
+                return f"expected last dim of tensor to be a multiple of {per_register}"
+        if self.attr is None:
+            return None
+        if self.attr.parent_layout() is not self.attr and not version.slice_in_descriptor:
+            return f"expected #xegpu.layout on a tensor_desc, found {self.attr} (LLVM {llvm} crashes on a slice here)"
+        if self.attr.rank == len(self.shape) and chunk is not None and chunk > 1:
+            data = self.attr.distribution().lane_data
+            if data is not None and data[-1] % per_register:
+                return f"expected last dim of lane_data to be a multiple of: {per_register}"
+        return self.attr.descriptor_problem(self.shape, llvm)
 
     def __str__(self) -> str:
         parts = [f"{''.join(f'{n}x' for n in self.shape)}{self.element}"]
@@ -236,7 +237,16 @@ class TensorDescType(Notation):
         >>> TensorDescType((8, 16), "f16", BlockTensorDescAttr(array_length=2)).array_length
         2
         """
-        return self.encoding.array_length if isinstance(self.encoding, BlockTensorDescAttr) else 1
+        return 1 if self.encoding is None else self.encoding.blocks
+
+    @property
+    def scattered(self) -> bool:
+        """Whether the elements lie in chunks at offsets.
+
+        >>> TensorDescType((16, 8), "f32", ScatterTensorDescAttr(chunk_size=8)).scattered
+        True
+        """
+        return self.encoding is not None and self.encoding.chunk is not None
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation of the type's layout on its shape (its blocks in registers one after another).
@@ -276,7 +286,7 @@ class TensorDescType(Notation):
             raise DistributionError(
                 f"{self} has no layout; write one, such as #xegpu.layout<lane_layout = [1, 16], ...>"
             )
-        if isinstance(self.encoding, ScatterTensorDescAttr):
+        if self.scattered:
             share = self.attr.fragment_type(self.shape, self.element, level, block=False)
             if level == "lane":
                 return FragmentType((prod(share.shape),), self.element, share.count)
@@ -296,7 +306,7 @@ class TensorDescType(Notation):
         >>> TensorDescType((8, 8), "tf32", layout=two_rows).load_mismatch()
         """
         attr = self.attr
-        if attr is None or len(self.shape) != 2 or isinstance(self.encoding, ScatterTensorDescAttr):
+        if attr is None or len(self.shape) != 2 or self.scattered:
             return None
         fields = attr.distribution()
         if fields.lane_layout is None or fields.sg_layout is not None or fields.inst_data is not None:
@@ -320,130 +330,3 @@ class TensorDescType(Notation):
 
 def _places(owners: list[tuple[int, ...]]) -> str:
     return " and ".join(f"lane {lane}, register {register}" for _, lane, register in owners)
-
-
-@dataclass(frozen=True, slots=True)
-class MemLayoutAttr(Notation):
-    """`#xegpu.mem_layout<stride = [..], block = [..]>`: strides in elements; elements of one block are contiguous.
-
-    >>> print(MemLayoutAttr(stride=(1, 128), block=(8, 8)))
-    #xegpu.mem_layout<block = [8, 8], stride = [1, 128]>
-    """
-
-    stride: tuple[int, ...] | None = None
-    block: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        for name, given in (("stride", self.stride), ("block", self.block)):
-            value = None if given is None else as_ints(name, given)
-            object.__setattr__(self, name, value)
-            if value is not None and (not value or not all(1 <= v <= MAX_EXTENT for v in value)):
-                raise VerificationError(f"{name} = {list(value)}: expected sizes of at least 1 (LLVM 22 accepts this)")
-        if self.stride is None and self.block is None:
-            raise VerificationError("expected valid attribute name: stride or block")
-
-    def __str__(self) -> str:
-        parts = ((name, value) for name, value in (("block", self.block), ("stride", self.stride)) if value is not None)
-        return f"#xegpu.mem_layout<{', '.join(f'{name} = {list(value)}' for name, value in parts)}>"
-
-
-@dataclass(frozen=True, slots=True)
-class MemDescType(Notation):
-    """`!xegpu.mem_desc<128x128xf16, mem_layout>`: a matrix in shared local memory; row-major unless it says otherwise.
-
-    >>> MemDescType((4, 8), "f16").layout()
-    Layout.parse('d0 = 4@addr:8, d1 = 8@addr')
-    """
-
-    shape: tuple[int, ...]
-    element: str
-    mem_layout: MemLayoutAttr | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", as_ints("shape", self.shape))
-        if not self.shape:
-            raise VerificationError("expected non-zero rank mem_desc (LLVM 22 accepts this)")
-        _verify_shape("mem_desc", self.shape)
-        element_bits(self.element)
-        if self.mem_layout is not None:
-            for name, value in (("stride", self.mem_layout.stride), ("block", self.mem_layout.block)):
-                if value is not None and len(value) != len(self.shape):
-                    raise VerificationError(
-                        f"{name} = {list(value)} of a mem_desc of rank {len(self.shape)}: expected {len(self.shape)} "
-                        "numbers (LLVM 22 accepts this, and goes wrong later)"
-                    )
-
-    def __str__(self) -> str:
-        shape = f"{''.join(f'{n}x' for n in self.shape)}{self.element}"
-        return f"!xegpu.mem_desc<{shape}{'' if self.mem_layout is None else f', {self.mem_layout}'}>"
-
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """Where each element lies, to draw; raises as `layout` does, and for another shape than the type's.
-
-        >>> MemDescType((4, 4), "f16").operands()[0].layout
-        Layout.parse('d0 = 4@addr:4, d1 = 4@addr')
-        """
-        tile = None if self.mem_layout is None else self.mem_layout.block
-        return one_operand(self, self.layout(shape, machine), tile)
-
-    def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
-        """Where each element lies: a `Layout` onto `addr`, in elements from the start of the buffer.
-
-        Blocks follow one another in the order of the strides, elements inside a block too: with `stride = [1, 128]` both
-        run down the columns. A stride larger than the shape needs (padding) widens the matrix that is cut into blocks.
-
-        LLVM 22 honours that padding with a `block` only: without one, `stride = [32, 1]` on 8x16 elements is addressed
-        as if it were `[16, 1]`. Here a stride is what it says.
-
-        Raises `DistributionError` where a block does not divide the matrix.
-
-        >>> MemDescType((4, 4), "f16", MemLayoutAttr(block=(2, 2))).layout()
-        Layout.parse('d0 = 2@addr:8 2@addr:2, d1 = 2@addr:4 2@addr')
-        """
-        spec = self.mem_layout or MemLayoutAttr(stride=self._row_major())
-        stride = spec.stride or self._row_major()
-        if spec.block is None:
-            plain = [[Factor(n, s, "addr")] for n, s in zip(self.shape, stride, strict=True)]
-            return Layout(plain, codomain=("addr",)).canonical()
-        outer_to_inner = sorted(range(len(stride)), key=lambda d: (-stride[d], d))
-        counts: dict[int, int] = {}
-        for i, d in enumerate(outer_to_inner):
-            whole = self.shape[d] if i == 0 else stride[outer_to_inner[i - 1]] // stride[d]
-            for size in (whole, self.shape[d]):
-                if size % spec.block[d]:
-                    raise DistributionError(
-                        f"dimension {d} of {self}: blocks of {spec.block[d]} do not divide {size} elements; "
-                        f"a divisor of {size} would fit"
-                    )
-            counts[d] = whole // spec.block[d]
-        inside, between = 1, prod(spec.block)
-        dims: list[list[Factor]] = [[] for _ in stride]
-        for d in reversed(outer_to_inner):
-            n = self.shape[d] // spec.block[d]
-            dims[d] = [Factor(n, between, "addr"), Factor(spec.block[d], inside, "addr")]
-            between *= counts[d]
-            inside *= spec.block[d]
-        return Layout(dims, codomain=("addr",)).canonical()
-
-    def _row_major(self) -> tuple[int, ...]:
-        return tuple(prod(self.shape[d + 1 :]) for d in range(len(self.shape)))
-
-
-@dataclass(frozen=True, slots=True)
-class NbarrierType(Notation):
-    """`!xegpu.nbarrier`: a named barrier.
-
-    >>> print(NbarrierType())
-    !xegpu.nbarrier
-    """
-
-    def __str__(self) -> str:
-        return "!xegpu.nbarrier"
-
-
-def _verify_shape(what: str, shape: tuple[int, ...]) -> None:
-    for d, size in enumerate(shape):
-        if type(size) is not int or not 1 <= size <= MAX_EXTENT:
-            raise VerificationError(
-                f"{what} of shape {list(shape)}: dimension {d} has size {size}, expected 1 to 2^31 (LLVM 22 accepts this)"
-            )

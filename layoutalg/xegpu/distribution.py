@@ -34,19 +34,25 @@ from layoutalg.xegpu.rules import Rules, rules
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape"]
 
 _MOST_BLOCKS = 2**22
+_MOST_DIMENSIONS = 64
+_LONGEST_SHOWN = 240
+_WORK_ITEMS = {"sg": "subgroups", "lane": "lanes"}
+_SHARED = {"sg": "the tensor", "lane": "the tile that the lanes share"}
 
 
 def as_shape(shape: Sequence[Extent]) -> tuple[Extent, ...]:
     """Check a tensor's shape.
 
-    Raises `LayoutError` for what is no sequence of positive whole numbers (or symbols).
+    Raises `LayoutError` unless it is a sequence of positive whole numbers or symbols.
 
     >>> as_shape([8, 16])
     (8, 16)
     """
     if isinstance(shape, str) or not isinstance(shape, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"shape {shape!r}: expected a sequence of whole numbers, such as (8, 16)")
-    return tuple(as_extent(size, f"dimension {d} of shape {list(shape)}: size") for d, size in enumerate(shape))
+        raise LayoutError(f"shape {shape!r:.60}: expected a sequence of whole numbers, such as (8, 16)")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise LayoutError(f"a shape of {len(shape)} sizes: expected at most {_MOST_DIMENSIONS}")
+    return tuple(as_extent(size, f"dimension {d} of the shape: size") for d, size in enumerate(shape))
 
 
 def as_numbers(shape: Sequence[Extent]) -> tuple[int, ...]:
@@ -172,14 +178,19 @@ class Distribution:
     # What LLVM accepts
 
     def accepts(self, shape: tuple[int, ...], llvm: Rules | None = None) -> bool:
-        """LLVM's rule for whether a layout fits a shape: each level over all dimensions at once.
+        """Whether a layout fits a shape, by the rule of a version of LLVM (`rules.Rules`).
 
-        >>> Distribution(sg_layout=(2, 4), sg_data=(16, 32), rank=2).accepts((64, 32))
-        False
+        >>> mixed = Distribution(sg_layout=(2, 4), sg_data=(16, 32), rank=2)
+        >>> mixed.accepts((64, 32)), mixed.accepts((64, 32), rules(24))
+        (False, True)
         """
-        version = llvm or rules()
         if len(shape) != self.rank:
             return False
+        version = llvm or rules()
+        return self._fits_each(shape) if version.each_dimension else self._fits_all(shape)
+
+    def _fits_all(self, shape: tuple[int, ...]) -> bool:
+        """LLVM 22: each level over all dimensions at once."""
         sizes = shape
         if self.sg_layout is not None:
             if _all_divide(self.sg_layout, sizes):
@@ -195,15 +206,39 @@ class Distribution:
                 return False
             sizes = self.inst_data
         if self.lane_layout is not None:
-            if _all_divide(self.lane_layout, sizes):
-                sizes = tuple(s // n for s, n in zip(sizes, self.lane_layout, strict=True))
-            elif not (version.lane_wrap and _all_divide(sizes, self.lane_layout)):
+            if not _all_divide(self.lane_layout, sizes):
                 return False
-            if self.lane_data is not None and not (
-                _all_divide(self.lane_data, sizes) or (version.lane_wrap and _all_divide(sizes, self.lane_data))
-            ):
-                return False
+            sizes = tuple(s // n for s, n in zip(sizes, self.lane_layout, strict=True))
+            return self.lane_data is None or _all_divide(self.lane_data, sizes)
         return True
+
+    def _fits_each(self, shape: tuple[int, ...]) -> bool:
+        """LLVM 23 and later: one dimension after the other; a layout and its data come together."""
+        once = (1,) * self.rank
+        levels = (self.sg_layout, self.sg_data), (once, self.inst_data), (self.lane_layout, self.lane_data)
+        sizes = shape
+        for layout, data in levels:
+            if layout is None or data is None:
+                continue
+            for size, count, each in zip(sizes, layout, data, strict=True):
+                if size % (count * each) and size != each:
+                    return False
+            sizes = data
+        return True
+
+    def missing_half(self) -> str | None:
+        """What LLVM 23 says where a layout stands without its data: None where both stand, or neither.
+
+        >>> Distribution(sg_layout=(2, 4), rank=2).missing_half()
+        'sg_layout and sg_data must be used together'
+        """
+        for level, layout, data in (
+            ("sg", self.sg_layout, self.sg_data),
+            ("lane", self.lane_layout, self.lane_data),
+        ):
+            if (layout is None) != (data is None):
+                return f"{level}_layout and {level}_data must be used together"
+        return None
 
     # What LLVM computes
 
@@ -232,7 +267,7 @@ class Distribution:
             if data is None:
                 raise DistributionError(
                     f"dimension {d} of {list(shape)}: no data size is given, and {count} ids do not divide {size} "
-                    f"(LLVM too fails to distribute by {attribute})"
+                    f"(LLVM too fails to distribute by {_shortened(attribute)})"
                 )
             sizes.append(data)
         steps = [min(size, count * data) for size, count, data in zip(shape, at.counts, sizes, strict=True)]
@@ -258,7 +293,9 @@ class Distribution:
         d0 = 2@sg 8@reg | replicas 2@sg:2
         """
         if len(shape) != self.rank:
-            raise DistributionError(f"shape {list(shape)} has rank {len(shape)}, {attribute} has rank {self.rank}")
+            raise DistributionError(
+                f"shape {list(shape)} has rank {len(shape)}, {_shortened(attribute)} has rank {self.rank}"
+            )
         ones: tuple[Extent, ...] = (1,) * self.rank
         rounds = tiles = data = ones
         sg = lane = _Spread(ones, ((),) * self.rank, (), shape)
@@ -292,7 +329,7 @@ class Distribution:
 
 
 class _Spread(NamedTuple):
-    """One level: how often it repeats per dimension, the digits of the ids, those that share, and the block of each id."""
+    """One level: how often it repeats per dimension, the factors of the ids, those that share, and the block of each id."""
 
     rounds: tuple[Extent, ...]
     ids: tuple[tuple[Factor, ...], ...]
@@ -303,7 +340,7 @@ class _Spread(NamedTuple):
 def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], attribute: object) -> None:
     if ids * each > _MOST_BLOCKS:
         raise SizeError(
-            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {attribute})"
+            f"{ids} ids with {each} blocks each is over the limit of 2^22 blocks (for {list(shape)} by {_shortened(attribute)})"
         )
 
 
@@ -325,7 +362,7 @@ def _tiles(
         if count is None:
             raise DistributionError(
                 f"dimension {d} of {list(shape)}: inst_data[{d}] = {one} does not divide the block of {size}; "
-                f"a divisor of {size} would fit (layout {attribute})"
+                f"a divisor of {size} would fit (layout {_shortened(attribute)})"
             )
         counts.append(count)
     return tuple(counts)
@@ -342,7 +379,11 @@ def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, attribute: object) 
         data = at.data[d] if at.data is not None else exact_quotient(size, count)
         if data is None:
             _refuse(
-                d, size, axis, f"{count} {axis}s do not divide it, and no {axis}_data says what each holds", attribute
+                d,
+                size,
+                axis,
+                f"{count} {_WORK_ITEMS[axis]} do not divide it, and no {axis}_data says what each holds",
+                attribute,
             )
         blocks.append(data)
         stride = strides[parent]
@@ -363,27 +404,39 @@ def _spread(at: Level, sizes: tuple[Extent, ...], axis: str, attribute: object) 
             )
         unit = count * data
         if unit < size:
-            fits = f"{size // unit * unit} or {(size // unit + 1) * unit} would fit"
-            what = f"{axis}_layout[{d}] * {axis}_data[{d}]"
-            _refuse(d, size, axis, f"{size} is no multiple of {unit} (= {what}); {fits}", attribute)
+            _refuse_count(d, size, axis, count, data, len(sizes), attribute)
         across = exact_quotient(size, data)
         if across is None:
             problem = f"blocks of {data} wrap around and overlap without coinciding; a divisor of {size} would fit"
             _refuse(d, size, axis, problem, attribute)
         sharing = exact_quotient(count, across)
         if sharing is None:
-            _refuse(
-                d,
-                size,
-                axis,
-                f"{count} {axis}s cannot share its {across} blocks evenly; a multiple of {across} could",
-                attribute,
-            )
+            _refuse_count(d, size, axis, count, data, len(sizes), attribute)
         ids.append((Factor(across, stride, axis),))
         shared.append(Factor(sharing, stride * across, axis))
     return _Spread(tuple(rounds), tuple(ids), tuple([f for f in shared if f.extent != 1]), tuple(blocks))
 
 
+def _refuse_count(d: int, size: Extent, axis: str, count: int, data: Extent, rank: int, attribute: object) -> NoReturn:
+    """Say how many elements would fit so many work-items."""
+    unit = count * data
+    below = size // unit * unit
+    fits = f"{below or unit} or {below + unit if below else 2 * unit}"
+    elements = ("rows", "columns")[d] if rank == 2 else "elements"
+    each = "" if data == 1 else f" of {data} {elements} each"
+    raise DistributionError(
+        f"{count} {_WORK_ITEMS[axis]}{each} cannot share {size} {elements}; {fits} {elements} fit "
+        f"(dimension {d} of {_SHARED[axis]} has size {size}; layout {_shortened(attribute)})"
+    )
+
+
 def _refuse(d: int, size: Extent, axis: str, problem: str, attribute: object) -> NoReturn:
-    what = "the tensor" if axis == "sg" else "the tile that the lanes share"
-    raise DistributionError(f"dimension {d} of {what} has size {size}: {problem} (layout {attribute})")
+    raise DistributionError(
+        f"dimension {d} of {_SHARED[axis]} has size {size}: {problem} (layout {_shortened(attribute)})"
+    )
+
+
+def _shortened(attribute: object) -> str:
+    """An attribute for a message, where the reason comes first: long slices of slices are cut."""
+    text = str(attribute)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

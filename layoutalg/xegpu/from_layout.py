@@ -5,14 +5,13 @@ digits of each dimension, major to minor, must read `rounds@reg subgroups@sg ins
 data@reg` (any of them missing), and registers must count the rounds of all dimensions first (row-major), then the
 instruction tiles, then each lane's vector:
 
->>> from layoutalg.core.layout import Layout
 >>> tile = Layout.parse("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")
 >>> print(to_xegpu(tile))
 #xegpu.layout<sg_layout = [2, 4], lane_layout = [1, 16]>
 >>> to_xegpu(tile).layout(tile.shape) == tile
 True
 
-The 16 rows of that tile are one digit. Where columns come between them, 8 rows are an instruction tile:
+The 16 rows of that tile are one factor. Where columns come between them, 8 rows are an instruction tile:
 
 >>> print(to_xegpu(Layout.parse("d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane")))
 #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16]>
@@ -31,13 +30,15 @@ returned passes `check` always.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, NoReturn
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.work_items import MachineDigit, level_steps, machine_digits, refuse
+from layoutalg.core.notation import Distributed, Machine, agree, plain_layout
+from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 
 __all__ = ["to_xegpu"]
@@ -53,12 +54,17 @@ class _Replica(NamedTuple):
     above: int
 
 
-def to_xegpu(layout: Layout) -> LayoutAttr | SliceAttr:
-    """The XeGPU attribute whose `layout(layout.shape)` is this layout: the fewest fields, accepted by LLVM.
+def to_xegpu(
+    value: Distributed, shape: Sequence[int] | None = None, machine: Machine | None = None
+) -> LayoutAttr | SliceAttr:
+    """The XeGPU attribute that means a layout: the fewest fields, accepted by LLVM 22.
 
-    Names of dimensions are not kept: the attribute has none.
+    `value` is a `Layout` or a value of any notation with one operand; `shape` and `machine` are what the value leaves open.
+    With `layout` what the value means, `to_xegpu(value).layout(layout.shape) == layout`. Names of dimensions are not kept: the
+    attribute has none.
 
-    Raises `ConversionError` naming the dimension and the digit that XeGPU has no counterpart for.
+    Raises `ConversionError` naming the dimension and the factor that XeGPU cannot express, and for a value with several
+    operands; `DistributionError` where the value has no layout of that shape on that machine.
 
     >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     #xegpu.layout<lane_layout = [1, 16]>
@@ -67,19 +73,21 @@ def to_xegpu(layout: Layout) -> LayoutAttr | SliceAttr:
     layoutalg.core.errors.ConversionError: dimension d0: 2@sg counts inside 16@lane, and XeGPU deals out lanes inside a
     subgroup's block (in d0 = 16@lane 2@sg)
     """
-    return _Regrouping(layout).attribute()
+    if not isinstance(value, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"to_xegpu of a {type(value).__name__}: expected a Layout or a value of a notation")
+    asked = agree((value,), shape, machine)[0]
+    operand = asked.operand or value.operands(shape, machine)[0]
+    return _Regrouping(plain_layout(value, operand)).attribute()
 
 
 class _Regrouping:
     """The digits of a layout dealt out to XeGPU's six levels."""
 
     def __init__(self, layout: Layout) -> None:
-        if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConversionError(f"to_xegpu of a {type(layout).__name__}: expected a Layout")
         self.source = layout
         self.form = layout.canonical()
         self.rank = rank = self.form.rank
-        digits = machine_digits(layout, "XeGPU")
+        digits = machine_factors(layout, "XeGPU")
         self.sg, self.lane, reg = digits["sg"], digits["lane"], digits["reg"][::-1]
         self.subgroups, self.subgroup_place = self._one_per_dim(self.sg, "sg")
         self.lanes, self.lane_place = self._one_per_dim(self.lane, "lane")
@@ -94,7 +102,7 @@ class _Regrouping:
 
     # Reading the layout
 
-    def _one_per_dim(self, digits: list[MachineDigit], axis: str) -> tuple[list[int], list[int]]:
+    def _one_per_dim(self, digits: list[MachineFactor], axis: str) -> tuple[list[int], list[int]]:
         """How many ids each dimension is dealt out to, and the place of that digit; two in one dimension are one too many."""
         counts, places = [1] * self.rank, [0] * self.rank
         for stride, extent, place, d in digits:
@@ -107,7 +115,7 @@ class _Regrouping:
 
     # Registers: rounds first, then instruction tiles, then the lane's vector
 
-    def _group_registers(self, reg: list[MachineDigit]) -> None:
+    def _group_registers(self, reg: list[MachineFactor]) -> None:
         """Cut the register digits, major to minor, into rounds, instruction tiles and the lane's vector.
 
         Each group lists dimensions in rising order. What counts outside a subgroup digit is a round, what counts inside
@@ -159,7 +167,7 @@ class _Regrouping:
                 level = self.units if place > self.lane_place[d] > 0 else self.data
             level[d] = extent
 
-    def _start_of_vector(self, reg: list[MachineDigit]) -> int:
+    def _start_of_vector(self, reg: list[MachineFactor]) -> int:
         """The first register digit from which on all can be one lane's vector: dimensions rise, units before data."""
         start = len(reg) - 1
         while start > 0:
@@ -204,7 +212,7 @@ class _Regrouping:
                 return found
         return self._slice(subgroups, lanes)
 
-    def _replicas(self, digits: list[MachineDigit]) -> list[_Replica]:
+    def _replicas(self, digits: list[MachineFactor]) -> list[_Replica]:
         found: list[_Replica] = []
         for i, digit in enumerate(digits):
             if digit[3] < 0:
@@ -235,7 +243,7 @@ class _Regrouping:
         )
 
     def _verify_ids(
-        self, digits: list[MachineDigit], counts: list[int], order: list[int], extra: _Extra | None
+        self, digits: list[MachineFactor], counts: list[int], order: list[int], extra: _Extra | None
     ) -> None:
         """Count the ids in the attribute's order: they must have the layout's strides, and be as many."""
         if not digits:
@@ -315,7 +323,7 @@ class _Regrouping:
         parent = self._layout(self.subgroups, [number[m] for m in merged], shared=False, extra=extra)
         return SliceAttr(parent, tuple(i for i, column in enumerate(columns) if column < 0))
 
-    def _order(self, chains: tuple[list[MachineDigit], ...]) -> list[int]:
+    def _order(self, chains: tuple[list[MachineFactor], ...]) -> list[int]:
         """One order of the dimensions, fastest first, that subgroups and lanes both count in; the default if it does."""
         after: list[tuple[int, int]] = []
         for chain in chains:
@@ -337,10 +345,10 @@ class _Regrouping:
 
     # Refusing
 
-    def _factor(self, digits: list[MachineDigit], dim: int, axis: str) -> Factor:
+    def _factor(self, digits: list[MachineFactor], dim: int, axis: str) -> Factor:
         return next(Factor(extent, stride, axis) for stride, extent, _, d in digits if d == dim)
 
-    def _refuse_register(self, digit: MachineDigit, problem: str) -> NoReturn:
+    def _refuse_register(self, digit: MachineFactor, problem: str) -> NoReturn:
         self._refuse(digit[3], f"{Factor(digit[1], digit[0], 'reg')} {problem}")
 
     def _refuse(self, dim: int | None, problem: str) -> NoReturn:
@@ -358,7 +366,7 @@ class _Extra(NamedTuple):
         return [kept[c] if c >= 0 else 1 if dropped is None else dropped[-1 - c] for c in self.columns]
 
 
-def _rising_prefix(reg: list[MachineDigit]) -> int:
+def _rising_prefix(reg: list[MachineFactor]) -> int:
     """How many of the register digits from the start on name rising dimensions."""
     count = min(1, len(reg))
     while 0 < count < len(reg) and reg[count - 1][3] < reg[count][3]:

@@ -15,24 +15,15 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.elements import read_element
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.reader import MAX_EXTENT, Reader
-from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
-from layoutalg.xegpu.descriptors import (
-    CACHE_POLICIES,
-    FENCE_SCOPES,
-    MEMORY_SPACES,
-    BlockTensorDescAttr,
-    EnumAttr,
-    MemDescType,
-    MemLayoutAttr,
-    NbarrierType,
-    RangeAttr,
-    ScatterTensorDescAttr,
-    TensorDescType,
-)
+from layoutalg.core.reader import MAX_EXTENT, Reader, did_you_mean
+from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
+from layoutalg.xegpu.descriptors import BlockTensorDescAttr, Encoding, ScatterTensorDescAttr, TensorDescType
+from layoutalg.xegpu.integers import read_integer, read_integers
+from layoutalg.xegpu.mem_desc import MemDescType, MemLayoutAttr
 from layoutalg.xegpu.rfc import SgMapAttr
+from layoutalg.xegpu.words import MEMORY_SPACES, WORDS, EnumAttr, NbarrierType, RangeAttr
 
-__all__ = ["Aliases", "Value", "parse_attribute", "read_attribute", "read_notation"]
+__all__ = ["Value", "parse_attribute", "read_notation"]
 
 Value: TypeAlias = (
     LayoutAttr
@@ -47,64 +38,64 @@ Value: TypeAlias = (
     | MemDescType
     | NbarrierType
 )
-Aliases: TypeAlias = Mapping[str, Any]
 
 _FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
 _MOST_DIMENSIONS = 64
 
 
-def parse_attribute(text: str, aliases: Aliases | None = None) -> Value:
+def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None) -> Value:
     """Read one attribute or type of the dialect; `aliases` are values for `#name` and `!name` (sigils included).
 
     Raises `ParseError` with line and column, `VerificationError` for what the dialect's rules refuse.
 
-    >>> parse_attribute("#xegpu.range<[2, 4]>")
-    RangeAttr(start=2, end=4)
+    >>> parse_attribute("#xegpu.range<[2, 4]>").ids()
+    range(2, 4)
     """
     reader = Reader(text)
-    value = read_attribute(reader, aliases or {})
+    reader.aliases |= aliases or {}
+    value = read_notation(reader)
     reader.finish()
     return value
 
 
-def read_attribute(reader: Reader, aliases: Aliases) -> Value:
-    """Read one attribute or type, and leave the reader behind it.
+def read_notation(reader: Reader) -> Value:
+    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it.
 
-    >>> print(read_attribute(Reader("!xegpu.tensor_desc<16xf16> and more"), {}))
+    >>> print(read_notation(Reader("!xegpu.tensor_desc<16xf16> and more")))
     !xegpu.tensor_desc<16xf16>
     """
+    alias = reader.accept_alias()
+    if alias is not None:
+        return alias
     start = reader.skip()
     sigil = "#" if reader.accept("#") else "!" if reader.accept("!") else ""
-    at = reader.skip()
     word = reader.word("an attribute or type, such as #xegpu.layout<...>")
     dialect, dot, name = word.partition(".")
-    if not dot or dialect not in ("xegpu", "XeGPU"):
-        if sigil + word in aliases:
-            return aliases[sigil + word]
-        known = "".join(f", '{alias}'" for alias in aliases)
+    inside = not dot and reader.accept("<")  # `#xegpu<layout<...>>`, another spelling of `#xegpu.layout<...>`
+    if dialect not in ("xegpu", "XeGPU") or not (dot or inside):
+        known = "".join(f", '{alias}'" for alias in reader.aliases)
         reader.fail(f"'#xegpu.' or '!xegpu.' (or another dialect that layoutalg reads){known}", at=start)
-    readers: dict[str, Callable[[Reader, Aliases], Value]] = {}
-    if sigil != "!":
-        readers |= _ATTRIBUTES
-    if sigil != "#":
-        readers |= _TYPES
+    at = reader.skip()
+    if inside:
+        name = reader.word("the name of an attribute or type, such as layout")
+    else:
+        at -= len(name)
+    readers = (_ATTRIBUTES if sigil != "!" else {}) | (_TYPES if sigil != "#" else {})
     read = readers.get(name)
     if read is None:
-        names = ", ".join(f"'{n}'" for n in readers if n not in _OLD_NAMES)
-        reader.fail(f"one of {names}", at=at + len("xegpu."))
-    return reader.nested(lambda: read(reader, aliases))
+        names = tuple(n for n in readers if n not in _OLD_NAMES)
+        listed = ", ".join(f"'{n}'" for n in names)
+        reader.fail(f"one of {listed}", f"found {name[:40]!r}{did_you_mean(name, names)}", at=at)
+    if inside and name in WORDS and not reader.looking_at("<"):
+        value: Value = EnumAttr(name, reader.one_of(WORDS[name]))
+    else:
+        value = reader.nested(lambda: read(reader))
+    if inside:
+        reader.expect(">")
+    return value
 
 
-def read_notation(reader: Reader) -> Value:
-    """Read one attribute or type; aliases are the reader's.
-
-    >>> print(read_notation(Reader("!xegpu.nbarrier")))
-    !xegpu.nbarrier
-    """
-    return read_attribute(reader, reader.aliases)
-
-
-def _layout(reader: Reader, aliases: Aliases) -> LayoutAttr:
+def _layout(reader: Reader) -> LayoutAttr:
     fields: dict[str, Any] = {}
 
     def field() -> None:
@@ -117,11 +108,11 @@ def _layout(reader: Reader, aliases: Aliases) -> LayoutAttr:
     return LayoutAttr(**fields)
 
 
-def _slice(reader: Reader, aliases: Aliases) -> SliceAttr:
+def _slice(reader: Reader) -> SliceAttr:
     reader.expect("<")
     start = reader.skip()
-    parent = read_attribute(reader, aliases)
-    if not isinstance(parent, (LayoutAttr, SliceAttr)):
+    parent = read_notation(reader)
+    if not isinstance(parent, DistributeLayout):
         reader.fail("#xegpu.layout or #xegpu.slice", f"found {parent}", at=start)
     reader.expect(",")
     reader.one_of(("dims", "dim"))
@@ -131,60 +122,67 @@ def _slice(reader: Reader, aliases: Aliases) -> SliceAttr:
     return SliceAttr(parent, dims)
 
 
-def _range(reader: Reader, aliases: Aliases) -> RangeAttr:
+def _range(reader: Reader) -> RangeAttr:
     reader.expect("<")
     reader.expect("[")
-    start = _typed_integer(reader)
+    start, start_type = read_integer(reader)
     reader.expect(",")
-    end = _typed_integer(reader)
+    end, end_type = read_integer(reader)
     reader.expect("]")
     reader.expect(">")
-    return RangeAttr(start, end)
+    return RangeAttr(start, end, start_type, end_type)
 
 
-def _block(reader: Reader, aliases: Aliases) -> BlockTensorDescAttr:
-    values = _named(reader, {"memory_space": _space, "array_length": _typed_integer, "boundary_check": _boolean})
-    return BlockTensorDescAttr(**values)
-
-
-def _scatter(reader: Reader, aliases: Aliases) -> ScatterTensorDescAttr:
-    return ScatterTensorDescAttr(**_named(reader, {"memory_space": _space, "chunk_size": _typed_integer}))
-
-
-def _tdesc(reader: Reader, aliases: Aliases) -> BlockTensorDescAttr | ScatterTensorDescAttr:
-    """The RFC's `tdesc_attr`: one attribute for blocks and for scattered accesses."""
-    return _encoding(
+def _block(reader: Reader) -> BlockTensorDescAttr:
+    return _block_of(
         _named(
             reader,
-            {
-                "memory_space": _space,
-                "memory_scope": _space,
-                "array_length": _typed_integer,
-                "boundary_check": _boolean,
-                "scattered": _boolean,
-                "chunk_size": _typed_integer,
-                "chunk_size_per_lane": _typed_integer,
-            },
+            {"memory_space": _space, "array_length": read_integer, "arr_len": read_integer, "boundary_check": _boolean},
         )
     )
 
 
+def _block_of(values: dict[str, Any]) -> BlockTensorDescAttr:
+    if "arr_len" in values and "array_length" in values:
+        raise VerificationError("arr_len is an older name of array_length: expected one of them")
+    length, kind = values.get("array_length", values.get("arr_len", (1, "i64")))
+    return BlockTensorDescAttr(_space_of(values), length, values.get("boundary_check", True), kind)
+
+
+def _space_of(values: dict[str, Any]) -> str:
+    return values.get("memory_space", values.get("memory_scope", "global"))
+
+
+def _scatter(reader: Reader) -> ScatterTensorDescAttr:
+    values = _named(reader, {"memory_space": _space, "chunk_size": read_integer})
+    size, kind = values.get("chunk_size", (1, "i64"))
+    return ScatterTensorDescAttr(_space_of(values), size, kind)
+
+
+def _tdesc(reader: Reader) -> BlockTensorDescAttr | ScatterTensorDescAttr:
+    """The RFC's `tdesc_attr`: one attribute for blocks and for scattered accesses."""
+    return _encoding(_named(reader, _LOOSE | {"chunk_size": read_integer}))
+
+
 def _encoding(values: dict[str, Any]) -> BlockTensorDescAttr | ScatterTensorDescAttr:
-    space = values.get("memory_space", values.get("memory_scope", "global"))
     chunk = values.get("chunk_size", values.get("chunk_size_per_lane"))
-    if values.get("scattered") or chunk is not None:
-        for name in ("array_length", "boundary_check"):
-            if name in values:
-                raise VerificationError(f"a scattered tensor has no {name}")
-        return ScatterTensorDescAttr(space, 1 if chunk is None else chunk)
-    return BlockTensorDescAttr(space, values.get("array_length", 1), values.get("boundary_check", True))
+    if not values.get("scattered") and chunk is None:
+        return _block_of(values)
+    for name in ("array_length", "arr_len", "boundary_check"):
+        if name in values:
+            raise VerificationError(f"a scattered tensor has no {name}")
+    size, kind = (1, "i64") if chunk is None else chunk
+    return ScatterTensorDescAttr(_space_of(values), size, kind)
 
 
-def _mem_layout(reader: Reader, aliases: Aliases) -> MemLayoutAttr:
-    return MemLayoutAttr(**_named(reader, {"stride": Reader.integers, "block": Reader.integers}))
+def _mem_layout(reader: Reader) -> MemLayoutAttr:
+    found = _named(reader, {"stride": read_integers, "block": read_integers})
+    stride, stride_types = found.get("stride", (None, None))
+    block, block_types = found.get("block", (None, None))
+    return MemLayoutAttr(stride, block, stride_types, block_types)
 
 
-def _sg_map(reader: Reader, aliases: Aliases) -> SgMapAttr:
+def _sg_map(reader: Reader) -> SgMapAttr:
     start = reader.skip()
     values = _named(reader, {"wi_layout": Reader.integers, "wi_data": Reader.integers})
     if len(values) != 2:
@@ -192,17 +190,17 @@ def _sg_map(reader: Reader, aliases: Aliases) -> SgMapAttr:
     return SgMapAttr(**values)
 
 
-def _enum(name: str, words: tuple[str, ...]) -> Callable[[Reader, Aliases], EnumAttr]:
-    def read(reader: Reader, aliases: Aliases) -> EnumAttr:
+def _enum(name: str) -> Callable[[Reader], EnumAttr]:
+    def read(reader: Reader) -> EnumAttr:
         reader.expect("<")
-        value = reader.one_of(words)
+        value = reader.one_of(WORDS[name])
         reader.expect(">")
         return EnumAttr(name, value)
 
     return read
 
 
-def _tensor_desc(reader: Reader, aliases: Aliases) -> TensorDescType:
+def _tensor_desc(reader: Reader) -> TensorDescType:
     reader.expect("<")
     shape, element = _shape(reader)
     encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None
@@ -211,7 +209,7 @@ def _tensor_desc(reader: Reader, aliases: Aliases) -> TensorDescType:
     start = reader.skip()
     while reader.accept(","):
         start = reader.skip()
-        if _SCATTERED.match(reader.text, start) and not aliases.keys() & {"#scattered", "#Scattered"}:
+        if _SCATTERED.match(reader.text, start) and not reader.aliases.keys() & {"#scattered", "#Scattered"}:
             reader.position = start + len("#scattered")
             _note(reader, loose, "scattered", True, start)
             continue
@@ -220,12 +218,12 @@ def _tensor_desc(reader: Reader, aliases: Aliases) -> TensorDescType:
             reader.expect("=")
             _note(reader, loose, name, _LOOSE[name](reader), start)
             continue
-        value = read_attribute(reader, aliases)
+        value = read_notation(reader)
         if isinstance(value, SgMapAttr):
             value = value.to_layout(len(shape))
-        if isinstance(value, (BlockTensorDescAttr, ScatterTensorDescAttr)) and encoding is None:
+        if isinstance(value, Encoding) and encoding is None:
             encoding = value
-        elif isinstance(value, (LayoutAttr, SliceAttr)) and layout is None:
+        elif isinstance(value, DistributeLayout) and layout is None:
             layout = value
         else:
             reader.fail("one encoding and one layout", f"found {value}", at=start)
@@ -245,13 +243,13 @@ def _note(reader: Reader, values: dict[str, Any], name: str, value: Any, start: 
     values[name] = value
 
 
-def _mem_desc(reader: Reader, aliases: Aliases) -> MemDescType:
+def _mem_desc(reader: Reader) -> MemDescType:
     reader.expect("<")
     shape, element = _shape(reader)
     layout: MemLayoutAttr | None = None
     if reader.accept(","):
         start = reader.skip()
-        value = read_attribute(reader, aliases)
+        value = read_notation(reader)
         if not isinstance(value, MemLayoutAttr):
             reader.fail("#xegpu.mem_layout", f"found {value}", at=start)
         layout = value
@@ -259,7 +257,7 @@ def _mem_desc(reader: Reader, aliases: Aliases) -> MemDescType:
     return MemDescType(shape, element, layout)
 
 
-def _nbarrier(reader: Reader, aliases: Aliases) -> NbarrierType:
+def _nbarrier(reader: Reader) -> NbarrierType:
     return NbarrierType()
 
 
@@ -314,16 +312,6 @@ def _named(reader: Reader, readers: Mapping[str, Callable[[Reader], Any]]) -> di
     return values
 
 
-def _typed_integer(reader: Reader) -> int:
-    value = reader.integer()
-    if reader.accept(":"):
-        start = reader.skip()
-        kind = reader.word("an integer type")
-        if kind not in ("i64", "i32", "index"):
-            reader.fail("i64", at=start)
-    return value
-
-
 def _boolean(reader: Reader) -> bool:
     return reader.one_of(("true", "false")) == "true"
 
@@ -335,10 +323,11 @@ def _space(reader: Reader) -> str:
 _LOOSE: dict[str, Callable[[Reader], Any]] = {
     "memory_space": _space,
     "memory_scope": _space,
-    "array_length": _typed_integer,
+    "array_length": read_integer,
+    "arr_len": read_integer,
     "boundary_check": _boolean,
     "scattered": _boolean,
-    "chunk_size_per_lane": _typed_integer,
+    "chunk_size_per_lane": read_integer,
 }
 """What the RFC writes straight into a tensor_desc."""
 
@@ -347,22 +336,20 @@ _SCATTERED = re.compile(r"#[sS]cattered(?![A-Za-z0-9_$.])")
 
 _OLD_NAMES = ("tdesc_attr", "scattered_tdesc_attr", "sg_map")
 
-_ATTRIBUTES: dict[str, Callable[[Reader, Aliases], Value]] = {
+_ATTRIBUTES: dict[str, Callable[[Reader], Value]] = {
     "layout": _layout,
     "slice": _slice,
     "range": _range,
     "block_tdesc_attr": _block,
     "scatter_tdesc_attr": _scatter,
     "mem_layout": _mem_layout,
-    "cache_hint": _enum("cache_hint", CACHE_POLICIES),
-    "memory_space": _enum("memory_space", MEMORY_SPACES),
-    "fence_scope": _enum("fence_scope", FENCE_SCOPES),
+    **{name: _enum(name) for name in WORDS},
     "tdesc_attr": _tdesc,
     "scattered_tdesc_attr": _scatter,
     "sg_map": _sg_map,
 }
 
-_TYPES: dict[str, Callable[[Reader, Aliases], Value]] = {
+_TYPES: dict[str, Callable[[Reader], Value]] = {
     "tensor_desc": _tensor_desc,
     "mem_desc": _mem_desc,
     "nbarrier": _nbarrier,

@@ -20,7 +20,7 @@ from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent, as_ints
-from layoutalg.core.factors import Factor, merge_digits, size_of
+from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine, Notation, Operand, as_sizes
 from layoutalg.core.reader import MAX_EXTENT
@@ -81,12 +81,14 @@ class SgMapAttr(Notation):
                 return f"dimension {d} of {list(shape)}: {size} is not divisible by {product} = {unit}"
         return None
 
-    def tensor_shape(self) -> None:
-        """None: the map fits many shapes.
+    @property
+    def needs_shape(self) -> bool:
+        """True: the map fits many shapes.
 
-        >>> SgMapAttr((2, 8), (1, 1)).tensor_shape()
+        >>> SgMapAttr((2, 8), (1, 1)).needs_shape
+        True
         """
-        return
+        return True
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation on a tensor of `shape`, on a `machine` (see `LayoutAttr.layout`).
@@ -147,7 +149,7 @@ def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
 def _within(factors: tuple[Factor, ...], packed: int) -> tuple[Factor, ...]:
     """The part of the register digits that counts below `packed`."""
     inside: list[Factor] = []
-    for extent, stride, axis in merge_digits(factors):
+    for extent, stride, axis in merge_factors(factors):
         if axis == "reg" and stride < packed:
             inside.append(Factor(min(extent, packed // stride), stride, axis))
     return tuple(inside)

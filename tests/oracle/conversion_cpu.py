@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.conversion.emit import emit_function, emit_kernel
-from layoutalg.conversion.program import Program
+from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
+from layoutalg.conversion.program.program import Program
 from tests.oracle.toolchains import require, require_module
 from tests.oracle.xe_cpu import LIBRARIES
 from tests.oracle.xe_toolchain import DISASSEMBLER, Listing, run_tool, spirv_of

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 import layoutalg as la
 from layoutalg import Layout, LayoutError
-from layoutalg.conversion.emit import emit_function, emit_kernel
-from layoutalg.conversion.program import Address, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
+from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
+from layoutalg.conversion.program.program import Address, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import read_module, write_module
 from tests.oracle.conversion_cpu import (

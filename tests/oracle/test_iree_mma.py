@@ -58,7 +58,7 @@ def test_each_operand_is_a_layout_that_the_table_s_formula_enumerates(row: dict[
 
     kind = mma(row["name"])
     for fragment in MMAFragment:
-        table, layout = row["layout"][fragment.name], kind.layout(fragment)
+        table, layout = row["layout"][fragment.name], kind.operand_layout(fragment)
         held = layout.fragment_map()[0]
         copies = 0
         for lane in range(row["subgroup_size"]):
@@ -131,7 +131,7 @@ def test_a_data_tiled_layout_is_its_thread_slices(row: dict[str, Any]) -> None:
         order = expected.get("permutation", list(range(len(extents))))
         if len(order) != len(row["thread_slices"]["0"][fragment][0]):
             continue
-        held = kind.layout(fragment).fragment_map()
+        held = kind.operand_layout(fragment).fragment_map()
         first = len(expected["expand"][0])
         for tid, slices in list(row["thread_slices"].items())[:64]:
             offsets, sizes = slices[fragment]

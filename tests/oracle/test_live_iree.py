@@ -213,6 +213,217 @@ def test_the_texts_that_neither_version_reads_are_refused() -> None:
             parse_gpu(text)
 
 
+# The attributes that came after 3.2: 3.13 reads them all, 3.2 none
+
+SCALED = (
+    "intrinsic = MFMA_SCALE_F32_16x16x128_B32, lhs_elem_type = f4E2M1FN, rhs_elem_type = f4E2M1FN, acc_elem_type = f32"
+)
+SWIZZLES = (
+    *(
+        "xor_shuffle<256, 32>",
+        "xor_shuffle<256, 32, 512>",
+        "xor_shuffle<256, 32, 256, 1>",
+        "xor_shuffle<256, 32, 256, 3>",
+    ),
+    *(
+        "xor_shuffle<96, 32>",
+        "xor_shuffle<256, 32, 64>",
+        "xor_shuffle<256, 32, 512, 16>",
+        "xor_shuffle<256, 32, 512, 9>",
+    ),
+    *("xor_shuffle<255, 32>", "xor_shuffle<-256, 32>", "xor_shuffle<256, -32>", "xor_shuffle<-256, -32>"),
+    *(
+        "xor_shuffle<256>",
+        "xor_shuffle<256, 32,>",
+        "xor_shuffle<256, 32, row_stride = 512>",
+        "xor_shuffle<8, 8, 8, 1, 1>",
+    ),
+    *("rotate_rows<64, 4>", "rotate_rows<64, 5>", "rotate_rows<0, 4>", "rotate_rows<64, 4, 1>", "rotate_rows<64, -4>"),
+)
+CONFIGS = (
+    *(
+        "#iree_gpu.derived_thread_config",
+        "#iree_gpu.use_global_load_dma",
+        "#iree_gpu.lowering_config<{thread = [1, 2]}>",
+    ),
+    *(
+        "3",
+        '"x"',
+        "{a = 1}",
+        "[1, 2]",
+        "f32",
+        "vector<2xf32>",
+        "@foo",
+        "affine_map<(d0) -> (d0)>",
+        "true",
+        "1.5",
+        "1.5 : f32",
+    ),
+    *(
+        "unit",
+        "array<i64: 1>",
+        "dense<1> : tensor<2xi32>",
+        "#iree_gpu.lane_scope",
+        "(i32) -> f32",
+        "@a::@b",
+        "memref<?xf32>",
+    ),
+    *("affine_set<(d0) : (d0 - 1 == 0)>", "strided<[1, ?], offset: ?>", "complex<f32>", "none", "index"),
+    *("", "#", "affine_map<(d0) -> (d0)", "f32 f32", "(i32) ->"),
+)
+PROMOTED = (
+    *("promotion_types = 3", "promotion_types = []", "promotion_types = unit, promote_operands = 3"),
+    "promote_operands = 0, promotion_types = [#iree_gpu.derived_thread_config]",
+    "promote_operands = array<i64: 1>, promotion_types = [#iree_gpu.derived_thread_config]",
+    *("promote_operands = [], promotion_types = []", "promote_operands = [0], promotion_types = []"),
+    *('promote_operands = ["x"], promotion_types = []', "promote_operands = [1, 1], promotion_types = [3, 3]"),
+    *(
+        f"promote_operands = [{operand}], promotion_types = [{kind}]"
+        for operand in ("0", "-1", "0 : i32", "0 : si8", "0 : index", "true", '"x"', "1.0", "[1]", "0, 1", "")
+        for kind in ("#iree_gpu.derived_thread_config",)
+    ),
+    *(
+        f"promote_operands = [0], promotion_types = [{kind}]"
+        for kind in (
+            "#iree_gpu.use_global_load_dma",
+            "#iree_gpu.promote_with_cache_swizzle<#iree_gpu.derived_thread_config>",
+            "#iree_gpu.swizzle_operand<copy_config = unit, swizzle = #iree_codegen.xor_shuffle<256, 32>>",
+            *("#iree_gpu.lowering_config<{}>", "#iree_gpu.lane_id<0>", "#iree_gpu.lane_scope", "f32", "3"),
+            "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>",
+        )
+    ),
+)
+LATER = [
+    *(f"#iree_gpu.data_tiled_scaled_mma_layout<{SCALED}{more}>" for more in (
+        "",
+        ", intrinsics_m = 2, intrinsics_k = 4, operands_interleaving_intrinsics_k = [2, 3], unswizzled_operands = [0, 1]",
+        ", subgroups_m = 2, subgroups_n = 3, subgroups_k = 4, intrinsics_n = 5, operands_interleaving_intrinsics_m = [2]",
+        ", operands_interleaving_intrinsics_n = [], unswizzled_operands = []",
+        ", col_major = true",
+        ", intrinsics_m = 2, intrinsics_m = 2",
+    )),
+    f"#iree_gpu.data_tiled_scaled_mma_layout<{SCALED.rpartition(',')[0]}>",
+    f"#iree_gpu.data_tiled_scaled_mma_layout<{SCALED.replace('SCALE', 'NONE')}>",
+    f"#iree_gpu.data_tiled_scaled_mma_layout<{SCALED.replace('f4E2M1FN', 'i8')}>",
+    f"#iree_gpu.scaled_mma_layout<{SCALED}, col_major = 1>",
+    *(f"#iree_gpu.lane_increment<{inner}>" for inner in (
+        *("16", "16, aligned", "16, step = 2", "16, aligned, step = 2", "16, step = 2, aligned", "16, step = 1"),
+        *("0", "-4, step = -2"),
+        *("16, step = 0", "-0", "9223372036854775807", "9223372036854775808", "16, step = 2, step = 2", "16, aligned, aligned"),
+        *("16,", "", "16, other", "16 aligned", "16, step 2"),
+    )),
+    *(f"#iree_gpu.lane_constant<{inner}>" for inner in ("16", "0", "-16", "0x10", "", "a")),
+    *(f"#iree_gpu.{name}{end}" for name in ("lane_scope", "subgroup_scope", "use_global_load_dma") for end in ("", "<>")),
+    *(f"#iree_gpu.pipeline<{name}>" for name in (
+        *("Default", "BaseLowering", "Distribute", "Vectorize", "VectorDistribute", "WinogradVectorize", "TileAndFuse"),
+        *("None", "BaseVectorize", "vectordistribute", "", '"TileAndFuse"', '"Tile And"'),
+    )),
+    *(f"#iree_gpu.spirv_pipeline<{name}>" for name in (
+        *("BaseLowering", "BaseDistribute", "BaseVectorize", "SubgroupReduce", "MatmulPromoteVectorize"),
+        *("CooperativeMatrixVectorize", "WinogradVectorize", "None", "TileAndFuse", "VectorDistribute"),
+    )),
+    *("#iree_gpu.pipeline", "#iree_gpu<pipeline TileAndFuse>"),
+    *(f"#iree_gpu.mma_semantics<{inner}>" for inner in (
+        *("distributed = true, opaque = false", "opaque = true, distributed = false", "distributed = 1, opaque = 0"),
+        *("distributed = true", "", "distributed = 2, opaque = false", "distributed = -1, opaque = false"),
+    )),
+    *(f"#iree_gpu.conditional_transpose<{inner}>" for inner in (
+        *("8, 38", "0, 38", "8, 0", "-8, 1", "8", "8, 1, 2", "8 38", "9223372036854775808, 1"),
+    )),
+    *(f"#iree_gpu.gpu_padding_resolver{inner}" for inner in (
+        *("<>", "", "<cache_line_bytes = 128>", "<cache_sets = 4, cache_line_bytes = 128>", "<cache_line_bytes = 0>"),
+        *("<cache_line_bytes = -1>", "<cache_line_bytes = 4294967295>", "<cache_line_bytes = 4294967296>"),
+    )),
+    *(f"#iree_gpu.swizzle_operand<copy_config = unit, swizzle = #iree_codegen.{one}>" for one in SWIZZLES),
+    *(f"#iree_gpu.swizzle_operand<copy_config = {one}, swizzle = #iree_codegen.xor_shuffle<256, 32>>" for one in CONFIGS),
+    "#iree_gpu.swizzle_operand<swizzle = #iree_codegen.xor_shuffle<256, 32>, copy_config = #iree_gpu.use_global_load_dma>",
+    *("#iree_gpu.swizzle_operand<copy_config = unit>", "#iree_gpu.swizzle_operand<copy_config = unit, swizzle = 3>"),
+    "#iree_gpu.swizzle_operand<copy_config = unit, swizzle = #iree_gpu.lane_id<0>>",
+    *(f"#iree_gpu.promote_with_cache_swizzle<{one}>" for one in CONFIGS),
+    "#iree_gpu.promote_with_cache_swizzle",
+]  # fmt: skip
+
+
+def test_the_attributes_since_3_2_are_read_printed_and_refused_as_iree_does() -> None:
+    """All of 3.13; iree-opt crashes on an xor_shuffle of width 0, so that is not asked."""
+    read = 0
+    for text, printed in zip(LATER, reprinted(LATER), strict=True):
+        if printed is None:
+            with pytest.raises(LayoutError):
+                parse_gpu(text)
+            continue
+        read += 1
+        value = parse_gpu(text)
+        assert value.text() == printed, text
+        assert la.parse(printed) == value
+    assert read > 90
+    assert len(LATER) - read > 50
+
+
+def test_3_2_reads_none_of_them_and_none_is_printed_for_it() -> None:
+    assert reprinted(LATER, "iree-3.2") == [None] * len(LATER)
+    for text in LATER:
+        try:
+            value = parse_gpu(text)
+        except LayoutError:
+            continue
+        with pytest.raises(VerificationError, match=r"IREE 3\.2 has no"):
+            value.text("iree-3.2")
+
+
+@pytest.mark.parametrize("more", ["intrinsics_m = 0", "subgroups_k = -3", "unswizzled_operands = [5]"])
+def test_what_iree_accepts_of_a_scaled_tiling_and_is_refused_here(more: str) -> None:
+    text = f"#iree_gpu.data_tiled_scaled_mma_layout<{SCALED}, {more}>"
+    assert reprinted([text]) == [text]
+    with pytest.raises(VerificationError, match="IREE accepts this"):
+        parse_gpu(text)
+
+
+def test_what_iree_passes_over_in_an_attribute_without_parameters_is_refused_here() -> None:
+    assert reprinted(["#iree_gpu.lane_scope<1>"]) == ["#iree_gpu.lane_scope"]
+    with pytest.raises(LayoutError):
+        parse_gpu("#iree_gpu.lane_scope<1>")
+
+
+@pytest.mark.parametrize("widths", ["0, 32", "32, 0"])
+def test_a_swizzle_of_width_zero_on_which_iree_crashes_is_refused(widths: str) -> None:
+    with pytest.raises(VerificationError, match="crashes"):
+        parse_gpu(f"#iree_gpu.swizzle_operand<copy_config = unit, swizzle = #iree_codegen.xor_shuffle<{widths}>>")
+
+
+def test_what_iree_says_of_a_lowering_config() -> None:
+    """It looks at promoted operands alone: tile sizes, bases and kinds may be anything."""
+    anything = (
+        *(
+            "mma_kind = 3",
+            "mma_kind = #iree_gpu.lane_id<0>",
+            "workgroup = 3",
+            'workgroup = ["x"]',
+            "workgroup = [-1, 0]",
+        ),
+        *("thread = [1 : i32]", "thread = {a = 1}", "subgroup_basis = [[1, 2], [0, 1, 2]]", "subgroup_basis = 3"),
+        *(
+            "lane_basis = [[1, 2], [5, 5]]",
+            "promote_operands = 3",
+            'promote_operands = ["x"]',
+            "promote_operands = [0, 0]",
+        ),
+    )
+    texts = [f"#iree_gpu.lowering_config<{{{entries}}}>" for entries in (*anything, *PROMOTED)]
+    verdicts = diagnostics([f"module attributes {{t.a = {text}}} {{}}" for text in texts])
+    assert verdicts[: len(anything)] == [None] * len(anything)
+    for text, expected in zip(texts, verdicts, strict=True):
+        try:
+            parse_gpu(text)
+            said = None
+        except VerificationError as error:
+            said = str(error).partition(" (in ")[0]
+        assert said == expected, text
+    refused = [one for one in verdicts if one is not None]
+    assert len(set(refused)) == 5
+    assert len(refused) > 12
+
+
 def floats(text: str) -> str:
     """A text with its floats in one form: IREE prints 95.7 once as 95.6999969 and once as 9.570000e+01."""
     return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda match: f"{np.float32(match[0]):.9g}", text)

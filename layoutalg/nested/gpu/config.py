@@ -1,4 +1,4 @@
-"""How IREE is told to lower an operation: configurations, options, and the enums as attributes.
+"""How IREE is told to lower an operation: configurations, options of pipelines, resolvers of encodings.
 
 >>> config = LoweringConfigAttr(Dictionary((("workgroup", (64, 64, 0)), ("reduction", (0, 0, 32)))))
 >>> config.tile_sizes(TilingLevel.Workgroup)
@@ -12,22 +12,27 @@ An attribute that only one version of IREE has is printed in that version's way 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from layoutalg.core.errors import VerificationError
-from layoutalg.core.notation import Notation
-from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
-from layoutalg.nested.gpu.dictionary import Dictionary, value_text
-from layoutalg.nested.gpu.enums import IteratorType, ReorderWorkgroupsStrategy, TilingLevel
-from layoutalg.nested.gpu.intrinsics import intrinsic
-from layoutalg.nested.gpu.target import TargetAttr, check_bitwidths
+from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.notation import Machine, Notation, Operand
+from layoutalg.core.whole_numbers import shown, whole_number
+from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
+from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect, since_3_13
+from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
+from layoutalg.nested.gpu.enums import ReorderWorkgroupsStrategy, TilingLevel
+from layoutalg.nested.gpu.kinds import MMAKind
+from layoutalg.nested.gpu.product import Product
+from layoutalg.nested.gpu.promotion import Promotion
+from layoutalg.nested.gpu.target import TargetAttr
 
 __all__ = [
-    "DerivedThreadConfigAttr",
-    "EnumAttr",
+    "ConditionalTransposeAttr",
     "GPUEncodingLayoutAttr",
-    "LaneIdAttr",
+    "GPUPaddingResolverAttr",
+    "InnerTiledSemanticsAttr",
     "LoweringConfigAttr",
     "PipelineOptionsAttr",
     "UKernelConfigAttr",
@@ -40,16 +45,64 @@ Flag: TypeAlias = bool | None
 class LoweringConfigAttr(Notation):
     """`#iree_gpu.lowering_config<{...}>`: tile sizes per level, an MMA kind, and whatever else a pass looks for.
 
-    >>> LoweringConfigAttr(Dictionary()).text()
-    '#iree_gpu.lowering_config<{}>'
+    A config with an MMA kind has the operands of the kind.
+
+    Raises `VerificationError` in IREE's words where `promotion_types` and `promote_operands` do not fit together; IREE 3.13
+    checks nothing else (3.2 not even that).
+
+    >>> LoweringConfigAttr(Dictionary((("promotion_types", ()), ("promote_operands", (0,)))))
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: promote_operands and promotion_types must have the same length (in
+    #iree_gpu.lowering_config<{promote_operands = [0], promotion_types = []}>)
     """
 
     attributes: Dictionary
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.attributes, Dictionary):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"attributes {shown(self.attributes)}: expected a Dictionary")
+        problem = _promotion_problem(self.attributes.get("promotion_types"), self.attributes.get("promote_operands"))
+        if problem is not None:
+            raise VerificationError(f"{problem} (in {self})")
+
+    def _kind(self) -> MMAKind | DataTiledMMAAttr:
+        """The MMA kind, which must be there."""
+        kind = self.mma_kind
+        if not isinstance(kind, (MMAKind, DataTiledMMAAttr)):
+            raise DistributionError(f"{self} distributes nothing: it has no mma_kind whose layouts are known")
+        return kind
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """A, B and C of the config's MMA kind, one instruction; a shape is that of the instruction.
+
+        Raises `DistributionError` where there is no such kind.
+
+        >>> config = LoweringConfigAttr(Dictionary((("mma_kind", la.mma("MFMA_F32_16x16x16_F16")),)))
+        >>> [operand.role for operand in config.operands()]
+        ['A', 'B', 'C']
+        """
+        return self._kind().operands(shape, machine)
+
+    def heading(self) -> str:
+        """The MMA kind's name.
+
+        >>> LoweringConfigAttr(Dictionary((("mma_kind", la.mma("MFMA_F32_16x16x16_F16")),))).heading()
+        '#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>'
+        """
+        return self._kind().heading()
+
+    def product(self, shape: Sequence[int] | None = None) -> Product:
+        """Sizes and types of the MMA kind's product.
+
+        >>> LoweringConfigAttr(Dictionary((("mma_kind", la.mma("MFMA_F32_16x16x16_F16")),))).product().sizes
+        (16, 16, 16)
+        """
+        return self._kind().product(shape)
+
     def tile_sizes(self, level: TilingLevel) -> tuple[int, ...] | None:
         """The tile sizes of a level, 0 for a dimension that is not tiled; None where the level is missing.
 
-        Raises `VerificationError` for an entry of that name that is no list of numbers.
+        Raises `VerificationError` for an entry of that name that is not a list of numbers (IREE takes it for no entry).
 
         >>> LoweringConfigAttr(Dictionary((("partial_reduction", (4,)),))).tile_sizes(TilingLevel.PartialReduction)
         (4,)
@@ -85,6 +138,27 @@ class LoweringConfigAttr(Notation):
 
 def _items(sizes: Any) -> tuple[int, ...]:
     return sizes
+
+
+def _promotion_problem(types: Value, operands: Value) -> str | None:
+    """What IREE 3.13 says of the attributes that promoted operands have, in its order; None where it accepts them."""
+    if types is None:
+        return None
+    if not isinstance(types, tuple):
+        return "promotion_types must be an array"
+    if not isinstance(operands, tuple):
+        return "promotion_types requires promote_operands to be specified"
+    if not all(_is_integer(one) for one in as_tuple(operands)):
+        return "promote_operands must be an array of integers"
+    if len(as_tuple(types)) != len(as_tuple(operands)):
+        return "promote_operands and promotion_types must have the same length"
+    if not all(isinstance(one, Promotion) for one in as_tuple(types)):
+        return "promotion_types elements must implement IREE::GPU::PromotionAttr"
+    return None
+
+
+def _is_integer(value: Value) -> bool:
+    return isinstance(value, int) or (isinstance(value, Typed) and isinstance(value.value, int))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,54 +214,6 @@ def _strategy(value: ReorderWorkgroupsStrategy) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneIdAttr(Notation):
-    """`#iree_gpu.lane_id<0>`: maps a dimension of a loop to the lanes of a subgroup.
-
-    >>> print(LaneIdAttr(1))
-    #iree_gpu.lane_id<1>
-    """
-
-    dim: int
-
-    def __post_init__(self) -> None:
-        if type(self.dim) is not int or not -(2**63) <= self.dim < 2**63:
-            raise VerificationError(f"lane_id {self.dim!r:.40}: expected a whole number of 64 bits")
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> LaneIdAttr(0).text("iree-3.2")
-        '#iree_gpu.lane_id<0>'
-        """
-        check_dialect(dialect)
-        return f"#iree_gpu.lane_id<{self.dim}>"
-
-
-@dataclass(frozen=True, slots=True)
-class DerivedThreadConfigAttr(Notation):
-    """`#iree_gpu.derived_thread_config`: the thread tiles are derived after the outer levels are tiled.
-
-    >>> print(DerivedThreadConfigAttr())
-    #iree_gpu.derived_thread_config
-    """
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> DerivedThreadConfigAttr().text()
-        '#iree_gpu.derived_thread_config'
-        """
-        check_dialect(dialect)
-        return "#iree_gpu.derived_thread_config"
-
-
-@dataclass(frozen=True, slots=True)
 class UKernelConfigAttr(Notation):
     """`#iree_gpu.ukernel_config<...>` of IREE 3.2: the microkernel that an operation was matched with.
 
@@ -197,6 +223,9 @@ class UKernelConfigAttr(Notation):
 
     name: str
     def_attrs: Dictionary
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", as_bytes(self.name))
 
     def __str__(self) -> str:
         return self.text()
@@ -253,66 +282,98 @@ class GPUEncodingLayoutAttr(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class EnumAttr(Notation):
-    """An enum as an attribute: its mnemonic and the spelling of its value.
+class GPUPaddingResolverAttr(Notation):
+    """`#iree_gpu.gpu_padding_resolver<...>` of IREE 3.13: how rows are padded for a cache; what is None is left out.
 
-    IREE writes `#iree_gpu<compute_bitwidths fp32|fp16>`, and its page `#iree_gpu.compute_bitwidths<...>`: both are read.
+    Raises `VerificationError` for sizes that are not whole numbers of 32 bits.
 
-    >>> print(EnumAttr("compute_bitwidths", "fp32|fp16"))
-    #iree_gpu<compute_bitwidths fp32|fp16>
-    >>> print(EnumAttr("iterator_type", "reduction"), EnumAttr("iterator_type", "reduction").value)
-    #iree_gpu.iterator_type<reduction> 1
+    >>> print(GPUPaddingResolverAttr(cache_line_bytes=128, cache_sets=4))
+    #iree_gpu.gpu_padding_resolver<cache_line_bytes = 128, cache_sets = 4>
     """
 
-    mnemonic: str
-    spelling: str
+    cache_line_bytes: int | None = None
+    cache_sets: int | None = None
 
     def __post_init__(self) -> None:
-        try:
-            if not isinstance(self.mnemonic, str) or not isinstance(self.spelling, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise KeyError
-            _ = self.value
-        except KeyError:
-            raise VerificationError(f"{self.mnemonic!r:.40} has no value {self.spelling!r:.40}") from None
-
-    @property
-    def value(self) -> int | None:
-        """The value of the enum; None for an intrinsic that the page does not list.
-
-        >>> EnumAttr("mma_intrinsic", "MFMA_F32_16x16x4_F32").value
-        4112
-        """
-        if self.mnemonic in ("mma_intrinsic", "virtual_mma_intrinsic"):
-            return intrinsic(self.spelling).value
-        if self.mnemonic == "iterator_type":
-            return IteratorType[self.spelling].value
-        if self.mnemonic == "reorder_workgroups_strategy":
-            return ReorderWorkgroupsStrategy["None_" if self.spelling == "None" else self.spelling].value
-        from layoutalg.nested.gpu import enums
-
-        kinds = {
-            "compute_bitwidths": enums.ComputeBitwidths,
-            "storage_bitwidths": enums.StorageBitwidths,
-            "subgroup_ops": enums.SubgroupOps,
-            "dotproduct_ops": enums.DotProductOps,
-        }
-        return kinds[self.mnemonic].parse(self.spelling).value
+        for name, size in (("cache_line_bytes", self.cache_line_bytes), ("cache_sets", self.cache_sets)):
+            if size is not None:
+                whole_number(size, name, 0, 2**32 - 1)
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, dialect: str | None = None) -> str:
-        """The MLIR text, as a version of IREE writes it.
+        """The MLIR text.
 
-        >>> EnumAttr("mma_intrinsic", "WMMAR3_I32_16x16x16_I8").text("iree-3.2")
-        '#iree_gpu<mma_intrinsic WMMA_I32_16x16x16_I8>'
+        Raises `VerificationError` for IREE 3.2, which has no such attribute.
+
+        >>> GPUPaddingResolverAttr().text()
+        '#iree_gpu.gpu_padding_resolver<>'
         """
-        word = self.spelling
-        if self.mnemonic in ("mma_intrinsic", "virtual_mma_intrinsic"):
-            word = intrinsic(word).spelling(dialect)
-        if self.mnemonic == "compute_bitwidths":
-            check_bitwidths(self.value or 0, dialect)
-        check_dialect(dialect)
-        if self.mnemonic in ("iterator_type", "reorder_workgroups_strategy"):
-            return f"#iree_gpu.{self.mnemonic}<{word}>"
-        return f"#iree_gpu<{self.mnemonic} {word}>"
+        sizes = (("cache_line_bytes", self.cache_line_bytes), ("cache_sets", self.cache_sets))
+        parts = ", ".join(f"{name} = {size}" for name, size in sizes if size is not None)
+        return since_3_13(f"#iree_gpu.gpu_padding_resolver<{parts}>", dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalTransposeAttr(Notation):
+    """`#iree_gpu.conditional_transpose<8, 38>` of IREE 3.13: workgroups are reordered where that loads fewer tiles.
+
+    `num_xcds` dies have `num_cus` compute units each. Raises `VerificationError` in IREE's words where one is 0.
+
+    >>> print(ConditionalTransposeAttr(8, 38))
+    #iree_gpu.conditional_transpose<8, 38>
+    """
+
+    num_xcds: int
+    num_cus: int
+
+    def __post_init__(self) -> None:
+        for name, number in (("num_xcds", self.num_xcds), ("num_cus", self.num_cus)):
+            whole_number(number, f"conditional_transpose with {name}", -(2**63), 2**63 - 1)
+        if not self.num_xcds or not self.num_cus:
+            raise VerificationError(f"conditional_transpose must have non-zeros parameters (in {self})")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text.
+
+        Raises `VerificationError` for IREE 3.2, which has no such attribute.
+
+        >>> ConditionalTransposeAttr(8, 32).text()
+        '#iree_gpu.conditional_transpose<8, 32>'
+        """
+        return since_3_13(f"#iree_gpu.conditional_transpose<{self.num_xcds}, {self.num_cus}>", dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerTiledSemanticsAttr(Notation):
+    """`#iree_gpu.mma_semantics<...>` of IREE 3.13: whether an operation's tiles are one thread's, and whether opaque.
+
+    >>> print(InnerTiledSemanticsAttr(distributed=True, opaque=False))
+    #iree_gpu.mma_semantics<distributed = true, opaque = false>
+    """
+
+    distributed: bool
+    opaque: bool
+
+    def __post_init__(self) -> None:
+        for name, given in (("distributed", self.distributed), ("opaque", self.opaque)):
+            if type(given) is not bool:
+                raise VerificationError(f"{name} = {shown(given)}: expected True or False")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text.
+
+        Raises `VerificationError` for IREE 3.2, which has no such attribute.
+
+        >>> InnerTiledSemanticsAttr(False, True).text()[-36:]
+        '<distributed = false, opaque = true>'
+        """
+        distributed, opaque = value_text(self.distributed), value_text(self.opaque)
+        return since_3_13(f"#iree_gpu.mma_semantics<distributed = {distributed}, opaque = {opaque}>", dialect)

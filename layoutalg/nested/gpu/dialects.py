@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.whole_numbers import shown
 
-__all__ = ["IREE_3_2", "NEWEST", "check_dialect"]
+__all__ = ["IREE_3_2", "NEWEST", "check_dialect", "since_3_13"]
 
 IREE_3_2 = "iree-3.2"
 """IREE 3.2: its parser takes every spelling of the dialect's page."""
@@ -19,7 +20,7 @@ NEWEST = "iree-3.13"
 def check_dialect(dialect: str | None) -> str:
     """The version that a name stands for, None being the newest.
 
-    Raises `VerificationError` with the versions there are.
+    Raises `VerificationError` with the names of the versions.
 
     >>> check_dialect("iree-2")
     Traceback (most recent call last):
@@ -28,5 +29,20 @@ def check_dialect(dialect: str | None) -> str:
     if dialect is None:
         return NEWEST
     if not isinstance(dialect, str) or dialect not in (IREE_3_2, NEWEST):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"dialect {dialect!r:.60}: expected {NEWEST} (the newest) or {IREE_3_2}")
+        raise VerificationError(f"dialect {shown(dialect)}: expected {NEWEST} (the newest) or {IREE_3_2}")
     return dialect
+
+
+def since_3_13(text: str, dialect: str | None) -> str:
+    """The text of an attribute that IREE 3.2 does not have.
+
+    Raises `VerificationError` where that version is asked for.
+
+    >>> since_3_13("#iree_gpu.lane_scope", "iree-3.2")
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: IREE 3.2 has no lane_scope (of #iree_gpu.lane_scope)
+    """
+    if check_dialect(dialect) == IREE_3_2:
+        name = text.removeprefix("#iree_gpu.").partition("<")[0]
+        raise VerificationError(f"IREE 3.2 has no {name} (of {text})")
+    return text

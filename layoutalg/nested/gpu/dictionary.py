@@ -7,8 +7,8 @@
 {reduction = [0, 0, 64], unroll, workgroup = [64, 64, 0]}
 
 An i64, a truth value and a string are Python's own; an array is a tuple; another number is `Typed` (`2 : i32`); an attribute
-of a dialect that layoutalg knows is its value; the rest (types, maps, foreign attributes) is kept as `Raw` text. Entries are
-sorted by name, as MLIR sorts them.
+of a dialect that layoutalg knows is its value; the rest (types, maps, foreign attributes) is kept as `Raw` text, up to where
+MLIR ends it. Entries are sorted by name, as MLIR sorts them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.notation import Notation
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import shown
 
 __all__ = ["UNIT", "Dictionary", "Raw", "Typed", "Value", "number_text", "read_dictionary", "read_value", "value_text"]
 
@@ -32,7 +33,12 @@ Value: TypeAlias = Any
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?)?)")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _BRACKETS = {"<": ">", "(": ")", "[": "]", "{": "}"}
-_RAW = re.compile(r'"(?:[^"\\\n]|\\.)*"|->|[<>()\[\]{},]|[^"<>()\[\]{},\-]+|-|"')
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|->|[<>]=|[<>()\[\]{}]|[^"<>()\[\]{}\-]+|-|"')
+_NAME = re.compile(
+    r'@(?:[\w$.]+|"[^"\n]*")(?:::@(?:[\w$.]+|"[^"\n]*"))*|[#!](?:[\w$.]+|"[^"\n]*")|[A-Za-z_][\w$.]*', re.ASCII
+)
+_CONSTANTS = ("dense", "dense_resource", "sparse", "opaque")
+"""Attributes that have a type after their brackets, as `#dialect.attribute<...>` may."""
 _RAW_START = re.compile(
     r"[#!@][A-Za-z_0-9\"]|\((?=[^\n]*->)|(?:(?:[su]?i[0-9]+|index|none|tf32|bf16|f[0-9]+[A-Za-z0-9]*)\b(?!\.)"
     r"|(?:vector|tensor|memref|tuple|complex|affine_map|affine_set|array|dense|dense_resource|sparse|strided|opaque|loc|"
@@ -72,7 +78,7 @@ class Typed(Notation):
 
     def __post_init__(self) -> None:
         if type(self.value) not in (int, float) or not isinstance(self.type, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"{self.value!r:.40} : {self.type!r:.40}: expected a number and its type")
+            raise VerificationError(f"{shown(self.value)} : {shown(self.type)}: expected a number and its type")
         if self.type in _FLOAT_BITS:
             object.__setattr__(self, "value", _rounded(float(self.value), self.type))
 
@@ -149,7 +155,7 @@ class Dictionary(Notation):
         for key, value in self.entries:
             if key == name:
                 return value
-        raise VerificationError(f"no entry {name!r:.60}: expected one of {', '.join(self)}")
+        raise VerificationError(f"no entry {shown(name)}: expected one of {', '.join(self)}")
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self.entries)
@@ -194,9 +200,26 @@ def _quoted(text: str) -> str:
     """A string as MLIR prints it: bytes other than printable ASCII as two hexadecimal digits."""
     shown = (
         "\\\\" if b == 0x5C else chr(b) if 0x20 <= b < 0x7F and b != 0x22 else f"\\{b:02X}"
-        for b in text.encode("utf-8", "surrogateescape")
+        for b in as_bytes(text).encode("utf-8", "surrogateescape")
     )
     return f'"{"".join(shown)}"'
+
+
+def as_bytes(text: str) -> str:
+    """A string that stands for bytes, as MLIR's do: a lone surrogate, which UTF-8 does not have, becomes its three bytes.
+
+    >>> as_bytes("a\\ud800").encode("utf-8", "surrogateescape").hex(" ")
+    '61 ed a0 80'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        escape, keep = "surrogateescape", "surrogatepass"
+        pieces = [c.encode("utf-8", escape if "\udc80" <= c <= "\udcff" else keep) for c in text]
+        return b"".join(pieces).decode("utf-8", escape)
+    return text
 
 
 def value_text(value: Value, dialect: str | None = None, inside: bool = False) -> str:
@@ -242,7 +265,7 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
         found: list[tuple[str, Value]] = []
         if not reader.accept("}"):
             while True:
-                name = reader.accept_string() or reader.word("the name of an entry")
+                name = as_bytes(reader.accept_string() or reader.word("the name of an entry"))
                 found.append((name, read_value(reader, read_attribute) if reader.accept("=") else UNIT))
                 if reader.accept("}"):
                     break
@@ -265,7 +288,7 @@ def read_value(reader: Reader, read_attribute: Callable[[Reader], Value] | None 
         return reader.nested(lambda: _array(reader, read_attribute))
     text = reader.accept_string()
     if text is not None:
-        return text
+        return as_bytes(text)
     if reader.looking_at("#") and read_attribute is not None:
         found = read_attribute(reader)
         if found is not None:
@@ -342,31 +365,68 @@ def _from_bits(reader: Reader, digits: str, element: str, start: int) -> float:
 
 
 def _raw(reader: Reader) -> Raw:
-    """Text up to the `,` or closing bracket that ends the value."""
+    """One attribute, type or symbol, kept as its text; it ends where MLIR ends it."""
     start = reader.skip()
     if _RAW_START.match(reader.text, start) is None:
         reader.fail("a value: a number, a string, a list, an attribute or a type")
-    open_brackets: list[str] = []
+    reader.nested(lambda: _pass(reader))
+    return Raw(reader.text[start : reader.position])
+
+
+def _pass(reader: Reader) -> None:
+    """Move behind a symbol, a function type, or a name with what stands in its brackets and (of a constant) its type."""
+    if reader.looking_at("("):
+        _pass_brackets(reader)
+        reader.expect("->")
+        (_pass_brackets if reader.looking_at("(") else _pass_type)(reader)
+        return
+    name = _NAME.match(reader.text, reader.skip())
+    if name is None:
+        reader.fail("a value: a number, a string, a list, an attribute or a type")
+    reader.position = name.end()
+    if name.group() == "distinct" and _next_is(reader, "["):
+        _pass_brackets(reader)
+    if _next_is(reader, "(" if name.group() == "loc" else "<"):
+        _pass_brackets(reader)
+    if (name.group() in _CONSTANTS or name.group()[0] == "#") and _next_is(reader, ":"):
+        reader.expect(":")
+        _pass_type(reader)
+
+
+def _next_is(reader: Reader, literal: str) -> bool:
+    """Whether `literal` comes next; white space and comments before anything else are not passed."""
+    end = reader.position
+    found = reader.looking_at(literal)
+    if not found:
+        reader.position = end
+    return found
+
+
+def _pass_type(reader: Reader) -> None:
+    start = reader.skip()
+    if _RAW_START.match(reader.text, start) is None:
+        reader.fail("a type", at=start)
+    reader.nested(lambda: _pass(reader))
+
+
+def _pass_brackets(reader: Reader) -> None:
+    """Move behind a bracket and all that it holds."""
+    reader.skip()
+    awaited: list[str] = []
     while reader.position < len(reader.text):
-        token = _RAW.match(reader.text, reader.position)
+        token = _TOKEN.match(reader.text, reader.position)
         piece = token.group() if token is not None else ""
         if piece == '"':
             reader.fail("a string that ends on its line", "found one without an end")
         if piece in _BRACKETS:
-            if len(open_brackets) >= _LONGEST:
+            if len(awaited) >= _LONGEST:
                 reader.fail(f"at most {_LONGEST} open brackets", "found one more")
-            open_brackets.append(_BRACKETS[piece])
-        elif piece in (">", ")", "]", "}", ","):
-            if not open_brackets:
-                break
-            if piece != ",":
-                if piece != open_brackets[-1]:
-                    reader.fail(f"'{open_brackets[-1]}'")
-                open_brackets.pop()
+            awaited.append(_BRACKETS[piece])
+        elif piece in _BRACKETS.values():
+            if piece != awaited[-1]:
+                reader.fail(f"'{awaited[-1]}'")
+            awaited.pop()
         reader.position += len(piece)
-    text = reader.text[start : reader.position].strip()
-    if open_brackets:
-        reader.fail(f"'{open_brackets[-1]}'")
-    if not text:
-        reader.fail("a value")
-    return Raw(text)
+        if not awaited:
+            return
+    reader.fail(f"'{awaited[-1]}'")

@@ -22,9 +22,11 @@ __all__ = [
     "ComputeBitwidths",
     "DotProductOps",
     "IteratorType",
+    "LoweringPipeline",
     "MMAFragment",
     "MMAScope",
     "ReorderWorkgroupsStrategy",
+    "SPIRVLoweringPipeline",
     "StorageBitwidths",
     "SubgroupOps",
     "TilingLevel",
@@ -196,3 +198,35 @@ class IteratorType(IntEnum):
 
     parallel = 0
     reduction = 1
+
+
+class LoweringPipeline(IntEnum):
+    """The pipelines of IREE 3.13 for AMD's and NVIDIA's GPUs.
+
+    >>> LoweringPipeline.TileAndFuse.value
+    6
+    """
+
+    Default = 0
+    BaseLowering = 1
+    Distribute = 2
+    Vectorize = 3
+    VectorDistribute = 4
+    WinogradVectorize = 5
+    TileAndFuse = 6
+
+
+class SPIRVLoweringPipeline(IntEnum):
+    """The pipelines of IREE 3.13 for SPIR-V.
+
+    >>> SPIRVLoweringPipeline.SubgroupReduce.value
+    3
+    """
+
+    BaseLowering = 0
+    BaseDistribute = 1
+    BaseVectorize = 2
+    SubgroupReduce = 3
+    MatmulPromoteVectorize = 4
+    CooperativeMatrixVectorize = 5
+    WinogradVectorize = 6

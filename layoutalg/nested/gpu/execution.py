@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.fragments import collect, distribute
-from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
+from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.multi_mma import MultiMma, OperandType, reduction_points
-from layoutalg.nested.gpu.products import multiply, multiply_tiles
 
 __all__ = ["execute"]
 
@@ -51,10 +49,7 @@ def execute(
         )
         here = tuple(slice(None) if a.shape[loop] == 1 else part for loop, part in enumerate(step))
         there = tuple(slice(None) if b.shape[loop] == 1 else part for loop, part in enumerate(step))
-        if isinstance(op.kind, DataTiledMMAAttr):
-            total = multiply_tiles(op.kind, a[here], b[there], total)
-        else:
-            total = multiply(op.kind, a[here], b[there], total)
+        total = op.kind.multiply(a[here], b[there], total)
     dims = op.indexing_maps[MMAFragment.Acc].dims
     order = [*dims, *(loop for loop in range(len(sizes)) if loop not in dims)]
     outer = total.transpose(*order, *range(len(sizes), total.ndim))
@@ -65,20 +60,19 @@ def execute(
 def _scope(op: MultiMma, arrays: tuple[NDArray[Any], ...], asked: str | None) -> tuple[str, int]:
     """The scope that is asked for or that the shapes say, and how many leading axes hold work-items."""
     if asked not in (None, "thread", "subgroup"):
-        raise VerificationError(f"scope {asked!r:.40}: expected 'thread' or 'subgroup'")
+        raise VerificationError(f"scope {shown(asked)}: expected 'thread' or 'subgroup'")
     for one in arrays:
         if not isinstance(one, np.ndarray) or not one.size:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError("multi_mma runs on numpy arrays with at least one element each")
-    lanes = 2 if isinstance(op.kind, DataTiledMMAAttr) else 1
-    native = op.kind.native if isinstance(op.kind, DataTiledMMAAttr) else op.kind
-    items = (native.subgroup_size,) if lanes == 1 else (getattr(op.kind, "subgroups", 1), native.subgroup_size)
+    items = op.kind.work_items
+    lanes = len(items)
     problems: list[str] = []
     found: list[tuple[str, int]] = []
     for scope, lead in (("subgroup", 0), ("thread", lanes)):
         if asked not in (None, scope):
             continue
         types = [
-            OperandType(one.shape[lead:], native.intrinsic.element_type(f), "tensor")
+            OperandType(one.shape[lead:], op.kind.instruction.element_type(f), "tensor")
             for f, one in zip(MMAFragment, arrays, strict=True)
         ]
         problem = op.check(*types)
@@ -111,11 +105,7 @@ def _fragments(op: MultiMma, fragment: MMAFragment, array: NDArray[Any], scope: 
         back = sorted(range(len(order)), key=order.__getitem__)
         array = array.transpose(*range(outer), *(outer + i for i in back))
     flat = array.reshape(*array.shape[:outer], -1)
-    if isinstance(op.kind, DataTiledMMAAttr):
-        swizzle = op.kind.swizzle(fragment)
-        return distribute(op.kind.operand_layout(fragment), collect(swizzle.memory, flat))
-    tile = flat.reshape(*array.shape[:outer], *op.kind.intrinsic.shape(fragment))
-    return op.kind.distribute(fragment, tile)
+    return op.kind.from_memory(fragment, flat)
 
 
 def _by_loop(op: MultiMma, fragment: MMAFragment, held: NDArray[Any]) -> NDArray[Any]:
@@ -132,11 +122,7 @@ def _inner_values(op: MultiMma, held: NDArray[Any], acc: NDArray[Any], scope: st
     outer = len(op.indexing_maps[MMAFragment.Acc].dims)
     if scope == "thread":
         return np.moveaxis(held, range(outer, outer + lead), range(lead)).reshape(acc.shape)
-    if isinstance(op.kind, DataTiledMMAAttr):
-        swizzle = op.kind.swizzle(MMAFragment.Acc)
-        tile = distribute(swizzle.memory, collect(op.kind.acc, held))
-    else:
-        tile = op.kind.collect(MMAFragment.Acc, held)
+    tile = op.kind.to_memory(MMAFragment.Acc, held)
     order = op.permutation(MMAFragment.Acc)
     if order is None:
         return tile.reshape(acc.shape)

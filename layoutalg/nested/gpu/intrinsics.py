@@ -31,11 +31,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
+from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment, VirtualMMAIntrinsic
@@ -153,8 +155,6 @@ class OperandLayout:
         >>> OperandLayout((4, 1), (2, 32), (32, 1), (4, 1)).registers
         16
         """
-        from math import prod
-
         return prod(self.outer) * prod(self.element)
 
     @property
@@ -243,6 +243,15 @@ class Intrinsic:
         """
         return self.family in ("NV_WMMA", "VDMFMA")
 
+    @property
+    def types(self) -> tuple[str, str, str]:
+        """The element types of A, B and C.
+
+        >>> intrinsic("MFMA_I32_16x16x16_I8").types
+        ('i8', 'i8', 'i32')
+        """
+        return self.a_type, self.b_type, self.c_type
+
     def shape(self, fragment: MMAFragment) -> Ints:
         """An operand's sizes in elements, the block first where there are several.
 
@@ -262,7 +271,7 @@ class Intrinsic:
         >>> intrinsic("MFMA_I32_16x16x16_I8").element_type(MMAFragment.Acc)
         'i32'
         """
-        return (self.a_type, self.b_type, self.c_type)[fragment_of(fragment)]
+        return self.types[fragment_of(fragment)]
 
     def operand(self, fragment: MMAFragment) -> OperandLayout:
         """Who holds what of an operand.
@@ -305,7 +314,7 @@ def fragment_of(name: str | int) -> MMAFragment:
         for fragment in MMAFragment:
             if name == fragment.value or (isinstance(name, str) and name.lower() == fragment.name.lower()):
                 return fragment
-    raise VerificationError(f"operand {name!r:.60}: expected Lhs, Rhs or Acc")
+    raise VerificationError(f"operand {shown(name)}: expected Lhs, Rhs or Acc")
 
 
 def intrinsic(name: str) -> Intrinsic:
@@ -317,7 +326,7 @@ def intrinsic(name: str) -> Intrinsic:
     'WMMAR3_F32_16x16x16_F16'
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"intrinsic {name!r:.60}: expected a name such as MFMA_F32_16x16x16_F16")
+        raise VerificationError(f"intrinsic {shown(name)}: expected a name such as MFMA_F32_16x16x16_F16")
     return _intrinsic(name)
 
 
@@ -347,7 +356,7 @@ def _element(name: str) -> str:
 
 @cache
 def _operand(one: Intrinsic, fragment: MMAFragment) -> OperandLayout:
-    rows = _TALL[one.family](one) if one.family in _TALL else _matrix_core(one)
+    rows = _FAMILIES[one.family](one) if one.family in _FAMILIES else _matrix_core(one)
     return rows[fragment]
 
 
@@ -400,4 +409,4 @@ def _mma_sync(one: Intrinsic) -> tuple[OperandLayout, OperandLayout, OperandLayo
     return _layout(row, deep), _layout(deep, (1, 8, 4, 1)), _layout(row, (1, 4, 1, 2))
 
 
-_TALL = {"WMMAR3": _wave_r3, "WMMAR4": _wave, "WMMA": _wave, "NV_MMA_SYNC": _mma_sync}
+_FAMILIES = {"WMMAR3": _wave_r3, "WMMAR4": _wave, "WMMA": _wave, "NV_MMA_SYNC": _mma_sync}

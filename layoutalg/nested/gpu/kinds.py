@@ -26,14 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
+from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
+from layoutalg.nested.gpu.product import OPAQUE, Product, cover_all, machine_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,16 +52,19 @@ class MMAKind(Notation):
     'WMMAR3_F32_16x16x16_F16'
     """
 
+    mnemonic: ClassVar[str] = "mma_layout"
+    virtual: ClassVar[bool] = False
+
     name: str
     col_major: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or type(self.col_major) is not bool:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(
-                f"{self.name!r:.40}, col_major = {self.col_major!r:.40}: expected a name and a truth value"
+                f"{shown(self.name)}, col_major = {shown(self.col_major)}: expected a name and a truth value"
             )
         found = intrinsic(self.name)
-        if found.is_virtual != isinstance(self, VirtualMMAAttr):
+        if found.is_virtual != self.virtual:
             right = "virtual_mma_layout" if found.is_virtual else "mma_layout"
             raise VerificationError(f"{found.name} belongs into #iree_gpu.{right}")
         if self.col_major and found.m != found.n:
@@ -77,6 +83,38 @@ class MMAKind(Notation):
         return intrinsic(self.name)
 
     @property
+    def instruction(self) -> Intrinsic:
+        """The instruction that runs, once or many times: `intrinsic`.
+
+        >>> MMAAttr("MFMA_F32_32x32x8_F16").instruction.k
+        8
+        """
+        return self.intrinsic
+
+    @property
+    def runs(self) -> tuple[MMAAttr, int]:
+        """The native kind, and how many of them run one after another on equal shares of A's and B's registers.
+
+        >>> MMAAttr("MFMA_F32_32x32x8_F16").runs[1]
+        1
+        """
+        return MMAAttr(self.name, self.col_major), 1
+
+    def product(self, shape: Sequence[int] | None = None) -> Product:
+        """Sizes and types; raises `DistributionError` for a shape that is not its own.
+
+        >>> MMAAttr("MFMA_F32_32x32x8_F16").product().text()
+        '32x32x8, f16 x f16 + f32'
+        """
+        one = self.intrinsic
+        sizes = (one.m, one.n, one.k)
+        own_sizes(self, sizes, shape)
+        return Product(sizes, one.types, one.subgroup_size, 1, one.blocks, self._note())
+
+    def _note(self) -> str | None:
+        return OPAQUE if self.intrinsic.is_opaque else None
+
+    @property
     def subgroup_size(self) -> int:
         """The lanes that execute it together.
 
@@ -86,18 +124,26 @@ class MMAKind(Notation):
         return self.intrinsic.subgroup_size
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """A, B and C, to draw around the product.
+        """A, B and C, to draw around the product; subgroups of a `machine` hold copies.
 
-        Raises `DistributionError` where no layout is published, and for a shape: the intrinsic has sizes of its own.
+        Raises `DistributionError` where no layout is published, for a shape that is not the intrinsic's m, n, k, and for a
+        machine with another number of lanes.
 
         >>> [part.role for part in MMAAttr("MFMA_F32_16x16x16_F16").operands()]
         ['A', 'B', 'C']
         """
-        one = self.intrinsic
-        own_sizes(self, (one.m, one.n, one.k), shape)
-        return product_operands(
-            (self.lhs, self.rhs, self.acc), (one.a_type, one.b_type, one.c_type), (one.m, one.n, one.k)
-        )
+        one = self.product(shape)
+        on = machine_for(machine, one.subgroup_size, self.name)
+        layouts = cover_all((self.lhs, self.rhs, self.acc), on, self.name)
+        return product_operands(layouts, one.types, one.sizes)
+
+    def operand_of(self, fragment: MMAFragment, name: str, layout: Layout) -> Operand:
+        """An operand on its own: a name, its layout, its tile and its role.
+
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").operand_of(MMAFragment.Acc, "C", Layout.parse("d0 = 4@lane")).role
+        'C'
+        """
+        return Operand(name, layout, self.intrinsic.shape(fragment), "ABC"[fragment])
 
     def operand(self, fragment: str | int) -> OperandLayout:
         """Who holds what of `Lhs`, `Rhs` or `Acc`.
@@ -182,13 +228,64 @@ class MMAKind(Notation):
         '#iree_gpu.mma_layout<WMMA_F32_16x16x16_F16>'
         """
         name = self.intrinsic.spelling(dialect)
-        virtual = isinstance(self, VirtualMMAAttr)
-        mnemonic = "virtual_mma_layout" if virtual else "mma_layout"
         if check_dialect(dialect) == IREE_3_2:
             if self.col_major:
                 raise VerificationError(f"IREE 3.2 has no col_major (of {self.text()})")
-            return f"#iree_gpu.{mnemonic}<{'intrinsic = ' if virtual else ''}{name}>"
-        return f"#iree_gpu.{mnemonic}<{name}{', col_major = true' if self.col_major else ''}>"
+            return f"#iree_gpu.{self.mnemonic}<{'intrinsic = ' * self.virtual}{name}>"
+        return f"#iree_gpu.{self.mnemonic}<{name}{', col_major = true' * self.col_major}>"
+
+    def short_text(self, dialect: str | None = None) -> str:
+        """The intrinsic's name where that says it all, which `parse` reads too; else the whole text.
+
+        >>> VirtualMMAAttr("VMFMA_F32_16x16x32_F16").short_text()
+        'VMFMA_F32_16x16x32_F16'
+        """
+        return self.text(dialect) if self.col_major else self.intrinsic.spelling(dialect)
+
+    @property
+    def work_items(self) -> tuple[int, ...]:
+        """The leading axes of fragments: the lanes.
+
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").work_items
+        (64,)
+        """
+        return (self.subgroup_size,)
+
+    def registers(self, fragment: str | int) -> int:
+        """The elements of an operand that one lane holds.
+
+        >>> MMAAttr("MFMA_F32_32x32x8_F16").registers("Acc")
+        16
+        """
+        return self.operand(fragment).registers
+
+    def tile_elements(self, fragment: str | int) -> int:
+        """The elements of an operand.
+
+        >>> MMAAttr("MFMA_F32_32x32x8_F16").tile_elements("Acc")
+        1024
+        """
+        return prod(self.intrinsic.shape(fragment_of(fragment)))
+
+    def from_memory(self, fragment: str | int, values: NDArray[Any]) -> NDArray[Any]:
+        """Fragments `[..., lane, reg]` of an operand whose elements `[..., element]` lie row-major.
+
+        >>> import numpy as np
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").from_memory("Lhs", np.zeros(256)).shape
+        (64, 4)
+        """
+        return self.distribute(
+            fragment, values.reshape(*values.shape[:-1], *self.intrinsic.shape(fragment_of(fragment)))
+        )
+
+    def to_memory(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
+        """The way back from `from_memory`.
+
+        >>> import numpy as np
+        >>> MMAAttr("MFMA_F32_16x16x16_F16").to_memory("Lhs", np.zeros((64, 4))).shape
+        (256,)
+        """
+        return self.collect(fragment, fragments).reshape(*fragments.shape[:-2], -1)
 
     def multiply(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
         """`acc + lhs * rhs` on fragments `[..., lane, reg]`, in the accumulator's precision; the result has acc's type.
@@ -224,6 +321,9 @@ class VirtualMMAAttr(MMAKind):
     '#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>'
     """
 
+    mnemonic: ClassVar[str] = "virtual_mma_layout"
+    virtual: ClassVar[bool] = True
+
     @property
     def native(self) -> tuple[MMAAttr, int]:
         """The native intrinsic, and how many of them run one after another on equal shares of A's and B's registers.
@@ -238,11 +338,27 @@ class VirtualMMAAttr(MMAKind):
         types = one.name.rsplit("_", 1)[1]
         return MMAAttr(f"MFMA_F32_{one.m}x{one.n}x{one.k // count}_{types}"), count
 
+    @property
+    def runs(self) -> tuple[MMAAttr, int]:
+        """The native kind that runs, with `col_major` as here, and how often: see `native`.
+
+        >>> VirtualMMAAttr("VMFMA_F32_32x32x16_F16").runs[1]
+        2
+        """
+        kind, count = self.native
+        return MMAAttr(kind.name, self.col_major), count
+
+    def _note(self) -> str | None:
+        if self.intrinsic.is_opaque:
+            return OPAQUE
+        run, count = self.native
+        return f"{count} x {run.name} on shares of the registers" if count > 1 else f"{run.name}, k in another order"
+
 
 def mma(name: str, col_major: bool = False) -> MMAAttr | VirtualMMAAttr:
     """The kind of that name, native or virtual.
 
-    Raises `VerificationError` for a name that there is not, with what is near.
+    Raises `VerificationError` for an unknown name, with those that are near.
 
     >>> mma("VMFMA_F32_16x16x32_F16").native[1]
     2

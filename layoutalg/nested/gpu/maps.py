@@ -15,6 +15,7 @@ from typing import TypeAlias
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import shown
 
 __all__ = ["IndexingMap", "as_map", "read_map"]
 
@@ -41,7 +42,7 @@ class IndexingMap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dims", as_ints("dims", self.dims))
         if type(self.loops) is not int or not 0 <= self.loops <= _MOST_LOOPS:
-            raise VerificationError(f"{self.loops!r:.40} loops: expected 0 to {_MOST_LOOPS}")
+            raise VerificationError(f"{shown(self.loops)} loops: expected 0 to {_MOST_LOOPS}")
         if any(not 0 <= d < self.loops for d in self.dims):
             raise VerificationError(f"dims {list(self.dims)}: expected loops of 0..{self.loops - 1}")
         if len(set(self.dims)) != len(self.dims):
@@ -107,5 +108,5 @@ def as_map(value: MapLike) -> IndexingMap:
     if isinstance(value, str):
         return read_map(value)
     if not isinstance(value, (tuple, list)) or len(value) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"indexing map {value!r:.40}: expected a text or (loops, dims)")
+        raise VerificationError(f"indexing map {shown(value)}: expected a text or (loops, dims)")
     return IndexingMap(value[0], as_ints("dims", value[1]))

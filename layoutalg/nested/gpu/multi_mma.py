@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from layoutalg.core.errors import ParseError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import IteratorType, MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of
@@ -117,7 +118,7 @@ class MultiMma:
         acc_permutation: Sequence[int] | None = None,
     ) -> None:
         if not isinstance(kind, (MMAAttr, VirtualMMAAttr, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"kind {kind!r:.60}: expected an MMA kind")
+            raise VerificationError(f"kind {shown(kind)}: expected an MMA kind")
         if not isinstance(indexing_maps, (tuple, list)):
             raise VerificationError("expected an indexing map for each operand")
         maps = tuple(_projected(i, one) for i, one in enumerate(indexing_maps))
@@ -158,19 +159,12 @@ class MultiMma:
         (256, 256, 256)
         """
         if not isinstance(scope, str) or scope not in ("thread", "subgroup"):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"scope {scope!r:.40}: expected 'thread' or 'subgroup'")
+            raise VerificationError(f"scope {shown(scope)}: expected 'thread' or 'subgroup'")
         lhs, rhs, acc = (self._count(scope, fragment) for fragment in MMAFragment)
         return lhs, rhs, acc
 
     def _count(self, scope: Scope, fragment: MMAFragment) -> int:
-        if isinstance(self.kind, DataTiledMMAAttr):
-            if scope == "thread":
-                return self.kind.swizzle(fragment).registers
-            m, n, k = self.kind.shape
-            return {MMAFragment.Lhs: m * k, MMAFragment.Rhs: n * k, MMAFragment.Acc: m * n}[fragment]
-        if scope == "thread":
-            return self.kind.operand(fragment).registers
-        return prod(self.kind.intrinsic.shape(fragment))
+        return self.kind.registers(fragment) if scope == "thread" else self.kind.tile_elements(fragment)
 
     def scope(self, lhs: OperandType | str, rhs: OperandType | str, acc: OperandType | str) -> Scope | None:
         """Whether operands of these types are a subgroup's or one thread's; None where they are neither.
@@ -185,8 +179,7 @@ class MultiMma:
         if any(None in sizes for sizes in inner):
             return None
         found = tuple(prod(n for n in sizes if n is not None) for sizes in inner)
-        native = self.kind.native if isinstance(self.kind, DataTiledMMAAttr) else self.kind
-        scopes: tuple[Scope, ...] = ("subgroup",) if native.intrinsic.is_opaque else ("subgroup", "thread")
+        scopes: tuple[Scope, ...] = ("subgroup",) if self.kind.instruction.is_opaque else ("subgroup", "thread")
         return next((scope for scope in scopes if self.counts(scope) == found), None)
 
     def _inner(
@@ -234,9 +227,8 @@ class MultiMma:
         return None
 
     def _check_elements(self, types: Sequence[OperandType]) -> str | None:
-        native = self.kind.native if isinstance(self.kind, DataTiledMMAAttr) else self.kind
         for fragment, type_ in zip(MMAFragment, types, strict=True):
-            expected = native.intrinsic.element_type(fragment)
+            expected = self.kind.instruction.element_type(fragment)
             if type_.element != expected:
                 return (
                     f"{_WORDS[fragment]} element type '{type_.element}' does not match expected element type "
@@ -292,7 +284,7 @@ def _projected(i: int, given: MapLike) -> IndexingMap:
 def _types(*given: OperandType | str) -> tuple[OperandType, OperandType, OperandType]:
     for one in given:
         if not isinstance(one, (OperandType, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"operand type {one!r:.60}: expected a text such as vector<4xf16>")
+            raise VerificationError(f"operand type {shown(one)}: expected a text such as vector<4xf16>")
     lhs, rhs, acc = (operand_type(one) if isinstance(one, str) else one for one in given)
     return lhs, rhs, acc
 

@@ -26,7 +26,7 @@ from layoutalg.nested.gpu.intrinsics import OperandLayout
 
 if TYPE_CHECKING:
     from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-    from layoutalg.nested.gpu.kinds import MMAKind
+    from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind
 
 __all__ = ["k_of_slots", "multiply", "multiply_tiles"]
 
@@ -89,13 +89,17 @@ def _require(given: NDArray[Any], axes: str, size: tuple[int, ...], fragment: MM
 
 
 def _product(kind: MMAKind, lhs: NDArray[Any], rhs: NDArray[Any]) -> NDArray[Any]:
-    """The matrix product of fragments, slot by slot: `[..., m, n]`, in the accumulator's precision (at least f32)."""
-    from layoutalg.nested.gpu.kinds import VirtualMMAAttr
+    """The matrix product of fragments, `[..., m, n]`, in the accumulator's precision (at least f32)."""
+    native, count = kind.runs
+    first, *others = zip(np.split(lhs, count, -1), np.split(rhs, count, -1), strict=True)
+    product = _native_product(native, *first)
+    for a, b in others:
+        product = product + _native_product(native, a, b)
+    return product
 
-    if isinstance(kind, VirtualMMAAttr):
-        native, count = kind.native
-        parts = zip(np.split(lhs, count, -1), np.split(rhs, count, -1), strict=True)
-        return sum((_product(native, a, b) for a, b in parts), np.zeros((), np.float32))
+
+def _native_product(kind: MMAAttr, lhs: NDArray[Any], rhs: NDArray[Any]) -> NDArray[Any]:
+    """The product of one native intrinsic, slot by slot."""
     a, b = kind.operand(MMAFragment.Lhs), kind.operand(MMAFragment.Rhs)
     if _along_k(a, -1) != _along_k(b, -2):
         raise VerificationError(f"{kind.name}: A and B cut k differently, {_along_k(a, -1)} and {_along_k(b, -2)}")

@@ -1,4 +1,4 @@
-"""Reading `#iree_gpu....`: every attribute of the dialect's page, in the spellings of IREE 3.2 and of IREE 3.13.
+"""Reading `#iree_gpu....`: every attribute of the dialect, in the spellings of IREE 3.2 and of IREE 3.13.
 
 >>> print(parse_gpu("#iree_gpu.virtual_mma_layout<intrinsic = VMFMA_F32_16x16x32_F16>"))
 #iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F16>
@@ -8,24 +8,44 @@
 Traceback (most recent call last):
 layoutalg.core.errors.ParseError: line 1, column 32: expected wgp_count = ..., found the end: struct is missing
 required parameter: wgp_count
+
+`read_notation` also reads what IREE does not write: an intrinsic's name alone, and an operand of an MMA kind (`....acc`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from layoutalg.core.errors import VerificationError
 from layoutalg.core.notation import Notation
-from layoutalg.core.reader import MAX_EXTENT, Reader
+from layoutalg.core.reader import Reader
 from layoutalg.nested.attributes import read_nested
-from layoutalg.nested.gpu import config, enums
+from layoutalg.nested.gpu import config, enums, lanes, promotion
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-from layoutalg.nested.gpu.dictionary import Typed, read_dictionary, read_value
-from layoutalg.nested.gpu.intrinsics import INTRINSICS, VIRTUAL_INTRINSICS, intrinsic
-from layoutalg.nested.gpu.kinds import MMAAttr, VirtualMMAAttr
+from layoutalg.nested.gpu.dictionary import Dictionary, read_dictionary, read_value
+from layoutalg.nested.gpu.enum_attributes import FLAGS, WORDS, EnumAttr, words_of
+from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr, mma
+from layoutalg.nested.gpu.operand import MMAOperand
+from layoutalg.nested.gpu.parameters import (
+    Read,
+    bits,
+    count,
+    element_type,
+    enum_word,
+    flag,
+    integer,
+    integers,
+    intrinsic_name,
+    string,
+    struct,
+    truth,
+    typed,
+    unsigned,
+)
+from layoutalg.nested.gpu.scaled import SCALED_INTRINSICS, DataTiledScaledMMAAttr, ScaledMMAAttr
 from layoutalg.nested.gpu.schedule import MMAScheduleAttr
-from layoutalg.nested.gpu.target import MMAOpsAttr, ScaledMMAAttr, TargetAttr, TargetChipAttr, TargetWgpAttr
+from layoutalg.nested.gpu.target import MMAOpsAttr, TargetAttr, TargetChipAttr, TargetWgpAttr
 
 __all__ = ["GpuAttr", "parse_gpu", "read_gpu", "read_notation"]
 
@@ -36,34 +56,33 @@ GpuAttr: TypeAlias = (
     | MMAScheduleAttr
     | MMAOpsAttr
     | ScaledMMAAttr
+    | DataTiledScaledMMAAttr
     | TargetAttr
     | TargetWgpAttr
     | TargetChipAttr
     | config.LoweringConfigAttr
     | config.PipelineOptionsAttr
-    | config.LaneIdAttr
-    | config.DerivedThreadConfigAttr
     | config.UKernelConfigAttr
     | config.GPUEncodingLayoutAttr
-    | config.EnumAttr
+    | config.GPUPaddingResolverAttr
+    | config.ConditionalTransposeAttr
+    | config.InnerTiledSemanticsAttr
+    | lanes.LaneIdAttr
+    | lanes.LaneConstantAttr
+    | lanes.LaneIncrementAttr
+    | lanes.LaneScopeAttr
+    | lanes.SubgroupScopeAttr
+    | promotion.DerivedThreadConfigAttr
+    | promotion.UseGlobalLoadDMAAttr
+    | promotion.PromoteWithCacheSwizzleAttr
+    | promotion.SwizzleOperandAttr
+    | EnumAttr
 )
 """Any attribute of the dialect."""
 
-Aliases: TypeAlias = Mapping[str, Any]
-Read: TypeAlias = Callable[[Reader], Any]
-
-_FLAGS = {
-    "compute_bitwidths": enums.ComputeBitwidths,
-    "storage_bitwidths": enums.StorageBitwidths,
-    "subgroup_ops": enums.SubgroupOps,
-    "dotproduct_ops": enums.DotProductOps,
-}
-_WORDS = {
-    "mma_intrinsic": INTRINSICS,
-    "virtual_mma_intrinsic": VIRTUAL_INTRINSICS,
-    "iterator_type": tuple(enums.IteratorType.__members__),
-    "reorder_workgroups_strategy": ("None", "Transpose"),
-}
+_OPERAND = re.compile(r"\.(lhs|rhs|acc)(?![A-Za-z0-9_$.])", re.IGNORECASE)
+_INTRINSIC_ENUMS = ("mma_intrinsic", "virtual_mma_intrinsic")
+_ENUMS = (*FLAGS, *_INTRINSIC_ENUMS, *WORDS)
 
 
 def parse_gpu(text: str) -> GpuAttr:
@@ -75,15 +94,15 @@ def parse_gpu(text: str) -> GpuAttr:
     16
     """
     reader = Reader(text)
-    value = read_gpu(reader, {})
+    value = read_gpu(reader)
     reader.finish()
     return value
 
 
-def read_gpu(reader: Reader, aliases: Aliases) -> GpuAttr:
-    """Read an attribute from `#iree_gpu` on; `aliases` are the `#name`s that may stand inside.
+def read_gpu(reader: Reader) -> GpuAttr:
+    """Read an attribute from `#iree_gpu` on; the reader's aliases may stand inside.
 
-    >>> read_gpu(Reader("#iree_gpu<subgroup_ops shuffle>"), {}).value
+    >>> read_gpu(Reader("#iree_gpu<subgroup_ops shuffle>")).value
     1
     """
     start = reader.skip()
@@ -91,8 +110,8 @@ def read_gpu(reader: Reader, aliases: Aliases) -> GpuAttr:
     if reader.accept("<"):
         at = reader.skip()
         mnemonic = reader.word("the name of an enum")
-        if mnemonic not in _FLAGS and mnemonic not in _WORDS:
-            reader.fail(f"one of {', '.join((*_FLAGS, *_WORDS))}", at=at)
+        if mnemonic not in _ENUMS or mnemonic.endswith("pipeline"):
+            reader.fail(f"one of {', '.join(one for one in _ENUMS if not one.endswith('pipeline'))}", at=at)
         value = _enum(reader, mnemonic)
         reader.expect(">")
         return value
@@ -100,374 +119,374 @@ def read_gpu(reader: Reader, aliases: Aliases) -> GpuAttr:
         reader.fail("'#iree_gpu.' and the name of an attribute", at=start)
     at = reader.skip()
     mnemonic = reader.word("the name of an attribute")
-    if mnemonic in _FLAGS or mnemonic in _WORDS:
+    if mnemonic in _ENUMS:
         reader.expect("<")
         value = _enum(reader, mnemonic)
         reader.expect(">")
         return value
     read = _BODIES.get(mnemonic)
     if read is None:
-        reader.fail(f"one of {', '.join(_BODIES)}", f"unknown attribute `{mnemonic[:40]}` in dialect `iree_gpu`", at=at)
-    return reader.nested(lambda: read(reader, aliases))
+        names = ", ".join((*_BODIES, *_ENUMS))
+        reader.fail(f"one of {names}", f"unknown attribute `{mnemonic[:40]}` in dialect `iree_gpu`", at=at)
+    return reader.nested(lambda: read(reader))
 
 
 def read_notation(reader: Reader) -> Notation:
-    """Read an attribute, or an affine map, which attributes may name; aliases are the reader's.
+    """Read an attribute, an intrinsic by its name, either with an operand, or an affine map, which attributes may name.
 
-    >>> print(read_notation(Reader("#iree_gpu.lane_id<0>")))
-    #iree_gpu.lane_id<0>
+    >>> print(read_notation(Reader("MFMA_F32_16x16x16_F16")))
+    #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
+    >>> print(read_notation(Reader("#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>.acc")))
+    MFMA_F32_16x16x16_F16.acc
     """
     if reader.looking_at("affine_map<"):
-        return read_value(reader)
-    return read_gpu(reader, reader.aliases)
+        value: Notation = read_value(reader)
+        return value
+    found = read_gpu(reader) if reader.looking_at("#") else mma(intrinsic_name(reader, virtual=None))
+    if not isinstance(found, (MMAKind, DataTiledMMAAttr)):
+        return found
+    operand = _OPERAND.match(reader.text, reader.position)
+    if operand is None:
+        if reader.text.startswith(".", reader.position):
+            reader.fail("'.lhs', '.rhs' or '.acc', an operand of the MMA kind")
+        return found
+    reader.position = operand.end()
+    return MMAOperand(found, operand.group(1))
 
 
-def _enum(reader: Reader, mnemonic: str) -> config.EnumAttr:
-    if mnemonic in _FLAGS:
-        return config.EnumAttr(mnemonic, _flags(_FLAGS[mnemonic])(reader).spelling)
-    if mnemonic.endswith("mma_intrinsic"):
-        return config.EnumAttr(mnemonic, _name(reader, mnemonic.startswith("virtual")))
+def _enum(reader: Reader, mnemonic: str) -> EnumAttr:
+    if mnemonic in FLAGS:
+        return EnumAttr(mnemonic, bits(FLAGS[mnemonic])(reader).spelling)
+    if mnemonic in _INTRINSIC_ENUMS:
+        return EnumAttr(mnemonic, intrinsic_name(reader, mnemonic.startswith("virtual")))
+    return EnumAttr(mnemonic, enum_word(reader, words_of(mnemonic)))
+
+
+# Attributes inside attributes
+
+
+def _known_attribute(reader: Reader) -> Any:
+    """Read an attribute inside a dictionary: ours or an alias; None for another, which stays text."""
+    found = reader.accept_alias()
+    if found is not None:
+        return found
+    start = reader.skip()
+    reader.accept("#")
+    word = reader.accept_word() or ""
+    reader.position = start
+    # What a later version added, and what other dialects have, stays text.
+    mnemonic = word.removeprefix("iree_gpu.")
+    if word == "iree_vector_ext.nested_layout":
+        reader.expect("#iree_vector_ext.nested_layout")
+        return read_nested(reader)
+    known = word == "iree_gpu" or (mnemonic != word and (mnemonic in _BODIES or mnemonic in _ENUMS))
+    return read_gpu(reader) if known else None
+
+
+def _inside(reader: Reader, expected: type[Any] | tuple[type[Any], ...], what: str) -> Any:
+    """Read a whole attribute, or an alias of one, of an expected kind."""
     at = reader.skip()
-    word = reader.word("a value of the enum")
-    if word not in _WORDS[mnemonic]:
-        reader.fail(" or ".join(_WORDS[mnemonic]), at=at)
-    return config.EnumAttr(mnemonic, word)
-
-
-def _flags(kind: type[Any]) -> Read:
-    def read(reader: Reader) -> Any:
-        words = [reader.one_of(("none", *kind.spellings()))]
-        while reader.accept("|"):
-            words.append(reader.one_of(("none", *kind.spellings())))
-        return kind.parse("|".join(words))
-
-    return read
-
-
-def _struct(reader: Reader, parameters: Mapping[str, Read], required: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Read `<name = value, ...>` in any order, with IREE's words for a name that is wrong or missing."""
-    reader.expect("<")
-    found: dict[str, Any] = {}
-    if not reader.accept(">"):
-        while True:
-            at = reader.skip()
-            name = reader.word("the name of a parameter")
-            if name in found or name not in parameters:
-                left = [one for one in parameters if one not in found]
-                problem = f"duplicate or unknown struct parameter name: {name[:40]}"
-                reader.fail(f"one of {', '.join(left)}" if left else "'>'", problem, at=at)
-            reader.expect("=")
-            found[name] = parameters[name](reader)
-            if reader.accept(">"):
-                break
-            if not reader.accept(","):
-                reader.fail("',' or '>'")
-    for name in required:
-        if name not in found:
-            problem = f"found the end: struct is missing required parameter: {name}"
-            reader.fail(f"{name} = ...", problem, at=reader.position - 1)
-    return found
-
-
-def _integer(reader: Reader) -> int:
-    return reader.integer(-MAX_EXTENT, MAX_EXTENT - 1)
-
-
-def _unsigned(reader: Reader) -> int:
-    return reader.integer(0, 2**32 - 1)
-
-
-def _count(reader: Reader) -> int:
-    return reader.integer(-(2**63), 2**63 - 1)
-
-
-def _integers(reader: Reader) -> tuple[int, ...]:
-    return reader.integers()
-
-
-def _string(reader: Reader) -> str:
-    return reader.string()
-
-
-def _truth(reader: Reader) -> bool:
-    return reader.one_of(("true", "false")) == "true"
-
-
-def _name(reader: Reader, virtual: bool = False) -> str:
-    """Read the name of an intrinsic; one that there is not is an error at its column, with what is near."""
-    at = reader.skip()
-    name = reader.word("the name of an intrinsic")
-    try:
-        one = intrinsic(name)
-    except VerificationError as error:
-        problem, _, expected = str(error).partition(": expected ")
-        reader.fail(expected, problem, at=at)
-    if one.is_virtual != virtual:
-        reader.fail(f"{'a virtual' if virtual else 'a native'} intrinsic", f"found {one.name}", at=at)
-    return one.name
-
-
-def _word(reader: Reader) -> str:
-    return reader.word("the name of a scaled intrinsic")
-
-
-def _type(reader: Reader) -> str:
-    return reader.word("an element type")
-
-
-def _typed(reader: Reader) -> Typed:
-    at = reader.skip()
-    value = read_value(reader)
-    if not isinstance(value, Typed):
-        reader.fail("a number with a float type", at=at)
-    return value
-
-
-def _mma(reader: Reader, aliases: Aliases) -> MMAAttr:
-    return _mma_body(reader, MMAAttr)
-
-
-def _mma_body(reader: Reader, kind: type[Any]) -> Any:
-    reader.expect("<")
-    if kind is VirtualMMAAttr and reader.accept("intrinsic"):
-        reader.expect("=")
-    name = _name(reader, kind is VirtualMMAAttr)
-    transposed = False
-    if reader.accept(","):
-        reader.one_of(("col_major",))
-        reader.expect("=")
-        transposed = _truth(reader)
-    reader.expect(">")
-    return kind(name, transposed)
-
-
-def _virtual(reader: Reader, aliases: Aliases) -> VirtualMMAAttr:
-    return _mma_body(reader, VirtualMMAAttr)
-
-
-_DATA_TILED: dict[str, Read] = {
-    "intrinsic": _name,
-    **{f"{part}_{d}": _count for d in "mnk" for part in ("intrinsics", "subgroups")},
-    **{f"operands_interleaving_intrinsics_{d}": _integers for d in "mnk"},
-}
-
-
-def _data_tiled(reader: Reader, aliases: Aliases) -> DataTiledMMAAttr:
-    return DataTiledMMAAttr(**_struct(reader, _DATA_TILED, ("intrinsic",)))
-
-
-def _known_attribute(aliases: Aliases) -> Read:
-    """A reader of attributes inside dictionaries: ours, an alias, or None to leave the text alone."""
-
-    def read(reader: Reader) -> Any:
-        start = reader.skip()
-        reader.accept("#")
-        word = reader.accept_word() or ""
-        if f"#{word}" in aliases:
-            return aliases[f"#{word}"]
-        reader.position = start
-        # What a later version added, and what other dialects have, stays text.
-        mnemonic = word.removeprefix("iree_gpu.")
-        if word == "iree_vector_ext.nested_layout":
-            reader.expect("#iree_vector_ext.nested_layout")
-            return read_nested(reader)
-        known = word == "iree_gpu" or (mnemonic != word and (mnemonic in _BODIES or mnemonic in (*_FLAGS, *_WORDS)))
-        return read_gpu(reader, aliases) if known else None
-
-    return read
-
-
-def _inside(reader: Reader, aliases: Aliases, expected: type[Any] | tuple[type[Any], ...], what: str) -> Any:
-    """A whole attribute or an alias of one, of an expected kind."""
-    at = reader.skip()
-    found = _known_attribute(aliases)(reader) if reader.looking_at("#") else None
+    found = _known_attribute(reader) if reader.looking_at("#") else None
     if not isinstance(found, expected):
         reader.fail(what, at=at)
     return found
 
 
-def _schedule(reader: Reader, aliases: Aliases) -> MMAScheduleAttr:
-    kinds = (MMAAttr, VirtualMMAAttr, DataTiledMMAAttr)
-    parameters: dict[str, Read] = {
-        "intrinsic": lambda r: _inside(r, aliases, kinds, "an MMA kind, such as #iree_gpu.mma_layout<...>"),
-        "subgroup_m_count": _count,
-        "subgroup_n_count": _count,
-    }
-    return MMAScheduleAttr(**_struct(reader, parameters, tuple(parameters)))
+def _body_or(read_body: Read, kind: type[Any], what: str) -> Read:
+    """What reads a body `<...>`, or a whole attribute of that kind."""
+    return lambda reader: read_body(reader) if reader.looking_at("<") else _inside(reader, kind, what)
 
 
-def _list_of(read_body: Read, kind: type[Any], aliases: Aliases) -> Read:
-    """A reader of `[<...>, <...>]`, whole attributes or aliases."""
+def _list_of(read_one: Read) -> Read:
+    """What reads `[<...>, <...>]`."""
 
     def read(reader: Reader) -> tuple[Any, ...]:
         reader.expect("[")
         found: list[Any] = []
         if not reader.accept("]"):
-            while True:
-                one = (
-                    read_body(reader)
-                    if reader.looking_at("<")
-                    else _inside(reader, aliases, kind, f"a {kind.__name__}")
-                )
-                found.append(one)
-                if reader.accept("]"):
-                    break
-                if not reader.accept(","):
-                    reader.fail("',' or ']'")
+            found.append(read_one(reader))
+            while reader.accept(","):
+                found.append(read_one(reader))
+            if not reader.accept("]"):
+                reader.fail("',' or ']'")
         return tuple(found)
 
     return read
 
 
-def _ops(aliases: Aliases) -> Read:
-    return _list_of(lambda r: _mma_body(r, MMAAttr), MMAAttr, aliases)
+def _dictionary(reader: Reader) -> Dictionary:
+    return read_dictionary(reader, _known_attribute)
 
 
-def _mma_ops(reader: Reader, aliases: Aliases) -> MMAOpsAttr:
+def _any_value(reader: Reader) -> Any:
+    return read_value(reader, _known_attribute)
+
+
+def _bracketed(read_one: Read) -> Read:
+    """What reads one value in `<...>`."""
+
+    def read(reader: Reader) -> Any:
+        reader.expect("<")
+        value = read_one(reader)
+        reader.expect(">")
+        return value
+
+    return read
+
+
+def _empty(reader: Reader) -> None:
+    """Read nothing, or `<>`."""
+    if reader.accept("<"):
+        reader.expect(">")
+
+
+# MMA kinds
+
+
+def _mma_body(reader: Reader, kind: type[MMAKind]) -> Any:
     reader.expect("<")
-    value = _ops(aliases)(reader)
+    if kind.virtual and reader.accept("intrinsic"):
+        reader.expect("=")
+    name = intrinsic_name(reader, kind.virtual)
+    transposed = False
+    if reader.accept(","):
+        reader.one_of(("col_major",))
+        reader.expect("=")
+        transposed = flag(reader)
     reader.expect(">")
-    return MMAOpsAttr(value)
+    return kind(name, transposed)
 
 
+def _native(reader: Reader) -> MMAAttr:
+    value: MMAAttr = _mma_body(reader, MMAAttr)
+    return value
+
+
+def _virtual(reader: Reader) -> VirtualMMAAttr:
+    value: VirtualMMAAttr = _mma_body(reader, VirtualMMAAttr)
+    return value
+
+
+_TILING: dict[str, Read] = {
+    **{f"{part}_{d}": count for d in "mnk" for part in ("intrinsics", "subgroups")},
+    **{f"operands_interleaving_intrinsics_{d}": integers for d in "mnk"},
+}
 _SCALED: dict[str, Read] = {
-    "intrinsic": _word,
-    "lhs_elem_type": _type,
-    "rhs_elem_type": _type,
-    "acc_elem_type": _type,
-    "col_major": _truth,
+    "intrinsic": lambda reader: enum_word(reader, SCALED_INTRINSICS),
+    "lhs_elem_type": element_type,
+    "rhs_elem_type": element_type,
+    "acc_elem_type": element_type,
 }
 
 
-def _scaled(reader: Reader, aliases: Aliases) -> ScaledMMAAttr:
-    return ScaledMMAAttr(**_struct(reader, _SCALED, tuple(_SCALED)[:4]))
+def _data_tiled(reader: Reader) -> DataTiledMMAAttr:
+    return DataTiledMMAAttr(**struct(reader, {"intrinsic": intrinsic_name, **_TILING}, ("intrinsic",)))
 
 
-def _dictionary(aliases: Aliases) -> Read:
-    return lambda reader: read_dictionary(reader, _known_attribute(aliases))
+def _scaled(reader: Reader) -> ScaledMMAAttr:
+    return ScaledMMAAttr(**struct(reader, {**_SCALED, "col_major": flag}, tuple(_SCALED)))
 
 
-def _wgp(reader: Reader, aliases: Aliases) -> TargetWgpAttr:
+def _data_tiled_scaled(reader: Reader) -> DataTiledScaledMMAAttr:
+    parameters = {**_SCALED, **_TILING, "unswizzled_operands": integers}
+    return DataTiledScaledMMAAttr(**struct(reader, parameters, tuple(_SCALED)))
+
+
+def _kind(reader: Reader) -> Any:
+    return _inside(reader, (MMAKind, DataTiledMMAAttr), "an MMA kind, such as #iree_gpu.mma_layout<...>")
+
+
+def _schedule(reader: Reader) -> MMAScheduleAttr:
+    parameters: dict[str, Read] = {"intrinsic": _kind, "subgroup_m_count": count, "subgroup_n_count": count}
+    return MMAScheduleAttr(**struct(reader, parameters, tuple(parameters)))
+
+
+_ops = _list_of(_body_or(_native, MMAAttr, "a MMAAttr"))
+
+
+# Targets
+
+_WGP: dict[str, Read] = {
+    "compute": bits(enums.ComputeBitwidths),
+    "storage": bits(enums.StorageBitwidths),
+    "subgroup": bits(enums.SubgroupOps),
+    "subgroup_size_choices": integers,
+    "max_workgroup_sizes": integers,
+    "max_thread_count_per_workgroup": integer,
+    "max_workgroup_memory_bytes": integer,
+    "max_workgroup_counts": integers,
+}
+_OPTIONAL_WGP: dict[str, Read] = {
+    "dot": bits(enums.DotProductOps),
+    "mma": _ops,
+    "scaled_mma": _list_of(_body_or(_scaled, ScaledMMAAttr, "a ScaledMMAAttr")),
+    "max_load_instruction_bits": integer,
+    "simds_per_wgp": integer,
+    "vgpr_space_bits": integer,
+    "dma_sizes": integers,
+    "workgroup_memory_bank_count": integer,
+    "extra": _dictionary,
+}
+_CHIP: dict[str, Read] = {
+    "wgp_count": unsigned,
+    "sku": string,
+    "memory_bandwidth_tbps": typed,
+    "perf_tflops": _dictionary,
+    "extra": _dictionary,
+}
+
+
+def _wgp(reader: Reader) -> TargetWgpAttr:
+    return TargetWgpAttr(**struct(reader, {**_WGP, **_OPTIONAL_WGP}, tuple(_WGP)))
+
+
+def _chip(reader: Reader) -> TargetChipAttr:
+    return TargetChipAttr(**struct(reader, _CHIP, ("wgp_count",)))
+
+
+def _target(reader: Reader) -> TargetAttr:
     parameters: dict[str, Read] = {
-        "compute": _flags(enums.ComputeBitwidths),
-        "storage": _flags(enums.StorageBitwidths),
-        "subgroup": _flags(enums.SubgroupOps),
-        "dot": _flags(enums.DotProductOps),
-        "mma": _ops(aliases),
-        "scaled_mma": _list_of(lambda r: _scaled(r, aliases), ScaledMMAAttr, aliases),
-        "subgroup_size_choices": _integers,
-        "max_workgroup_sizes": _integers,
-        "max_thread_count_per_workgroup": _integer,
-        "max_workgroup_memory_bytes": _integer,
-        "max_workgroup_counts": _integers,
-        "max_load_instruction_bits": _integer,
-        "simds_per_wgp": _integer,
-        "vgpr_space_bits": _integer,
-        "dma_sizes": _integers,
-        "workgroup_memory_bank_count": _integer,
-        "extra": _dictionary(aliases),
+        "arch": string,
+        "features": string,
+        "wgp": _body_or(_wgp, TargetWgpAttr, "a workgroup processor, <compute = ...>"),
+        "chip": _body_or(_chip, TargetChipAttr, "a chip, <wgp_count = ...>"),
     }
-    optional = {"dot", "mma", "scaled_mma", *tuple(parameters)[-6:]}
-    return TargetWgpAttr(**_struct(reader, parameters, tuple(p for p in parameters if p not in optional)))
+    return TargetAttr(**struct(reader, parameters, ("arch", "features", "wgp")))
 
 
-def _chip(reader: Reader, aliases: Aliases) -> TargetChipAttr:
-    parameters: dict[str, Read] = {
-        "wgp_count": _unsigned,
-        "sku": _string,
-        "memory_bandwidth_tbps": _typed,
-        "perf_tflops": _dictionary(aliases),
-        "extra": _dictionary(aliases),
-    }
-    return TargetChipAttr(**_struct(reader, parameters, ("wgp_count",)))
+# Configurations
 
 
-def _target(reader: Reader, aliases: Aliases) -> TargetAttr:
-    def part(read: Callable[[Reader, Aliases], Any], kind: type[Any], what: str) -> Read:
-        return lambda r: read(r, aliases) if r.looking_at("<") else _inside(r, aliases, kind, what)
-
-    parameters: dict[str, Read] = {
-        "arch": _string,
-        "features": _string,
-        "wgp": part(_wgp, TargetWgpAttr, "a workgroup processor, <compute = ...>"),
-        "chip": part(_chip, TargetChipAttr, "a chip, <wgp_count = ...>"),
-    }
-    return TargetAttr(**_struct(reader, parameters, ("arch", "features", "wgp")))
-
-
-def _lowering_config(reader: Reader, aliases: Aliases) -> config.LoweringConfigAttr:
-    reader.expect("<")
-    value = _dictionary(aliases)(reader)
-    reader.expect(">")
-    return config.LoweringConfigAttr(value)
-
-
-def _strategy(reader: Reader, aliases: Aliases) -> enums.ReorderWorkgroupsStrategy:
+def _strategy(reader: Reader) -> enums.ReorderWorkgroupsStrategy:
     if reader.looking_at("#"):
-        word = _inside(reader, aliases, config.EnumAttr, "a strategy, such as <Transpose>").spelling
+        word = _inside(reader, EnumAttr, "a strategy, such as <Transpose>").spelling
     else:
-        reader.expect("<")
-        word = reader.one_of(_WORDS["reorder_workgroups_strategy"])
-        reader.expect(">")
+        word = _bracketed(lambda r: enum_word(r, words_of("reorder_workgroups_strategy")))(reader)
     return enums.ReorderWorkgroupsStrategy["None_" if word == "None" else word]
 
 
-def _pipeline_options(reader: Reader, aliases: Aliases) -> config.PipelineOptionsAttr:
-    parameters: dict[str, Read] = {
-        "prefetch_shared_memory": _truth,
-        "prefetch_num_stages": _count,
-        "no_reduce_shared_memory_bank_conflicts": _truth,
-        "use_igemm_convolution": _truth,
-        "reorder_workgroups_strategy": lambda r: _strategy(r, aliases),
-    }
-    return config.PipelineOptionsAttr(**_struct(reader, parameters))
+_OPTIONS: dict[str, Read] = {
+    "prefetch_shared_memory": truth,
+    "prefetch_num_stages": count,
+    "no_reduce_shared_memory_bank_conflicts": truth,
+    "use_igemm_convolution": truth,
+    "reorder_workgroups_strategy": _strategy,
+}
 
 
-def _lane_id(reader: Reader, aliases: Aliases) -> config.LaneIdAttr:
-    reader.expect("<")
-    value = _count(reader)
-    reader.expect(">")
-    return config.LaneIdAttr(value)
+def _ukernel(reader: Reader) -> config.UKernelConfigAttr:
+    parameters: dict[str, Read] = {"name": string, "def_attrs": _dictionary}
+    return config.UKernelConfigAttr(**struct(reader, parameters, tuple(parameters)))
 
 
-def _derived(reader: Reader, aliases: Aliases) -> config.DerivedThreadConfigAttr:
-    if reader.accept("<"):
-        reader.expect(">")
-    return config.DerivedThreadConfigAttr()
+def _encoding(reader: Reader) -> config.GPUEncodingLayoutAttr:
+    target = _body_or(_target, TargetAttr, "a target, <arch = ...>")
+    return config.GPUEncodingLayoutAttr(struct(reader, {"targetAttr": target}).get("targetAttr"))
 
 
-def _ukernel(reader: Reader, aliases: Aliases) -> config.UKernelConfigAttr:
-    parameters: dict[str, Read] = {"name": _string, "def_attrs": _dictionary(aliases)}
-    return config.UKernelConfigAttr(**_struct(reader, parameters, tuple(parameters)))
-
-
-def _encoding(reader: Reader, aliases: Aliases) -> config.GPUEncodingLayoutAttr:
-    def target(r: Reader) -> TargetAttr:
-        return _target(r, aliases) if r.looking_at("<") else _inside(r, aliases, TargetAttr, "a target, <arch = ...>")
-
-    return config.GPUEncodingLayoutAttr(_struct(reader, {"targetAttr": target}).get("targetAttr"))
-
-
-def _resolver(reader: Reader, aliases: Aliases) -> config.GPUEncodingLayoutAttr:
-    found = _struct(reader, {"configuration": _dictionary(aliases)}).get("configuration")
+def _resolver(reader: Reader) -> config.GPUEncodingLayoutAttr:
+    found = struct(reader, {"configuration": _dictionary}).get("configuration")
     return config.GPUEncodingLayoutAttr(configuration=found, resolver=True)
 
 
-_BODIES: dict[str, Callable[[Reader, Aliases], Any]] = {
-    "mma_layout": _mma,
+def _padding(reader: Reader) -> config.GPUPaddingResolverAttr:
+    return config.GPUPaddingResolverAttr(**struct(reader, {"cache_line_bytes": unsigned, "cache_sets": unsigned}))
+
+
+def _transpose(reader: Reader) -> config.ConditionalTransposeAttr:
+    reader.expect("<")
+    dies = count(reader)
+    reader.expect(",")
+    units = count(reader)
+    reader.expect(">")
+    return config.ConditionalTransposeAttr(dies, units)
+
+
+def _semantics(reader: Reader) -> config.InnerTiledSemanticsAttr:
+    parameters: dict[str, Read] = {"distributed": flag, "opaque": flag}
+    return config.InnerTiledSemanticsAttr(**struct(reader, parameters, tuple(parameters)))
+
+
+# Lanes and promotion
+
+
+def _increment(reader: Reader) -> lanes.LaneIncrementAttr:
+    """Read `<16, step = 2, aligned>`; the two options in any order, each once."""
+    reader.expect("<")
+    group = count(reader)
+    options: dict[str, Any] = {}
+    while reader.accept(","):
+        at = reader.skip()
+        name = reader.one_of(("step", "aligned"))
+        if name in options:
+            reader.fail("'>'", f"'{name}' specified more than once", at=at)
+        if name == "step":
+            reader.expect("=")
+        options[name] = count(reader) if name == "step" else True
+    reader.expect(">")
+    return lanes.LaneIncrementAttr(group, **options)
+
+
+def _swizzle(reader: Reader) -> Any:
+    """Read `#iree_codegen.xor_shuffle<...>` or `#iree_codegen.rotate_rows<...>`, or an alias."""
+    found = reader.accept_alias()
+    if found is not None:
+        return found
+    at = reader.skip()
+    name = reader.word("a swizzle") if reader.accept("#iree_codegen.") else ""
+    if name not in ("xor_shuffle", "rotate_rows"):
+        reader.fail("a swizzle, #iree_codegen.xor_shuffle<256, 32> or #iree_codegen.rotate_rows<64, 4>", at=at)
+    reader.expect("<")
+    most = 4 if name == "xor_shuffle" else 2
+    widths = [count(reader)]
+    while len(widths) < 2 or (len(widths) < most and reader.looking_at(",")):
+        reader.expect(",")
+        widths.append(count(reader))
+    reader.expect(">")
+    return (promotion.XORShuffleAttr if name == "xor_shuffle" else promotion.RotateRowsAttr)(*widths)
+
+
+def _swizzle_operand(reader: Reader) -> promotion.SwizzleOperandAttr:
+    parameters: dict[str, Read] = {"copy_config": _any_value, "swizzle": _swizzle}
+    return promotion.SwizzleOperandAttr(**struct(reader, parameters, tuple(parameters)))
+
+
+def _plain(kind: Callable[[], Any]) -> Read:
+    """What reads an attribute without parameters."""
+
+    def read(reader: Reader) -> Any:
+        _empty(reader)
+        return kind()
+
+    return read
+
+
+_BODIES: dict[str, Read] = {
+    "mma_layout": _native,
     "virtual_mma_layout": _virtual,
     "data_tiled_mma_layout": _data_tiled,
     "scaled_mma_layout": _scaled,
+    "data_tiled_scaled_mma_layout": _data_tiled_scaled,
     "mma_schedule": _schedule,
-    "mma_ops": _mma_ops,
+    "mma_ops": lambda reader: MMAOpsAttr(_bracketed(_ops)(reader)),
+    "mma_semantics": _semantics,
     "target": _target,
     "target_wgp": _wgp,
     "target_chip": _chip,
-    "lowering_config": _lowering_config,
-    "pipeline_options": _pipeline_options,
-    "lane_id": _lane_id,
-    "derived_thread_config": _derived,
+    "lowering_config": lambda reader: config.LoweringConfigAttr(_bracketed(_dictionary)(reader)),
+    "pipeline_options": lambda reader: config.PipelineOptionsAttr(**struct(reader, _OPTIONS)),
     "ukernel_config": _ukernel,
     "gpu_encoding_layout": _encoding,
     "gpu_encoding_resolver": _resolver,
+    "gpu_padding_resolver": _padding,
+    "conditional_transpose": _transpose,
+    "lane_id": lambda reader: lanes.LaneIdAttr(_bracketed(count)(reader)),
+    "lane_constant": lambda reader: lanes.LaneConstantAttr(_bracketed(count)(reader)),
+    "lane_increment": _increment,
+    "lane_scope": _plain(lanes.LaneScopeAttr),
+    "subgroup_scope": _plain(lanes.SubgroupScopeAttr),
+    "derived_thread_config": _plain(promotion.DerivedThreadConfigAttr),
+    "use_global_load_dma": _plain(promotion.UseGlobalLoadDMAAttr),
+    "promote_with_cache_swizzle": lambda reader: promotion.PromoteWithCacheSwizzleAttr(_bracketed(_any_value)(reader)),
+    "swizzle_operand": _swizzle_operand,
 }

@@ -4,7 +4,7 @@ Each loop of C[m, n] += A[m, k] * B[k, n] is shared by some subgroups; what one 
 (batches), and the intrinsic says the rest. A 64x64x32 product with 2 x 2 subgroups:
 
 >>> schedule = MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), subgroup_m_count=2, subgroup_n_count=2)
->>> lhs, rhs, acc = schedule.operands(64, 64, 32)
+>>> lhs, rhs, acc = schedule.nested_operands(64, 64, 32)
 >>> lhs.subgroup_tile, lhs.batch_tile, lhs.subgroup_strides
 ((2, 1), (2, 2), (2, 0))
 >>> print(acc.layout((64, 64), 64, 256))
@@ -19,16 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import mul
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import as_ints
 from layoutalg.core.notation import Machine, Notation, Operand, as_sizes, product_operands
+from layoutalg.core.whole_numbers import shown, whole_number
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment
+from layoutalg.nested.gpu.intrinsics import Intrinsic
 from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr
 from layoutalg.nested.gpu.maps import MapLike, as_map
+from layoutalg.nested.gpu.product import Product, machine_for
 
 __all__ = ["MMAScheduleAttr", "contraction_operands"]
 
@@ -55,34 +57,53 @@ class MMAScheduleAttr(Notation):
 
     def __post_init__(self) -> None:
         if not isinstance(self.intrinsic, (MMAKind, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"intrinsic {self.intrinsic!r:.60}: expected an MMA kind")
+            raise VerificationError(f"intrinsic {shown(self.intrinsic)}: expected an MMA kind")
         for name in ("subgroup_m_count", "subgroup_n_count"):
-            count = getattr(self, name)
-            if type(count) is not int or not 1 <= count < 2**31:
-                raise VerificationError(f"{name} = {count!r}: expected a count of at least 1 (IREE accepts this)")
+            whole_number(getattr(self, name), name, 1, 2**31 - 1, " (IREE accepts this)")
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup), to draw around the product.
+        """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup); each notes its nested layout.
 
-        Raises as `nested_operands` does.
+        Raises as `nested_operands` does, and for a machine with another number of lanes or fewer subgroups.
 
         >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).operands()[2].layout.shape
         (16, 64)
         """
-        kind = self.intrinsic
-        one = (kind.native if isinstance(kind, DataTiledMMAAttr) else kind).intrinsic
-        counts = (self.subgroup_m_count, self.subgroup_n_count, 1)
-        unit = (one.m, one.n, one.k)
-        sizes = tuple(map(mul, unit, counts)) if shape is None else as_sizes(shape)
+        whole = self.product(shape)
+        on = machine_for(machine, whole.subgroup_size, self) | Machine(subgroups=whole.subgroups)
+        nested = self.nested_operands(*whole.sizes)
+        one = self.instruction
+        layouts = [each.layout(each.shape, on) for each in nested]
+        found = product_operands(layouts, whole.types, whole.sizes, (one.m, one.n, one.k))
+        return tuple(
+            operand._replace(notes=(("nested", str(each)),)) for operand, each in zip(found, nested, strict=True)
+        )
+
+    @property
+    def instruction(self) -> Intrinsic:
+        """The instruction that the subgroups run.
+
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).instruction.k
+        16
+        """
+        return self.intrinsic.instruction
+
+    def product(self, shape: Sequence[int] | None = None) -> Product:
+        """Types, and the sizes m, n, k of `shape` or of one instruction per subgroup.
+
+        Raises `DistributionError` for a shape that is not m, n, k.
+
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).product().sizes
+        (16, 64, 16)
+        """
+        one = self.instruction
+        least = (one.m * self.subgroup_m_count, one.n * self.subgroup_n_count, one.k)
+        sizes = as_ints("sizes", least if shape is None else as_sizes(shape))
         if len(sizes) != 3:
-            raise DistributionError(
-                f"{self} needs the sizes m, n, k, such as {'x'.join(map(str, map(mul, unit, counts)))}"
-            )
-        lanes = one.subgroup_size
-        whole = Machine(lanes=lanes, subgroups=counts[0] * counts[1])
-        nested = self.nested_operands(sizes[0], sizes[1], sizes[2])
-        layouts = [each.layout(each.shape, whole) for each in nested]
-        return product_operands(layouts, (one.a_type, one.b_type, one.c_type), sizes, unit)
+            raise DistributionError(f"{self} needs the sizes m, n, k, such as {'x'.join(map(str, least))}")
+        note = self.intrinsic.product().note
+        subgroups = self.subgroup_m_count * self.subgroup_n_count
+        return Product((sizes[0], sizes[1], sizes[2]), one.types, one.subgroup_size, subgroups, one.blocks, note)
 
     def nested_operands(
         self, m: int, n: int, k: int, maps: Sequence[MapLike] = MATMUL
@@ -91,7 +112,7 @@ class MMAScheduleAttr(Notation):
 
         Raises `DistributionError` for sizes that the subgroups and the intrinsic do not divide.
 
-        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 2, 2).operands(64, 64, 32)[2].shape
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 2, 2).nested_operands(64, 64, 32)[2].shape
         (64, 64)
         """
         if not isinstance(self.intrinsic, MMAKind):
@@ -131,14 +152,14 @@ def contraction_operands(
 
     `counts` and `order` are IREE's `subgroup_basis = [counts, order]`: loop i is shared by `counts[order[i]]` subgroups.
 
-    Raises `DistributionError` for sizes that do not divide, `VerificationError` for maps that are no m, n, k product.
+    Raises `DistributionError` for sizes that do not divide, `VerificationError` for maps of another operation.
 
     >>> kind = MMAAttr("MFMA_F32_16x16x16_F16")
     >>> contraction_operands(kind, (64, 64, 32), (2, 1, 1), (1, 0, 2))[1].subgroup_tile
     (1, 2)
     """
     if not isinstance(kind, MMAKind):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"kind {kind!r:.60}: expected an MMA kind that is not data-tiled")
+        raise VerificationError(f"kind {shown(kind)}: expected an MMA kind that is not data-tiled")
     bounds, ways, places = (as_ints(name, v) for name, v in (("sizes", sizes), ("counts", counts), ("order", order)))
     if len(bounds) != 3 or len(ways) != 3 or sorted(places) != [0, 1, 2] or len(maps) != 3:
         raise VerificationError(

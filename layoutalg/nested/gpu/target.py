@@ -1,6 +1,6 @@
 """`#iree_gpu.target`: what a GPU can do, as IREE describes it.
 
->>> gfx942 = known_target("gfx942")
+>>> gfx942 = la.known_target("gfx942")
 >>> gfx942.wgp.subgroup_size_choices, gfx942.wgp.max_workgroup_memory_bytes
 ((64,), 65536)
 >>> gfx942.wgp.supports("MFMA_F32_16x16x16_F16"), gfx942.wgp.supports("WMMA_F32_16x16x16_F16")
@@ -9,83 +9,36 @@
 workgroup of 2048 threads: at most 1024 run together
 
 A target has a name, features, the description of one workgroup processor (an AMD compute unit, an NVIDIA streaming
-multiprocessor) and perhaps one of the whole chip. The known ones are those of iree-opt 3.13.0 and 3.2.0.
+multiprocessor) and perhaps one of the whole chip. `known_targets` has those that IREE describes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
-from importlib.resources import files
 from typing import Any, TypeAlias
 
-from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.errors import VerificationError
 from layoutalg.core.extents import as_ints
-from layoutalg.core.notation import Machine, Notation, Operand
+from layoutalg.core.notation import Notation
 from layoutalg.core.reader import MAX_EXTENT
+from layoutalg.core.whole_numbers import shown
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
-from layoutalg.nested.gpu.dictionary import Dictionary, Typed, value_text
+from layoutalg.nested.gpu.dictionary import Dictionary, Typed, as_bytes, value_text
 from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps
 from layoutalg.nested.gpu.intrinsics import intrinsic
 from layoutalg.nested.gpu.kinds import MMAAttr
+from layoutalg.nested.gpu.scaled import ScaledMMAAttr
 
 __all__ = [
     "MMAOpsAttr",
-    "ScaledMMAAttr",
     "TargetAttr",
     "TargetChipAttr",
     "TargetWgpAttr",
-    "known_target",
-    "known_targets",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
 _NO_DOT = DotProductOps(0)
-_SCALED = ("MFMA_SCALE_F32_16x16x128_B32", "MFMA_SCALE_F32_32x32x64_B32")
-
-
-@dataclass(frozen=True, slots=True)
-class ScaledMMAAttr(Notation):
-    """`#iree_gpu.scaled_mma_layout<...>` of IREE 3.13: an MMA with block scales; its name and types, no layout.
-
-    >>> print(ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32"))
-    #iree_gpu.scaled_mma_layout<intrinsic = MFMA_SCALE_F32_16x16x128_B32, lhs_elem_type = f4E2M1FN,
-    rhs_elem_type = f4E2M1FN, acc_elem_type = f32>
-    """
-
-    intrinsic: str
-    lhs_elem_type: str
-    rhs_elem_type: str
-    acc_elem_type: str
-    col_major: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.intrinsic, str) or self.intrinsic not in _SCALED:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"unknown scaled intrinsic {self.intrinsic!r:.80}: expected {' or '.join(_SCALED)}")
-
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """Not known: raises `DistributionError`.
-
-        >>> ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").operands()
-        Traceback (most recent call last):
-        layoutalg.core.errors.DistributionError: MFMA_SCALE_F32_16x16x128_B32: the layouts of scaled intrinsics are not known
-        """
-        raise DistributionError(f"{self.intrinsic}: the layouts of scaled intrinsics are not known")
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> ScaledMMAAttr("MFMA_SCALE_F32_32x32x64_B32", "f8E5M2", "f8E5M2", "f32", True).text()[-17:]
-        'col_major = true>'
-        """
-        if check_dialect(dialect) == IREE_3_2:
-            raise VerificationError(f"IREE 3.2 has no scaled_mma_layout (of {self.text()})")
-        parts = [f"{one.name} = {getattr(self, one.name)}" for one in fields(self)[:4]]
-        return f"#iree_gpu.scaled_mma_layout<{', '.join([*parts, *(['col_major = true'] if self.col_major else [])])}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +67,9 @@ class MMAOpsAttr(Notation):
 class TargetWgpAttr(Notation):
     """`#iree_gpu.target_wgp<...>`: features and limits of one workgroup processor. Sizes are threads and bytes.
 
-    Raises `VerificationError` for a limit that is no whole number of 32 bits.
+    Raises `VerificationError` for a limit that is not a whole number of 32 bits.
 
-    >>> known_target("sm_80").wgp.max_workgroup_counts
+    >>> la.known_target("sm_80").wgp.max_workgroup_counts
     (2147483647, 65535, 65535)
     """
 
@@ -146,12 +99,12 @@ class TargetWgpAttr(Notation):
                 object.__setattr__(self, one.name, value)
             for number in value if one.name in _LISTS and value is not None else (value,):
                 if type(number) is int and not -MAX_EXTENT <= number < MAX_EXTENT:
-                    raise VerificationError(f"{one.name} = {number}: integer value too large")
+                    raise VerificationError(f"{one.name} = {shown(number)}: integer value too large")
 
     def supports(self, name: str) -> bool:
         """Whether the target has an intrinsic.
 
-        >>> known_target("gfx1100").wgp.supports("WMMA_F32_16x16x16_F16")
+        >>> la.known_target("gfx1100").wgp.supports("WMMA_F32_16x16x16_F16")
         True
         """
         return any(one.name == intrinsic(name).name for one in self.mma)
@@ -159,7 +112,7 @@ class TargetWgpAttr(Notation):
     def check_workgroup(self, sizes: Sequence[int], memory_bytes: int = 0) -> str | None:
         """Whether a workgroup of these sizes and this much shared memory fits: None, or the limit that it breaks.
 
-        >>> print(known_target("gfx942").wgp.check_workgroup((64, 4, 1), memory_bytes=65536))
+        >>> print(la.known_target("gfx942").wgp.check_workgroup((64, 4, 1), memory_bytes=65536))
         None
         """
         sizes = as_ints("sizes", sizes)
@@ -184,7 +137,7 @@ class TargetWgpAttr(Notation):
 
         Raises `VerificationError` where that version cannot say it.
 
-        >>> known_target("gfx90a", dialect="iree-3.2").wgp.text("iree-3.2")[-57:]
+        >>> la.known_target("gfx90a", dialect="iree-3.2").wgp.text("iree-3.2")[-57:]
         'on_bits = 128, simds_per_wgp = 4, vgpr_space_bits = 8192>'
         """
         return f"#iree_gpu.target_wgp<{self.body(dialect)}>"
@@ -192,7 +145,7 @@ class TargetWgpAttr(Notation):
     def body(self, dialect: str | None = None) -> str:
         """The parameters alone, as they stand inside a target.
 
-        >>> known_target("gfx942").wgp.body().split(", ")[1]
+        >>> la.known_target("gfx942").wgp.body().split(", ")[1]
         'storage = b64|b32|b16|b8'
         """
         old = check_dialect(dialect) == IREE_3_2
@@ -260,7 +213,9 @@ class TargetChipAttr(Notation):
 
     def __post_init__(self) -> None:
         if type(self.wgp_count) is not int or not 0 <= self.wgp_count < 2**32:
-            raise VerificationError(f"wgp_count = {self.wgp_count!r}: expected a whole number of 32 bits")
+            raise VerificationError(f"wgp_count = {shown(self.wgp_count)}: expected a whole number of 32 bits")
+        if isinstance(self.sku, str):
+            object.__setattr__(self, "sku", as_bytes(self.sku))
 
     def __str__(self) -> str:
         return self.text()
@@ -293,7 +248,7 @@ class TargetChipAttr(Notation):
 class TargetAttr(Notation):
     """`#iree_gpu.target<...>`: an architecture, its features, a workgroup processor, and perhaps the chip.
 
-    >>> known_target("mi300x").chip.wgp_count
+    >>> la.known_target("mi300x").chip.wgp_count
     304
     """
 
@@ -302,70 +257,19 @@ class TargetAttr(Notation):
     wgp: TargetWgpAttr
     chip: TargetChipAttr | None = field(default=None)
 
+    def __post_init__(self) -> None:
+        for name in ("arch", "features"):
+            object.__setattr__(self, name, as_bytes(getattr(self, name)))
+
     def __str__(self) -> str:
         return self.text()
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it.
 
-        >>> known_target("gfx942").text()[:60]
+        >>> la.known_target("gfx942").text()[:60]
         '#iree_gpu.target<arch = "gfx942", features = "", wgp = <comp'
         """
         chip = f", chip = <{self.chip.body(dialect)}>" if self.chip is not None else ""
         words = f"arch = {value_text(self.arch)}, features = {value_text(self.features)}"
         return f"#iree_gpu.target<{words}, wgp = <{self.wgp.body(dialect)}>{chip}>"
-
-
-@cache
-def _known() -> dict[str, dict[str, dict[str, str]]]:
-    """The texts of all known targets, by version, interface and name, as iree-compile printed them."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for line in files("layoutalg.nested.gpu").joinpath("targets.txt").read_text(encoding="utf-8").splitlines():
-        version, api, name, text = line.split(" ", 3)
-        found.setdefault(version, {}).setdefault(api, {})[name] = text
-    return found
-
-
-def known_targets(api: str = "hip", dialect: str | None = None) -> tuple[str, ...]:
-    """The names of the targets that a version of IREE describes for an interface: `hip`, `cuda` or `vulkan`.
-
-    Raises `VerificationError` for another interface.
-
-    >>> "gfx1201" in known_targets(), "gfx1201" in known_targets(dialect="iree-3.2")
-    (True, False)
-    """
-    names = _known()[check_dialect(dialect)]
-    if not isinstance(api, str) or api not in names:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"interface {api!r:.40}: expected {', '.join(names)}")
-    return tuple(names[api])
-
-
-def known_target(name: str, api: str | None = None, dialect: str | None = None) -> TargetAttr:
-    """A target by its name (`gfx942`, `sm_80`, `mi300x`, `rdna3`, ...), as a version of IREE describes it.
-
-    A few names (`rx7900xtx`) stand for different descriptions under hip and vulkan: the first of hip, cuda, vulkan that has
-    the name, unless `api` says which.
-
-    Raises `VerificationError` with the names that there are.
-
-    >>> known_target("gfx950").wgp.scaled_mma[0].intrinsic
-    'MFMA_SCALE_F32_16x16x128_B32'
-    """
-    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise VerificationError(f"target {name!r:.40}: expected a name such as gfx942")
-    version = check_dialect(dialect)
-    apis = tuple(_known()[version]) if api is None else (api,)
-    for one in apis:
-        if name in known_targets(one, version):
-            return _parsed(_known()[version][one][name])
-    names = ", ".join(target for one in apis for target in known_targets(one, version))
-    raise VerificationError(f"target {name[:40]!r}: IREE {version[5:]} describes {names}")
-
-
-@cache
-def _parsed(text: str) -> TargetAttr:
-    from layoutalg.nested.gpu.reading import parse_gpu
-
-    target = parse_gpu(text)
-    assert isinstance(target, TargetAttr)
-    return target

@@ -1,0 +1,201 @@
+"""The ways to convert one layout to another, and which is cheapest.
+
+Where all factors are powers of two, the two layouts say which bit of the machine becomes which (`strategies.renaming`), and
+the exchange follows (`exchange`). Where a subgroup cannot do it alone, only what crosses goes through shared memory, perhaps
+between two exchanges (`cross_subgroup`), or everything does (`through_memory`). Other factors that stay in registers make
+blocks of a smaller conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`), or row
+by row through memory (`padded`).
+
+>>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
+>>> for one in candidates_of(source, destination, 32, "pvc", None):
+...     print(one.cost, one.name)
+53 only what crosses goes through shared memory
+60 everything goes through shared memory
+
+Equal maps need nothing, whatever they were written in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.program.program import MOST_STEPS, WORD, Program
+from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
+from layoutalg.conversion.strategies.exchange import exchange, fewest_shuffles, stays_in_subgroup
+from layoutalg.conversion.strategies.padded import through_padded_memory
+from layoutalg.conversion.strategies.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
+from layoutalg.conversion.strategies.through_memory import through_memory
+from layoutalg.core.errors import ConversionError, LayoutError, SizeError
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.memory.machine_bits import View, view
+
+__all__ = ["Candidate", "candidates_of", "lower_bound_of", "machine_counts"]
+
+_NOTHING, _INSIDE, _THROUGH_MEMORY = (
+    "nothing moves",
+    "an exchange in registers and lanes",
+    "everything goes through shared memory",
+)
+MOST_REGISTERS = 2**14
+"""Registers of a lane."""
+MOST_LANES, MOST_SUBGROUPS = 256, 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to convert: its name, its programs one after another, and what it costs.
+
+    >>> la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).candidates[0].name
+    'nothing moves'
+    """
+
+    name: str
+    programs: tuple[Program, ...]
+    cost: int
+
+
+def machine_counts(layout: Layout) -> dict[str, int]:
+    """The subgroups, lanes and registers of a layout, after a check that it can be converted.
+
+    Raises `ConversionError` for other axes and for offsets, `SizeError` for too many of one.
+
+    >>> machine_counts(Layout.parse("d0 = 4@reg, d1 = 16@lane"))
+    {'sg': 1, 'lane': 16, 'reg': 4}
+    """
+    if set(layout.codomain).difference(MACHINE):
+        raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
+    for axis, start in layout.offsets.items():
+        raise ConversionError(f"{layout}: starts at {start} of {axis}; expected layouts that start at 0")
+    axes: Any = layout.axes
+    counts = {axis: axes.get(axis, 1) for axis in MACHINE}
+    for axis, what, most in (
+        ("sg", "subgroups", MOST_SUBGROUPS),
+        ("lane", "lanes in a subgroup", MOST_LANES),
+        ("reg", "registers in a lane", MOST_REGISTERS),
+    ):
+        if counts[axis] > most:
+            raise SizeError(f"{counts[axis]} {what}: at most {most} are converted (layout {layout})")
+    return counts
+
+
+@lru_cache(maxsize=64)
+def candidates_of(
+    source: Layout, destination: Layout, element_bits: int, target: str, slm_limit: int | None
+) -> tuple[Candidate, ...]:
+    """Every way that there is, the cheapest first."""
+    cost = cost_of(target)
+    limit = cost.slm_bytes if slm_limit is None else slm_limit
+    found = _ways(source, destination, element_bits, limit)
+    lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
+    if min(lengths) > MOST_STEPS:
+        raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
+    best: dict[str, Candidate] = {}
+    for (name, programs), length in zip(found, lengths, strict=True):
+        if length > MOST_STEPS:
+            continue
+        one = Candidate(name, programs, sum(map(cost.of, programs)))
+        best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
+    candidates = sorted(best.values(), key=lambda one: one.cost)
+    if not any(program.steps or program.moves for program in candidates[0].programs):
+        candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
+    return tuple(candidates)
+
+
+def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+    """The programs of every way that there is, with its name."""
+    ours, theirs = source.canonical(), destination.canonical()
+    if ours.dims == theirs.dims and ours.replicas == theirs.replicas:
+        return [(_NOTHING, (_identity(source, element_bits),))]
+    a, b = view(source), view(destination)
+    if a is not None and b is not None:
+        return _ways_by_bits(a, b, element_bits, limit)
+    refused: LayoutError | None = None
+    try:
+        found = _ways_of_blocks(source, destination, element_bits, limit)
+    except LayoutError as error:
+        found, refused = [], error
+    if found and element_bits >= WORD and not any(program.slm_words for program in found[0][1]):
+        return found  # words are words: the whole has nothing that its blocks have not
+    try:
+        before, after = slot_tables(source, destination)
+        if stays_by_table(before, after):
+            found.append((f"{_INSIDE}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
+        else:
+            program = through_padded_memory(source, destination, element_bits, limit)
+            found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
+    except LayoutError as error:
+        if not found:
+            raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
+    return found
+
+
+def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+    if stays_in_subgroup(a, b):
+        return [(_INSIDE, (exchange(a, b, element_bits),))]
+    found = [(_crossing_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
+    try:
+        found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
+    except SizeError:
+        if not found:
+            raise
+    return found
+
+
+def _ways_of_blocks(
+    source: Layout, destination: Layout, element_bits: int, limit: int
+) -> list[tuple[str, tuple[Program, ...]]]:
+    """The ways to convert one block of what registers have on both sides, for all blocks (see conversion.blocks)."""
+    for odd in (True, False):  # bits where there are bits, then the smallest block
+        blocks = split(source, destination, odd=odd)
+        if blocks is None or (odd and (view(blocks.source) is None or view(blocks.destination) is None)):
+            continue
+        try:
+            return [
+                (
+                    _INSIDE if name == _NOTHING else f"{name}, for each of {blocks.count} blocks",
+                    blocks.programs(programs, limit),
+                )
+                for name, programs in _ways(blocks.source, blocks.destination, element_bits, limit)
+            ]
+        except LayoutError:
+            if not odd:
+                raise
+    return []
+
+
+def _identity(layout: Layout, element_bits: int) -> Program:
+    """The program that leaves all registers as they are."""
+    counts = machine_counts(layout)
+    cells, parts = counts["reg"] * max(element_bits // WORD, 1), max(WORD // element_bits, 1)
+    pack = (*range(cells), *[-1] * (-cells % parts))
+    registers = counts["reg"]
+    return Program(counts["sg"], counts["lane"], element_bits, registers, registers, pack, (), tuple(range(cells)))
+
+
+def _crossing_name(programs: Sequence[Program]) -> str:
+    crossing = next(i for i, program in enumerate(programs) if program.slm_words)
+    exchanges = [word for word, there in (("after", crossing > 0), ("before", crossing < len(programs) - 1)) if there]
+    return "only what crosses goes through shared memory" + (
+        ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
+    )
+
+
+@lru_cache(maxsize=256)
+def lower_bound_of(source: Layout, destination: Layout, element_bits: int) -> int:
+    """The largest number of words that one lane must receive (see `ConversionPlan.lower_bound`).
+
+    >>> lower_bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32)
+    3
+    """
+    a, b = view(source), view(destination)
+    if a is not None and b is not None:
+        return fewest_shuffles(a, b, element_bits)
+    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
+    if blocks is not None:  # words are words: every block has as many
+        return blocks.count * lower_bound_of(blocks.source, blocks.destination, element_bits)
+    return fewest_by_table(*slot_tables(source, destination), element_bits)

@@ -1,0 +1,180 @@
+"""A conversion plan in words.
+
+>>> from layoutalg.conversion.plan import convert
+>>> print(explain(convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")))
+4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
+source       d0 = 2@lane 2@lane:2
+destination  d0 = 2@lane:2 2@lane
+moves        d0 bit 0: lane bit 1 becomes lane bit 0
+             d0 bit 1: lane bit 0 becomes lane bit 1
+kind         shuffles: 1 shuffle, 0 selects, 0 register moves
+lower bound  1 shuffle: some lane must receive 1 word
+cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING
+
+from layoutalg.conversion.program.program import BANKS, WORD, Load, Store
+from layoutalg.conversion.strategies.common_factors import common_digits
+from layoutalg.core.errors import SizeError
+from layoutalg.memory.counted import counted
+from layoutalg.memory.machine_bits import Place, View, view
+
+if TYPE_CHECKING:
+    from layoutalg.conversion.plan import ConversionPlan
+
+__all__ = ["explain"]
+
+_COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
+_WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
+
+
+def explain(plan: ConversionPlan) -> str:
+    """The plan as lines of text.
+
+    >>> from layoutalg.conversion.plan import convert
+    >>> explain(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
+    'cost         0 issue slots on generic, estimated: nothing moves'
+    """
+    before = ""
+    lines = [_headline(plan)]
+    for name, text in _rows(plan):
+        lines.append(f"{'' if name == before else name:12} {text}")
+        before = name
+    return "\n".join(lines)
+
+
+def _headline(plan: ConversionPlan) -> str:
+    shape = "x".join(map(str, plan.source.shape)) or "1"
+    first, last = plan.programs[0], plan.programs[-1]
+    groups = counted(first.subgroups, "subgroup")
+    registers = f"{counted(first.source_registers, 'register')} to {last.registers}"
+    return f"{shape} elements of {plan.element_bits} bits over {groups} of {counted(first.lanes, 'lane')}, {registers}"
+
+
+def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
+    yield "source", str(plan.source)
+    yield "destination", str(plan.destination)
+    a, b = view(plan.source), view(plan.destination)
+    if a is not None and b is not None:
+        lines = list(_bit_lines(plan, a, b))
+        for line in lines or ["every factor stays where it is"]:
+            yield "moves", line
+        for layout, name in ((a, "source"), (b, "destination")):
+            free = _free(layout)
+            if free:
+                yield "replicas", f"of the {name}: {', '.join(free)}; {_COPIES[name]}"
+    else:
+        for line in list(_factor_lines(plan)) or ["every factor stays where it is"]:
+            yield "moves", line
+        for layout, name in ((plan.source, "source"), (plan.destination, "destination")):
+            replicas = " ".join(map(str, layout.canonical().replicas))
+            if replicas:
+                yield "replicas", f"of the {name}: {replicas}; {_COPIES[name]}"
+    yield "kind", _kind(plan)
+    if plan.slm_bytes:
+        steps = [step for program in plan.programs for step in program.steps]
+        stores, loads = [step for step in steps if isinstance(step, Store)], [s for s in steps if isinstance(s, Load)]
+        stored, loaded = [len(one.words) for one in stores], [len(one.to) for one in loads]
+        accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
+        yield "memory", f"{plan.slm_bytes} bytes, {accesses}, {counted(plan.barriers, 'barrier')}"
+        ways = plan.bank_conflicts
+        conflicts = "no bank conflicts" if ways == 1 else f"{ways}-way bank conflicts at the worst"
+        yield "memory", f"{conflicts} ({BANKS} banks)"
+        unit = "words; x[i] is bit i of x" if "[" in str(stores[0].address) else "words"
+        yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
+    try:
+        bound = plan.lower_bound
+    except SizeError:  # too many slots to count them one by one
+        bound = 0
+    if plan.slm_bytes and bound:
+        yield "lower bound", f"some lane must receive {counted(bound, 'word')} from other lanes or subgroups"
+    elif bound:
+        text = f"{counted(bound, 'shuffle')}: some lane must receive {counted(bound, 'word')}"
+        if plan.shuffles > bound:
+            text += "; a lane sends one word at a time, and others wait for theirs"
+            if plan.element_bits < WORD and (a is None or b is None):
+                text += ", or elements share no words that do not always travel together"
+        yield "lower bound", text
+    for i, candidate in enumerate(plan.candidates):
+        cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated"
+        yield ("cost" if i == 0 else "instead"), f"{cost}: {candidate.name}"
+
+
+def _accesses(what: str, widths: list[int]) -> str:
+    """So many stores or loads, of so many words."""
+    words = counted(max(widths), "word")
+    return f"{counted(len(widths), what)} of {words if len(set(widths)) == 1 else f'up to {words}'}"
+
+
+def _kind(plan: ConversionPlan) -> str:
+    counts = ", ".join(
+        (counted(plan.shuffles, "shuffle"), counted(plan.selects, "select"), counted(plan.moves, "register move"))
+    )
+    return f"{plan.kind}: {counts}" if plan.kind != "identity" else "identity: nothing to do"
+
+
+def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
+    """Runs of neighbouring bits that move alike, those that stay left out."""
+    bit = 0
+    for name, size in zip(plan.source.names, plan.source.shape, strict=True):
+        count = int(size).bit_length() - 1
+        run: list[int] = []
+        for i in range(count + 1):
+            here = (a.places[bit + i], b.places[bit + i]) if i < count else None
+            if run:
+                last = (a.places[bit + run[-1]], b.places[bit + run[-1]])
+                if here is not None and all(_next(x, y) for x, y in zip(last, here, strict=True)):
+                    run.append(i)
+                    continue
+                text = _move(name, run, a.places[bit + run[0]], b.places[bit + run[0]])
+                if text:
+                    yield text
+            run = [i]
+        bit += count
+
+
+def _factor_lines(plan: ConversionPlan) -> Iterator[str]:
+    """The factors that both layouts have in common, those that stay left out."""
+    pairs = zip(plan.source.canonical().dims, plan.destination.canonical().dims, strict=True)
+    for name, size, (before, after) in zip(plan.source.names, plan.source.shape, pairs, strict=True):
+        digits = common_digits(before, after)
+        if prod(digit.extent for digit in digits) < size:
+            texts = [" ".join(map(str, factors)) for factors in (before, after)]
+            yield f"{name}: {texts[0]} becomes {texts[1]}"
+            continue
+        for weight, extent, old, new in reversed(digits):
+            if old != new:
+                above = f" // {weight}" if weight > 1 else ""
+                below = f" % {extent}" if weight * extent < size else ""
+                yield f"{name}{above}{below}: {old} becomes {new}"
+
+
+def _next(one: Place, other: Place) -> bool:
+    return one[0] == other[0] and other[1] == one[1] + 1
+
+
+def _move(name: str, run: list[int], source: Place, destination: Place) -> str | None:
+    if source == destination:
+        return None
+    many = len(run) > 1
+    verb = "become" if many else "becomes"
+    places = [f"{_WORDS[axis]} {_bits(low, len(run))}" for axis, low in (source, destination)]
+    return f"{name} {_bits(run[0], len(run))}: {places[0]} {verb} {places[1]}"
+
+
+def _bits(low: int, count: int) -> str:
+    return f"bit {low}" if count == 1 else f"bits {low}-{low + count - 1}"
+
+
+def _free(layout: View) -> list[str]:
+    return [
+        f"{_WORDS[axis]} bit {bit}"
+        for axis, width in layout.widths.items()
+        for bit in range(width)
+        if (axis, bit) not in layout.places
+    ]

@@ -1,0 +1,52 @@
+"""Bank conflicts of a conversion: how often the lanes of a subgroup wait for one another in a program's stores and loads.
+
+Two lanes that store a word each, 32 words apart, meet in the same of 32 banks:
+
+>>> step = Store((0,), Address(xor=True, lane=(32,)))
+>>> program_ways(Program(1, 2, 32, 1, 1, pack=(0,), steps=(step,), unpack=(0,)))
+[2]
+
+What counts conflicts of layouts in general is `layoutalg.memory.conflicts`; this asks it for each access of a program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from layoutalg.conversion.program.program import BANKS, WORD, Address, Load, Program, Store
+from layoutalg.memory.conflicts import Banks, count_conflicts
+
+__all__ = ["access_ways", "program_ways"]
+
+
+@lru_cache(maxsize=4096)
+def access_ways(address: Address, words: int, subgroups: int, lanes: int, where: tuple[int, ...] | None = None) -> int:
+    """The most cycles that a phase of one access takes, of so many words per lane from `address` on (see `bank_conflicts`).
+
+    >>> access_ways(Address(xor=True, lane=(1, 2, 4)), 1, 1, 8), access_ways(Address(xor=True, lane=(32, 64, 1)), 1, 1, 8)
+    (1, 4)
+    """
+    table = (address.of(np.arange(subgroups), np.arange(lanes))[..., None] + np.arange(words)).reshape(-1)
+    held = np.arange(table.size).reshape(subgroups, lanes, words)
+    if where is not None:
+        active = np.array([[mask >> i & 1 for i in range(lanes)] for mask in where], bool)
+        held = np.where(active[..., None], held, -1)
+    return count_conflicts(held, table, Banks(BANKS, WORD // 8, WORD), words).ways
+
+
+def program_ways(program: Program) -> list[int]:
+    """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts.
+
+    >>> program_ways(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Store((0,), Address(xor=True, lane=(32,))),), unpack=(0,)))
+    [2]
+    """
+    found: list[int] = []
+    for step in program.steps:
+        if isinstance(step, (Store, Load)):
+            words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
+            anywhere = replace(step.address, base=0)  # where an access begins turns the banks, for all lanes alike
+            found.append(access_ways(anywhere, len(words), program.subgroups, program.lanes, where))
+    return found

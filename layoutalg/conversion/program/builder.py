@@ -1,0 +1,270 @@
+"""The builder: every strategy makes its program with one, which numbers the words and keeps only the steps that are needed.
+
+A word is exchanged with the neighbouring lane, and then only the upper lane's select is asked for:
+
+>>> builder = Builder(subgroups=1, lanes=2, element_bits=32, pack=[0])
+>>> arrived = builder.shuffle(0, (1, 0))
+>>> idle, chosen = builder.select(0, arrived, "lane", 0b01), builder.select(arrived, 0, "lane", 0b10)
+>>> for step in builder.program(1, 1, unpack=[chosen]).steps:
+...     print(step)
+Shuffle(to=1, word=0, lanes=(1, 0), sg=(), others=())
+Select(to=2, on=1, off=0, axis='lane', mask=2)
+
+The words that `pack` makes are the first ones, from 0 on. Selects, shuffles and rotates that nothing needs are left out of the
+program, and the words numbered anew; stores, loads and barriers stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from operator import eq
+
+from layoutalg.conversion.program.program import (
+    MOST_STEPS,
+    NEW,
+    WORD,
+    Address,
+    Barrier,
+    Load,
+    Program,
+    Rotate,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+)
+from layoutalg.core.errors import SizeError
+
+__all__ = ["Builder"]
+
+
+class Builder:
+    """A program while it is made, for `subgroups` of `lanes`; `pack` says which source cells its first words hold.
+
+    Raises `SizeError` when it gets more than `most` steps.
+
+    >>> Builder(1, 16, 32, pack=[0, 1]).select(1, 0, "lane", 0b10)
+    2
+    """
+
+    def __init__(
+        self, subgroups: int, lanes: int, element_bits: int, pack: Sequence[int], *, most: int = 16 * MOST_STEPS
+    ) -> None:
+        self.subgroups, self.lanes, self.element_bits, self.pack = subgroups, lanes, element_bits, tuple(pack)
+        self.parts = max(WORD // element_bits, 1)
+        self.most = most
+        self.given = given = len(self.pack) // self.parts
+        # For each word what it reads (itself: nothing), and its select's mask: ~mask by subgroup, 0 for other steps.
+        self._on, self._off, self._asked = list(range(given)), list(range(given)), [0] * given
+        self._moved: dict[int, Shuffle | Rotate] = {}
+        self._accesses: list[tuple[int, Store | Load | Barrier]] = []
+        """Each with the number of words that are there before it."""
+
+    @property
+    def next_word(self) -> int:
+        """The number of the word that is made next.
+
+        >>> Builder(1, 16, 32, pack=[0, 1]).next_word
+        2
+        """
+        return len(self._on)
+
+    def select(self, on: int, off: int, axis: str, mask: int) -> int:
+        """The word that is `on` where the mask says so, else `off`: a new one where that makes a difference.
+
+        >>> Builder(1, 16, 32, pack=[0, 1]).select(1, 1, "lane", 0b10)
+        1
+        """
+        if on == off or not mask:
+            return off
+        return self._made(on, off, mask if axis == "lane" else ~mask)
+
+    def select_all(self, on: Sequence[int], off: Sequence[int], mask: int) -> list[int]:
+        """Many selects by lane at once; where `off` is -1 there is no word.
+
+        >>> Builder(1, 16, 32, pack=[0, 1]).select_all([1, 0, 1], [0, 1, -1], 0b10)
+        [2, 3, -1]
+        """
+        if not mask or -1 in off or any(map(eq, on, off)):
+            pairs = zip(on, off, strict=True)
+            return [two if two < 0 else self.select(one, two, "lane", mask) for one, two in pairs]
+        first = len(self._on)
+        self._on += on
+        self._off += off
+        self._asked += [mask] * len(on)
+        self._checked()
+        return list(range(first, len(self._on)))
+
+    def shuffle(
+        self,
+        word: int,
+        lanes: tuple[int, ...],
+        sg: tuple[int, ...] = (),
+        others: tuple[tuple[int, tuple[int, ...]], ...] = (),
+    ) -> int:
+        """The word of other lanes (see `Shuffle`).
+
+        >>> Builder(1, 2, 32, pack=[0]).shuffle(0, (1, 0))
+        1
+        """
+        made = self._made(word, word, 0)
+        self._moved[made] = NEW(Shuffle, (made, word, lanes, sg, others))
+        return made
+
+    def rotate(self, word: int, bits: int) -> int:
+        """The word turned right by so many bits.
+
+        >>> Builder(1, 2, 16, pack=[0, 1]).rotate(0, 16)
+        1
+        """
+        made = self._made(word, word, 0)
+        self._moved[made] = Rotate(made, word, bits)
+        return made
+
+    def store(self, words: Iterable[int], address: Address, where: tuple[int, ...] | None = None) -> None:
+        """Write words to shared memory (see `Store`).
+
+        >>> Builder(1, 2, 32, pack=[0]).store([0], Address(0))
+        """
+        self._accesses.append((len(self._on), Store(tuple(words), address, where)))
+
+    def load(self, count: int, address: Address) -> list[int]:
+        """New words from consecutive places of shared memory (see `Load`).
+
+        >>> Builder(1, 2, 32, pack=[0]).load(2, Address(0))
+        [1, 2]
+        """
+        first = len(self._on)
+        words = list(range(first, first + count))
+        self._on += words
+        self._off += words
+        self._asked += [0] * count
+        self._checked()
+        self._accesses.append((first, Load(tuple(words), address)))
+        return words
+
+    def barrier(self) -> None:
+        """Wait for all subgroups (see `Barrier`).
+
+        >>> Builder(1, 2, 32, pack=[0]).barrier()
+        """
+        self._accesses.append((len(self._on), Barrier()))
+
+    def repeat(self, steps: Iterable[Step], names: list[int], offset: int) -> None:
+        """Add the steps of another program, `offset` words further on in shared memory; `names[w]` is its word w here.
+
+        The words that its steps make are added to `names`.
+
+        >>> builder, names = Builder(1, 2, 32, pack=[0, 1]), [1]
+        >>> builder.repeat([Shuffle(1, 0, (1, 0))], names, 0); names
+        [1, 2]
+        """
+        for step in steps:
+            match step:
+                case Select(_, on, off, axis, mask):
+                    names.append(self._made(names[on], names[off], mask if axis == "lane" else ~mask))
+                case Shuffle(_, word, lanes, sg, others):
+                    names.append(self.shuffle(names[word], lanes, sg, others))
+                case Rotate(_, word, bits):
+                    names.append(self.rotate(names[word], bits))
+                case Store(words, address, where):
+                    self.store([names[word] for word in words], replace(address, base=address.base + offset), where)
+                case Load(to, address):
+                    names += self.load(len(to), replace(address, base=address.base + offset))
+                case Barrier():
+                    self.barrier()
+
+    def program(self, source_registers: int, registers: int, unpack: Sequence[int], slm_words: int = 0) -> Program:
+        """The program whose result `unpack` takes from the words: `word * parts + part` for each cell, -1 for none.
+
+        A select between selects by the same mask needs only the side of each that it can see.
+
+        >>> Builder(1, 2, 32, pack=[0]).program(1, 2, unpack=[0, -1]).unpack
+        (0, -1)
+        """
+        parts = self.parts
+        self._see_through()
+        names = self._names(unpack)
+        return Program(
+            self.subgroups,
+            self.lanes,
+            self.element_bits,
+            source_registers,
+            registers,
+            self.pack,
+            tuple(self._steps(names)),
+            tuple([-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]),
+            slm_words,
+        )
+
+    def _made(self, on: int, off: int, asked: int) -> int:
+        self._on.append(on)
+        self._off.append(off)
+        self._asked.append(asked)
+        self._checked()
+        return len(self._on) - 1
+
+    def _checked(self) -> None:
+        if len(self._on) - self.given > self.most:
+            raise SizeError(
+                f"a conversion of more than {self.most} steps: convert a smaller part of the tensor at a time"
+            )
+
+    def _see_through(self) -> None:
+        on, off, asked = self._on, self._off, self._asked
+        reads = zip(on, off, asked, strict=True)
+        for word in [w for w, (a, b, m) in enumerate(reads) if m and (asked[a] == m or asked[b] == m)]:
+            if asked[on[word]] == asked[word]:
+                on[word] = on[on[word]]
+            if asked[off[word]] == asked[word]:
+                off[word] = off[off[word]]
+
+    def _names(self, unpack: Sequence[int]) -> list[int]:
+        """What each word is called in the program, where only those are that something needs (-1: it is left out)."""
+        on, off = self._on, self._off
+        needed = bytearray(len(on))
+        for place in unpack:
+            if place >= 0:
+                needed[place // self.parts] = 1
+        for _, step in self._accesses:
+            for word in () if isinstance(step, Barrier) else step[0]:
+                needed[word] = 1
+        for word in range(len(on) - 1, self.given - 1, -1):
+            if needed[word]:
+                needed[on[word]] = needed[off[word]] = 1
+        names = [-1] * len(on)
+        names[: self.given] = range(self.given)
+        kept = [word for word in range(self.given, len(on)) if needed[word]]
+        for number, word in enumerate(kept, self.given):
+            names[word] = number
+        return names
+
+    def _steps(self, names: list[int]) -> Iterator[Step]:
+        first = self.given
+        for before, access in self._accesses:
+            yield from self._made_between(first, before, names)
+            first = before
+            match access:
+                case Store(words, address, where):
+                    yield Store(tuple([names[word] for word in words]), address, where)
+                case Load(to, address):
+                    yield Load(tuple([names[word] for word in to]), address)
+                    first += len(to)
+                case Barrier():
+                    yield access
+        yield from self._made_between(first, len(names), names)
+
+    def _made_between(self, first: int, end: int, names: list[int]) -> Iterator[Step]:
+        on, off, asked = self._on, self._off, self._asked
+        for word in range(first, end):
+            to = names[word]
+            if to < 0:
+                continue
+            mask = asked[word]
+            if mask > 0:
+                yield NEW(Select, (to, names[on[word]], names[off[word]], "lane", mask))
+            elif mask:
+                yield Select(to, names[on[word]], names[off[word]], "sg", ~mask)
+            else:
+                yield self._moved[word]._replace(to=to, word=names[on[word]])

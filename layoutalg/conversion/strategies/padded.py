@@ -1,0 +1,172 @@
+"""Conversions through shared local memory where digits are no bits: the tensor row by row, with the padding that costs least.
+
+Three subgroups with two elements each that change places with the registers:
+
+>>> source, destination = Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")
+>>> found = through_padded_memory(source, destination, 32)
+>>> for step in found.steps:
+...     print(step)
+Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 2),)), where=None)
+Barrier()
+Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
+Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
+
+Elements below 32 bits share a word where both sides hold them in neighbouring registers. What registers repeat is moved once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Program
+from layoutalg.core.algebra import compose
+from layoutalg.core.errors import ConversionError, SizeError
+from layoutalg.core.factors import Factor
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.memory.conflicts import Banks
+from layoutalg.memory.swizzles import best_rows
+
+__all__ = ["through_padded_memory"]
+
+
+def through_padded_memory(source: Layout, destination: Layout, element_bits: int, limit: int | None = None) -> Program:
+    """The program that moves every element through memory, of at most `limit` bytes (None: of any size).
+
+    Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements; `SizeError`
+    over the limit.
+
+    >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
+    >>> through_padded_memory(*pair, 16).slm_words, through_padded_memory(*pair, 32).slm_words
+    (6, 12)
+    """
+    for layout in (source, destination):
+        slots = layout.inverse()
+        if slots.replicas or slots.offsets or any(slots.origins):
+            raise ConversionError(f"{layout}: a slot holds several elements, or the numbers do not start at 0")
+    cells = 2 if element_bits > WORD else 1
+    parts = max(WORD // element_bits, 1)
+    registers = _count(source, "reg"), _count(destination, "reg")
+    source, destination, together = _in_words(source.canonical(), destination.canonical(), parts)
+    most = None if limit is None else limit * 8 // WORD // cells
+    if most is not None and prod(source.shape) > most:
+        need = prod(source.shape) * cells * WORD // 8
+        raise SizeError(
+            f"{need} bytes of shared memory at a time, more than the limit of {limit}; convert a part of the tensor at a time"
+        )
+    memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
+    before, after = (_Side.of(memory, layout, cells) for layout in (source, destination))
+    words = range(len(before.bases))
+    pack = [word * together + part if part < together else -1 for word in words for part in range(parts)]
+    builder = Builder(_count(source, "sg"), _count(source, "lane"), element_bits, pack)
+    for run in before.runs():
+        builder.store(run, before.address(run[0]), before.where)
+    builder.barrier()
+    loaded: dict[int, int] = {}  # by address
+    for run in after.runs():
+        found = builder.load(len(run), after.address(run[0]))
+        loaded.update(zip((after.bases[cell] for cell in run), found, strict=True))
+    unpack = [loaded[base] * parts + part for base in after.bases for part in range(together)]
+    return builder.program(*registers, unpack, slm_words=memory.spans().get("addr", 1) * cells)
+
+
+def _count(layout: Layout, axis: str) -> int:
+    return int(layout.axes.get(axis, 1))
+
+
+def _in_words(source: Layout, destination: Layout, parts: int) -> tuple[Layout, Layout, int]:
+    """Both layouts of words that hold several elements, where both have them in neighbouring registers; and how many."""
+    for d in range(source.rank):
+        size = parts
+        while size > 1:
+            found = [_words(layout, d, size) for layout in (source, destination)]
+            if found[0] is not None and found[1] is not None:
+                return found[0], found[1], size
+            size //= 2
+    return source, destination, 1
+
+
+def _words(layout: Layout, d: int, size: int) -> Layout | None:
+    """The layout of words of `size` elements along dimension d, if those are neighbouring registers, from a multiple on."""
+    if not layout.dims[d] or layout.dims[d][-1][1:] != (1, "reg") or layout.dims[d][-1].extent % size:
+        return None
+    dims: list[list[Factor]] = []
+    for e, factors in enumerate(layout.dims):
+        dims.append([])
+        for i, factor in enumerate(factors):
+            if e == d and i == len(factors) - 1:
+                dims[-1].append(Factor(factor.extent // size, 1, "reg"))
+            elif factor.axis == "reg" and factor.stride % size:
+                return None
+            else:
+                dims[-1].append(factor._replace(stride=factor.stride // size) if factor.axis == "reg" else factor)
+    if any(factor.axis == "reg" for factor in layout.replicas):
+        return None
+    return Layout(dims, layout.replicas, names=layout.names)
+
+
+class _Side(NamedTuple):
+    """Where the cells of one distribution are, in words."""
+
+    bases: list[int]
+    """The address of each cell of lane 0 in subgroup 0."""
+    digits: tuple[tuple[str, int, int, int], ...]
+    """What digits of lane and subgroup add (see `Address`)."""
+    where: tuple[int, ...] | None
+    """Of lanes and subgroups that hold the same, those that store: the ones whose other digits are 0. None for all."""
+
+    @staticmethod
+    def of(memory: Layout, layout: Layout, cells: int) -> _Side:
+        slots = Layout(layout.dims, layout.replicas, names=memory.names).inverse()
+        digits = _digits(compose(memory, slots))
+        registers = np.arange(_count(layout, "reg"))
+        bases = sum((registers // d % n * stride for d, n, stride in digits["reg"]), np.zeros_like(registers))
+        idle = {axis: [digit for digit in digits[axis] if not digit[2]] for axis in ("sg", "lane")}
+        where = None
+        if idle["sg"] or idle["lane"]:
+            mask = sum(1 << lane for lane in range(_count(layout, "lane")) if _is_first(lane, idle["lane"]))
+            where = tuple(mask if _is_first(sg, idle["sg"]) else 0 for sg in range(_count(layout, "sg")))
+        return _Side(
+            (bases[:, None] * cells + np.arange(cells)).reshape(-1).tolist(),
+            tuple((axis, d, n, stride * cells) for axis in idle for d, n, stride in digits[axis] if stride),
+            where,
+        )
+
+    def address(self, cell: int) -> Address:
+        return Address(self.bases[cell], digits=self.digits)
+
+    def runs(self) -> list[tuple[int, ...]]:
+        """The accesses: cells that lie at consecutive, aligned addresses, up to four; each address once."""
+        strides = [stride for _, _, _, stride in self.digits]
+        left = sorted({base: cell for cell, base in reversed(list(enumerate(self.bases)))}.values())
+        found: list[tuple[int, ...]] = []
+        while left:
+            start = self.bases[left[0]]
+            run = VECTOR
+            while run > 1 and (
+                [self.bases[cell] for cell in left[:run]] != list(range(start, start + run))
+                or any(n % run for n in (start, *strides))
+            ):
+                run //= 2
+            found.append(tuple(left[:run]))
+            del left[:run]
+        return found
+
+
+def _digits(reached: Layout) -> dict[str, list[tuple[int, int, int]]]:
+    """For each axis of the machine its digits: divisor, extent, and what a step of it adds (0: nothing)."""
+    found: dict[str, list[tuple[int, int, int]]] = {axis: [] for axis in MACHINE}
+    for name, factors in zip(reached.names, reached.dims, strict=True):
+        divisor = 1
+        for extent, stride, axis in reversed(factors):
+            found[name].append((divisor, int(extent), 0 if axis is None else int(stride)))
+            divisor *= int(extent)
+    return found
+
+
+def _is_first(number: int, idle: Sequence[tuple[int, int, int]]) -> bool:
+    return all(number // divisor % extent == 0 for divisor, extent, _ in idle)

@@ -1,0 +1,336 @@
+"""Exchanges within a subgroup by tables: for digits that have no bits in common, such as 3 lanes against 2 registers.
+
+Every slot of the destination is looked up in the source (the own lane first, then the nearest replica). Elements that travel
+together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).
+Three lanes that turn their registers:
+
+>>> from layoutalg.conversion.program.program import Shuffle
+>>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
+>>> tables = slot_tables(source, destination)
+>>> found = exchange_by_table(*tables, 32)
+>>> found.count(Shuffle), fewest_by_table(*tables, 32)
+(2, 2)
+
+Which word a lane sends, and where it puts what arrives, is picked by selects: one for each bit of the lane's number, shared
+by all words that are turned alike (240 registers of 15 lanes: 1,920 selects where one for each further word would be 6,496).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import MOST_STEPS, WORD, Program
+from layoutalg.conversion.program.schedule import Items, rounds
+from layoutalg.conversion.strategies.packing import pack_slots
+from layoutalg.conversion.strategies.renaming import bit_mask
+from layoutalg.core.errors import SizeError
+from layoutalg.core.layout import Layout
+from layoutalg.memory.accesses import held_elements
+
+__all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
+
+MOST_SLOTS = 2**20
+"""Slots (subgroups x lanes x registers) of a conversion that is planned by tables."""
+
+_MOST_COMPARED = 2**14
+"""Slots of a subgroup for which several choices of replicas are tried."""
+
+Slots = NDArray[np.int64]
+"""The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""
+
+
+def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
+    """Which element is in each slot, before and after.
+
+    Raises `SizeError` for more than 2^20 slots, `LayoutError` where a slot holds several elements.
+
+    >>> slot_tables(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane"))[1].tolist()
+    [[[0, 1], [0, 1]]]
+    """
+    found: list[Slots] = []
+    for layout in (source, destination):
+        count = 1
+        for axis in layout.codomain:
+            span: Any = layout.axes.get(axis, 1)
+            count *= span
+        if count > MOST_SLOTS:
+            raise SizeError(f"{count} slots: a conversion by tables has at most 2^20 (layout {layout})")
+        found.append(held_elements(layout))
+    return found[0], found[1]
+
+
+def stays_by_table(source: Slots, destination: Slots) -> bool:
+    """Whether every subgroup has all elements already that it is to have.
+
+    >>> stays_by_table(*slot_tables(Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")))
+    False
+    """
+    return all(
+        not np.setdiff1d(after[after >= 0], before).size for before, after in zip(source, destination, strict=True)
+    )
+
+
+def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int:
+    """The largest number of words that one lane must receive: its own elements count nothing, the nearest replica counts.
+
+    >>> columns = Layout.parse("d0 = 4@lane, d1 = 2@lane:4 4@reg")
+    >>> fewest_by_table(*slot_tables(Layout.parse("d0 = 4@reg, d1 = 8@lane"), columns), 16)
+    3
+    """
+    worst = 0
+    if not stays_by_table(source, destination):  # then lanes of all subgroups count
+        source, destination = (slots.reshape(1, -1, slots.shape[2]) for slots in (source, destination))
+    lanes, registers = int(source.shape[1]), int(source.shape[2])
+    here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
+    for from_lane, from_register in _kinds(source, destination)[1]:
+        # What each lane wants from each other one: an element that it holds twice comes once.
+        wanted: Slots = ((here * lanes + from_lane) * registers + from_register)[from_lane != here]
+        pairs, counts = np.unique(np.unique(wanted) // registers, return_counts=True)
+        words = -(-counts * element_bits // WORD)
+        worst = max(worst, int(np.bincount(pairs // lanes, words).max(initial=0)))
+    return worst
+
+
+def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> Program:
+    """The program for a conversion that stays in its subgroups (`stays_by_table`).
+
+    Subgroups whose tables differ share the shuffles, each reading lanes of its own.
+
+    Raises `SizeError` for a program of more than 2^16 steps.
+
+    >>> same = slot_tables(Layout.parse("d0 = 3@lane 5@reg"), Layout.parse("d0 = 3@lane 5@reg"))
+    >>> exchange_by_table(*same, 32).steps
+    ()
+    """
+    subgroups, lanes, registers = source.shape
+    cells = 2 if element_bits > WORD else 1
+    parts = max(WORD // element_bits, 1)
+    masks, tables = _kinds(source, destination)
+    from_lane, from_register = (np.stack([table[i] for table in tables]) for i in (0, 1))
+    packed = pack_slots(from_lane, from_register, registers, parts)
+    pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
+    if parts > 1:
+        pack = [cell for word in packed.words for cell in (*word, *[-1] * (parts - len(word)))]
+    kinds = [_Sent.of(*kind) for kind in zip(masks, packed.lanes, packed.words_of, strict=True)]
+    gathers = (False, True) if any(kind.keeps.any() for kind in kinds) else (False,)
+    ways = [_Exchange(Builder(subgroups, lanes, element_bits, pack, most=MOST_STEPS)) for _ in gathers]
+    found = [way.words(kinds, cells, gather=gather) for way, gather in zip(ways, gathers, strict=True)]
+    builder, words = min(zip((way.builder for way in ways), found, strict=True), key=lambda one: one[0].next_word)
+    unpack = [0] * (destination.shape[2] * cells)
+    for slots, first in zip(packed.slots, range(0, len(words), cells), strict=True):
+        for part, slot in enumerate(slots):
+            for i in range(cells):
+                unpack[slot * cells + i] = words[first + i] * parts + part
+    return builder.program(registers, destination.shape[2], unpack)
+
+
+def _kinds(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
+    """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike."""
+    masks: dict[bytes, int] = {}
+    tables: list[tuple[Slots, Slots]] = []
+    for sg, (before, after) in enumerate(zip(source, destination, strict=True)):
+        chosen = _chosen(before, after)
+        key = chosen[0].tobytes() + chosen[1].tobytes()
+        if key not in masks:
+            tables.append(chosen)
+        masks[key] = masks.get(key, 0) | 1 << sg
+    return list(masks.values()), tables
+
+
+def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
+    """The lane and register that each destination slot is taken from: its own lane where that has the element.
+
+    Of several other lanes that have it, those are taken that make the busiest lane send least.
+    """
+    lanes, registers = len(before), int(before.shape[1])
+    here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
+    flat = before.reshape(-1)
+    order = _order(flat)  # by element, then by lane; what a lane holds twice counts once
+    held = flat[order] * lanes + order // registers
+    order = order[np.append(True, held[1:] != held[:-1])] if len(order) else order
+    first, last = _place(flat[order], after, "left"), _place(flat[order], after, "right")
+    known, copies = (last > first) & (after >= 0), np.maximum(last - first, 1)
+    size = int(max(before.max(initial=0), after.max(initial=0))) + 2
+    keys = (here * size + before + 1).reshape(-1)
+    by_lane = _order(keys)
+    wanted = here * size + after + 1
+    own = by_lane[np.minimum(_place(keys[by_lane], wanted, "left"), len(keys) - 1)]
+    stays = (keys[own] == wanted) | ~known
+    tried: list[tuple[int, Slots]] = []
+    for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_COMPARED else (1,):
+        pick = order[np.where(known, first + here // neighbours % copies, 0)]
+        pick = np.where(stays, here * registers + own % registers, pick)
+        sent = np.unique(pick[~stays]) // registers
+        tried.append((int(np.bincount(sent).max(initial=0)), pick))
+    _, pick = min(tried, key=lambda one: one[0])
+    return pick // registers, np.where(known, pick % registers, 0)
+
+
+def _order(values: Slots) -> Slots:
+    """Where each value is, smallest first."""
+    return np.argsort(values, kind="stable")
+
+
+def _place(ordered: Slots, values: Slots, side: Literal["left", "right"]) -> Slots:
+    """Before which of the ordered numbers each value belongs."""
+    return np.asarray(np.searchsorted(ordered, values, side), np.int64)
+
+
+class _Exchange:
+    """One way to exchange words: what each lane sends, what arrives, and what each lane makes of it."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.lanes = builder, builder.lanes
+
+    def choose(self, table: Slots) -> list[int]:
+        """For each row `[lane]` of a table of words, the word that has in each lane what the row says there (-1: any)."""
+        ordered = np.sort(table, axis=1)
+        distinct = (np.diff(ordered, axis=1, prepend=-1) != 0).sum(axis=1)
+        few = distinct <= 2
+        nodes, chosen = self._tree(table[~few])
+        if sum(len(level) for level in nodes) > int((distinct[~few] - 1).sum()):
+            few[:], nodes, chosen = True, [], table[:0, 0]
+        found = np.full(len(table), -1, np.int64)
+        found[~few] = chosen
+        for bit, level in enumerate(nodes):
+            off, on = level.T.tolist()
+            self.builder.select_all(on, off, bit_mask(self.lanes, bit))
+        found[few] = [self._chain(row) for row in table[few].tolist()]
+        return found.tolist()
+
+    def _tree(self, table: Slots) -> tuple[list[Slots], Slots]:
+        """A select for each bit of the lane, shared by the rows: the pairs (off, on) of each bit, and each row's last word.
+
+        Rows that are turned by their lanes share nearly all of it: n rows take n selects for each bit.
+        """
+        made = self.builder.next_word
+        width = (table.shape[1] - 1).bit_length()
+        table = np.pad(table, ((0, 0), (0, (1 << width) - table.shape[1])), constant_values=-1)
+        nodes: list[Slots] = []
+        for _ in range(width):
+            off, on = table[:, 0::2], table[:, 1::2]
+            differ = (off >= 0) & (on >= 0) & (off != on)
+            keys, places = np.unique(off[differ] << 32 | on[differ], return_inverse=True)
+            pairs = np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1)
+            table = np.maximum(off, on)
+            for half, other, number in ((off, on, 0), (on, off, 1)):
+                # Where one half may be anything, a pair that is needed elsewhere will do.
+                whole = (half >= 0) & (other < 0)
+                table[whole] = _of_pairs(pairs[:, number], half[whole], made)
+            table[differ] = made + places.reshape(-1)
+            nodes.append(pairs)
+            made += len(keys)
+        return nodes, table[:, 0]
+
+    def _chain(self, row: list[int]) -> int:
+        """The word of a row by a select for each further word of it."""
+        masks: dict[int, int] = {}
+        for lane, word in enumerate(row):
+            if word >= 0:
+                masks[word] = masks.get(word, 0) | 1 << lane
+        first, *others = sorted(masks, key=lambda word: -masks[word].bit_count())
+        for word in others:
+            first = self.builder.select(word, first, "lane", masks[word])
+        return first
+
+    def words(self, kinds: list[_Sent], cells: int, *, gather: bool) -> list[int]:
+        """The destination's words; with `gather`, words that lanes keep are picked by lane like those that they send."""
+        taken = [kind.from_word[..., None] * cells + np.arange(cells) for kind in kinds]
+        sent: list[list[list[int]]] = []  # by kind, cell and round
+        for kind, words in zip(kinds, taken, strict=True):
+            picked, ranks = _kept(kind.from_word, kind.keeps & gather)
+            rows = np.concatenate([kind.rows, picked])
+            chosen = [self.choose(np.where(rows < 0, -1, rows * cells + i)) for i in range(cells)]
+            if gather:
+                words[kind.keeps] = np.array(chosen, np.int64).T[len(kind.rows) + ranks]
+            sent.append(chosen)
+        arrived = self._shuffled(kinds, sent, cells)
+        found: list[list[int]] = []
+        for kind, words in zip(kinds, taken, strict=True):
+            words[~kind.keeps] = arrived[kind.rounds]
+            found.append(self.choose(words.transpose(1, 2, 0).reshape(-1, len(words))))
+        if len(found) == 1:
+            return found[0]
+        masks = [kind.mask for kind in kinds]
+        return [self._by_kind(list(zip(masks, words, strict=True))) for words in zip(*found, strict=True)]
+
+    def _shuffled(self, kinds: list[_Sent], sent: list[list[list[int]]], cells: int) -> Slots:
+        """What arrives in each round, `[round, cell]`: what each kind of subgroup has `sent`, by cell and round."""
+        number = max(len(kind.patterns) for kind in kinds)
+        arrived: list[int] = []
+        for round_ in range(number):
+            busy = [k for k, kind in enumerate(kinds) if round_ < len(kind.patterns)]
+            lanes, *patterns = (kinds[k].patterns[round_] for k in busy)
+            others = [
+                (kinds[k].mask, pattern) for k, pattern in zip(busy[1:], patterns, strict=True) if pattern != lanes
+            ]
+            for i in range(cells):
+                word = self._by_kind([(kinds[k].mask, sent[k][i][round_]) for k in busy])
+                arrived.append(self.builder.shuffle(word, lanes, others=tuple(others)))
+        return np.array(arrived, np.int64).reshape(number, cells)
+
+    def _by_kind(self, words: list[tuple[int, int]]) -> int:
+        """The word that is, in the subgroups of each mask, the word beside it."""
+        found = words[0][1]
+        for mask, word in words[1:]:
+            found = self.builder.select(word, found, "sg", mask)
+        return found
+
+
+def _of_pairs(firsts: Slots, words: Slots, made: int) -> Slots:
+    """For each word the number of a pair that has it (pairs count from `made`), or the word itself."""
+    order = _order(firsts)
+    places = np.minimum(_place(firsts[order], words, "left"), max(len(firsts) - 1, 0))
+    return np.where(firsts[order][places] == words, made + order[places], words) if len(firsts) else words
+
+
+class _Sent(NamedTuple):
+    """What a kind of subgroup sends, and in which rounds."""
+
+    mask: int
+    """The subgroups."""
+    from_word: Slots
+    """The word that each slot is taken from, `[lane, word]`."""
+    keeps: NDArray[np.bool_]
+    """Which slots are filled from their own lane, `[lane, word]`."""
+    rounds: Slots
+    """In which round every other slot is filled, row by row."""
+    patterns: list[tuple[int, ...]]
+    """The lane that each lane hears in each round."""
+    rows: Slots
+    """The word that each lane sends in each round (-1: none), `[round, lane]`."""
+
+    @staticmethod
+    def of(mask: int, from_lane: Slots, from_word: Slots) -> _Sent:
+        lanes, words = len(from_lane), int(from_word.max(initial=0)) + 1
+        here = np.arange(lanes).reshape(-1, 1)
+        keeps = from_lane == here
+        # What moves, once for each lane that wants it, however many of its slots are to hold it.
+        keys, places = np.unique(((from_lane * lanes + here) * words + from_word)[~keeps], return_inverse=True)
+        pairs, word = np.divmod(keys, words)
+        sender, receiver = np.divmod(pairs, lanes)
+        schedule = rounds(lanes, Items(sender.tolist(), receiver.tolist(), word.tolist()))
+        order = np.array([item for items in schedule for item in items], np.int64)
+        of_item = np.zeros(len(keys), np.int64)
+        of_item[order] = np.repeat(np.arange(len(schedule)), [len(items) for items in schedule])
+        patterns = np.tile(np.arange(lanes), (len(schedule), 1))
+        patterns[of_item, receiver] = sender
+        rows = np.full((len(schedule), lanes), -1, np.int64)
+        rows[of_item, sender] = word
+        heard: list[list[int]] = patterns.tolist()
+        return _Sent(mask, from_word, keeps, of_item[places.reshape(-1)], [tuple(row) for row in heard], rows)
+
+
+def _kept(from_word: Slots, own: NDArray[np.bool_]) -> tuple[Slots, Slots]:
+    """The words of each lane that it keeps, as rows `[row, lane]` (-1: none), and the row of each that is `own`."""
+    lanes, words = len(own), int(from_word.max(initial=0)) + 1
+    keys, places = np.unique((np.arange(lanes).reshape(-1, 1) * words + from_word)[own], return_inverse=True)
+    lane, word = np.divmod(keys, words)
+    rank = np.arange(len(keys)) - np.searchsorted(lane, lane)
+    rows = np.full((int(rank.max(initial=-1)) + 1, lanes), -1, np.int64)
+    rows[rank, lane] = word
+    return rows, rank[places.reshape(-1)]

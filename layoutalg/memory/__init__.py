@@ -1,0 +1,27 @@
+"""Questions about memory: who accesses what together, which banks meet, which lines move, and where to put a tensor best.
+
+>>> print(bank_conflicts("d0 = 16@lane, d1 = 16@reg 2@lane:16"))
+16 instructions of 1 x 32 bits per lane, 256 cycles, 16 without conflicts: 16-way conflicts
+>>> best_swizzle("d0 = 16@reg, d1 = 32@lane", "d0 = 16@lane, d1 = 16@reg 2@lane:16").read.ways
+1
+
+`accesses` says what a lane moves in one instruction, `addresses` where elements lie, `conflicts` and `coalescing` count, and
+`swizzles` finds the best addresses (`bank_matrix` says how, for powers of two). All take a `Layout`, a value of any notation,
+or its text.
+"""
+
+from layoutalg.memory.coalescing import Coalescing, coalescing
+from layoutalg.memory.conflicts import Conflicts, bank_conflicts
+from layoutalg.memory.linear_address import BitAddress, ElementBit
+from layoutalg.memory.swizzles import BestSwizzle, best_swizzle
+
+__all__ = [
+    "BestSwizzle",
+    "BitAddress",
+    "Coalescing",
+    "Conflicts",
+    "ElementBit",
+    "bank_conflicts",
+    "best_swizzle",
+    "coalescing",
+]

@@ -1,0 +1,258 @@
+"""The rows or the columns of a grid, and the runs that they are folded by.
+
+Along a run every number of the picture changes by one step: owner, element, address, and the tile that a cell lies in. The
+factors of a dimension are such runs; they are cut where a tile ends, and where the bits begin that a swizzle reads or changes:
+
+>>> from layoutalg.core import Layout
+>>> tile = Layout.parse("d0 = 8@addr:64, d1 = 64@addr")
+>>> side_runs(tile, slice(1, None))
+[Run(extent=64, repeats=False, solid=False)]
+>>> [(run.extent, run.solid) for run in side_runs(tile, slice(1, None), swizzle=("addr", Swizzle(3, 3, 3)))]
+[(8, True), (8, False)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.layout import Layout
+from layoutalg.core.swizzle import Swizzle
+from layoutalg.viz.folding import Band, Run, fold
+
+__all__ = ["Side", "side_runs", "span"]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The rows or the columns of a grid: dimensions of the domain, flattened row by row, and the bands that are drawn.
+
+    >>> Side(("d0",), (4,), (0,), fold([Run(4)], 8)).headers()
+    ['0', '1', '2', '3']
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    origins: tuple[int, ...]
+    folded: tuple[Band, ...] | None
+    """The bands; None where every index is one."""
+    runs: tuple[Run, ...] = ()
+    """What it was folded by."""
+
+    @cached_property
+    def bands(self) -> tuple[Band, ...]:
+        """The rows or columns as they stand beside each other, gaps included.
+
+        >>> len(Side(("d0",), (40,), (0,), None).bands)
+        40
+        """
+        return tuple(map(Band, range(self.size))) if self.folded is None else self.folded
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The first index of each drawn band.
+
+        >>> Side(("d0",), (40,), (0,), fold([Run(40)], 8)).starts.tolist()
+        [0, 1, 2, 39]
+        """
+        if self.folded is None:
+            return np.arange(self.size)
+        return np.array([band.start for band in self.folded if not band.gap], np.int64)
+
+    @property
+    def drawn(self) -> tuple[Band, ...]:
+        """The bands that are drawn: all but the gaps.
+
+        >>> len(Side(("d0",), (40,), (0,), fold([Run(40)], 8)).drawn)
+        4
+        """
+        return tuple(band for band in self.bands if not band.gap)
+
+    def at(self, indices: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The coordinates of some indices: an array per dimension.
+
+        >>> [c.tolist() for c in Side(("d0", "d1"), (2, 4), (0, 8), ()).at([0, 5])]
+        [[0, 1], [8, 9]]
+        """
+        if not self.shape:
+            return []
+        return [c + o for c, o in zip(np.unravel_index(np.asarray(indices), self.shape), self.origins, strict=True)]
+
+    @cached_property
+    def first(self) -> list[NDArray[np.int64]]:
+        """The coordinates of each drawn band's first index: an array per dimension.
+
+        >>> Side(("d0",), (4,), (0,), fold([Run(2)], 8, cell=2)).first[0].tolist()
+        [0, 2]
+        """
+        return self.at(self.starts)
+
+    def headers(self) -> list[str]:
+        """What stands over each band: its coordinates, those of dimensions that have only one left out.
+
+        >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([Run(4)], 8)).headers()
+        ['0,0', '0,1', '1,0', '1,1']
+        """
+        if not self.shape:
+            return [""] * len(self.bands)
+        wide = self.wide
+        starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
+        return [
+            str(band) if band.gap else ",".join(span(int(starts[d][i]), int(ends[d][i])) for d in wide)
+            for i, band in enumerate(self.bands)
+        ]
+
+    @property
+    def wide(self) -> list[int]:
+        """The dimensions that the numbers name: those that have more than one index, else the last.
+
+        >>> Side(("sg", "lane"), (1, 4), (0, 0), ()).wide
+        [1]
+        """
+        return [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
+
+    @property
+    def size(self) -> int:
+        """How many indices there are.
+
+        >>> Side(("d0", "d1"), (2, 4), (0, 0), ()).size
+        8
+        """
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Part of a factor: its extent, where it stands in its dimension, and its stride along an axis."""
+
+    extent: int
+    place: int
+    stride: int
+    axis: str | None
+    solid: bool
+
+
+def side_runs(
+    layout: Layout,
+    dims: slice,
+    *,
+    swizzle: tuple[str, Swizzle] | None = None,
+    swizzled_dim: bool = False,
+    tiles: Mapping[str, int] | None = None,
+    repeats: Sequence[str | None] = (),
+) -> list[Run]:
+    """The runs of some dimensions of a layout, major to minor.
+
+    `swizzle` is an axis and the swizzle of it; with `swizzled_dim` it is a dimension that is swizzled before the layout is
+    asked. `tiles` has the size of a tile, by the name of a dimension or of an axis. Factors along an axis of `repeats` change
+    nothing that is drawn.
+
+    >>> from layoutalg.core import Layout
+    >>> [run.extent for run in side_runs(Layout.parse("d0 = 64@reg"), slice(0, 1), tiles={"d0": 8})]
+    [8, 8]
+    """
+    found: list[Run] = []
+    form = layout.canonical()
+    cuts = dict(tiles or {})
+    for d in range(form.rank)[dims]:
+        pieces = [_Piece(int(f.extent), 1, int(f.stride), f.axis, solid=False) for f in form.dims[d]]
+        pieces = _placed(pieces)
+        name = form.names[d]
+        if name in cuts:
+            pieces = _cut(pieces, (cuts[name],), None)
+        for axis, size in cuts.items():
+            pieces = _cut(pieces, (size,), axis)
+        if swizzle is not None:
+            pieces = _unswizzled(form, d, pieces, *swizzle, swizzled_dim)
+        found += [Run(one.extent, one.axis in repeats and not one.solid, one.solid) for one in pieces]
+    return found
+
+
+def _placed(pieces: Sequence[_Piece]) -> list[_Piece]:
+    found: list[_Piece] = []
+    place = 1
+    for one in reversed(pieces):
+        found.append(_Piece(one.extent, place, one.stride, one.axis, one.solid))
+        place *= one.extent
+    return found[::-1]
+
+
+def _cut(pieces: Sequence[_Piece], sizes: Sequence[int], axis: str | None) -> list[_Piece]:
+    """Cut pieces at some sizes, of indices of the dimension (axis None) or along an axis; solid where they do not divide."""
+    for size in sizes:
+        found: list[_Piece] = []
+        for one in pieces:
+            step = one.place if axis is None else one.stride
+            if (axis is not None and one.axis != axis) or not step < size < step * one.extent:
+                found.append(one)
+            elif size % step or one.extent % (size // step):
+                found.append(_Piece(one.extent, one.place, one.stride, one.axis, solid=True))
+            else:
+                inner = size // step
+                found += [
+                    _Piece(one.extent // inner, one.place * inner, one.stride * inner, one.axis, one.solid),
+                    _Piece(inner, one.place, one.stride, one.axis, one.solid),
+                ]
+        pieces = found
+    return [*pieces]
+
+
+def _unswizzled(
+    layout: Layout, dim: int, pieces: Sequence[_Piece], axis: str, swizzle: Swizzle, swizzled_dim: bool
+) -> list[_Piece]:
+    """Cut pieces where the bits begin that a swizzle reads or changes; those pieces are solid, as is what may carry."""
+    fields = [swizzle.base, swizzle.base + swizzle.bits, swizzle.base + swizzle.shift]
+    sizes = [*(1 << bit for bit in fields), swizzle.period]
+    if swizzled_dim:
+        if layout.names[dim] != axis:
+            return [*pieces]
+        separate = layout.origins[dim] % swizzle.period == 0
+        pieces = _cut(pieces, sizes, None)
+    else:
+        separate = _keeps_bits_apart(layout, axis, swizzle.period)
+        pieces = _cut(pieces, sizes, axis)
+
+    def solid(one: _Piece) -> bool:
+        if not swizzled_dim and one.axis != axis:
+            return one.solid
+        step = one.place if swizzled_dim else one.stride
+        if step % swizzle.period == 0:
+            return one.solid
+        bit = step.bit_length() - 1
+        moved = any(start <= bit < start + swizzle.bits for start in (fields[0], fields[2]))
+        return one.solid or moved or not separate or step != 1 << bit
+
+    return [_Piece(one.extent, one.place, one.stride, one.axis, solid(one)) for one in pieces]
+
+
+def _keeps_bits_apart(layout: Layout, axis: str, period: int) -> bool:
+    """Whether no two factors share a bit of the address below the period, so that adding them carries nothing."""
+    factors = [f for side in layout.dims for f in side if f.axis == axis]
+    reach = 1
+    for extent, stride, _ in sorted(factors, key=lambda f: int(f.stride)):
+        step: Any = stride
+        if step % period == 0:
+            continue
+        if step < reach or step & (step - 1):
+            return False
+        reach = step * int(extent)
+    multiples = [int(f.stride) for f in factors if int(f.stride) % period == 0]
+    offset: Any = layout.offsets.get(axis, 0)
+    return offset % period == 0 and all(reach <= step for step in multiples if step)
+
+
+def span(low: int, high: int) -> str:
+    """A range of numbers as text.
+
+    >>> span(3, 3), span(0, 15), span(-4, -1)
+    ('3', '0-15', '-4..-1')
+    """
+    if low == high:
+        return str(low)
+    return f"{low}-{high}" if low >= 0 else f"{low}..{high}"
