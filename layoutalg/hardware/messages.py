@@ -15,6 +15,7 @@ counted in elements, are the same as without. `transpose` distributes the transp
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -57,9 +58,7 @@ def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
     >>> print(row_fragment(8, 16, 8))
     d0 = 8@reg:2, d1 = 8@lane 2@reg
     """
-    for name, value in (("rows", rows), ("width", width), ("subgroup_size", subgroup_size)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
+    _check_sizes(rows=rows, width=width, subgroup_size=subgroup_size)
     if width <= subgroup_size:
         abreast = subgroup_size // width
         if subgroup_size % width or (rows % abreast and abreast % rows):
@@ -198,14 +197,15 @@ def block_load(
     layoutalg.core.errors.VerificationError: 2D block load of 8 rows x 24 elements of 16 bits: no such
     message; of 16 bits there are 16 wide x 1, 2, 4, 8, 16, 32 rows x 1, 2 blocks
     """
+    for name, flag in (("transform", transform), ("transpose", transpose)):
+        if type(flag) is not bool:
+            raise VerificationError(f"{name} = {reprlib.repr(flag)}: expected True or False")
     if transform and transpose:
         raise VerificationError("transform and transpose cannot be combined in one 2D block load")
     if transpose_bits is not None and not transpose:
         raise VerificationError("transpose_bits without transpose: expected both")
     unit = (transpose_bits or bits) if transpose else bits
-    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("transpose_bits", unit)):
-        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
-            raise VerificationError(f"{name} = {value!r}: expected a whole number of at least 1")
+    _check_sizes(rows=rows, width=width, bits=bits, count=count, transpose_bits=unit, subgroup_size=subgroup_size)
     if unit % bits or width * bits % unit:
         raise VerificationError(f"transpose in units of {unit} bits: expected a multiple of {bits} that divides a row")
     kind = "transform" if transform else "transpose" if transpose else ""
@@ -225,6 +225,7 @@ def block_store(rows: int, width: int, bits: int, subgroup_size: int = 16) -> Bl
     >>> block_store(8, 16, 16).rows
     8
     """
+    _check_sizes(rows=rows, width=width, bits=bits, subgroup_size=subgroup_size)
     what = f"2D block store of {rows} rows x {width} elements of {bits} bits"
     _require(_STORES, bits, width, rows, 1, what)
     if subgroup_size != target_info("pvc").subgroup_size:
@@ -240,6 +241,16 @@ def gather(lanes: int, chunk_size: int = 1) -> Layout:
     """
     dims = [[Factor(lanes, 1, "lane")]]
     return Layout(dims if chunk_size == 1 else [*dims, [Factor(chunk_size, 1, "reg")]])
+
+
+def _check_sizes(**sizes: object) -> None:
+    for name, value in sizes.items():
+        if type(value) is not int or not 1 <= value <= MAX_EXTENT:
+            huge = type(value) is int and abs(value) > 2**64
+            raise VerificationError(
+                f"{name} = {'(a huge number)' if huge else ' '.join(reprlib.repr(value).split())}: "
+                f"expected a whole number from 1 to {MAX_EXTENT}"
+            )
 
 
 def _require(
