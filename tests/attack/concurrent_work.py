@@ -83,10 +83,10 @@ def _gemm() -> str:
     return _digest(la.plan_gemm(64, 64, 64).emit("lane"))
 
 
-def _gemm_of_integers() -> str:
+def _gemm_of_bf16() -> str:
     import layoutalg as la
 
-    return _digest(la.plan_gemm(128, 64, 64, "i8", "i8", "i32").emit())
+    return _digest(la.plan_gemm(128, 64, 64, "bf16", "bf16", "f32").emit())
 
 
 def _picture() -> str:
@@ -150,7 +150,7 @@ def _refusal() -> str:
 WORK: dict[str, Callable[[], str]] = {
     one.__name__.strip("_"): one
     for one in (
-        _parse, _layout, _same, _convert, _emit_conversion, _emit_exchange, _gemm, _gemm_of_integers, _picture, _substitute,
+        _parse, _layout, _same, _convert, _emit_conversion, _emit_exchange, _gemm, _gemm_of_bf16, _picture, _substitute,
         _expressions,
         _symbolic, _banks, _bridges, _nested, _refusal,
     )

@@ -98,7 +98,9 @@ def recorded() -> list[list[Call]]:
 
     import layoutalg
 
-    targets = {target.code: target for target in _public()}
+    targets: dict[CodeType, _Target] = {}
+    for target in _public():
+        targets.setdefault(target.code, target)  # the package itself comes first
     found: defaultdict[str, list[Call]] = defaultdict(list)
 
     def watch(frame: FrameType, event: str, _argument: object) -> None:

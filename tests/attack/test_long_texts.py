@@ -229,7 +229,7 @@ class EveryLongText(LongTexts):
         return next(self.names)
 
 
-_COUNT = len(LONG) if SHARE >= 0.1 else 12
+_COUNT = len(LONG) if SHARE >= 0.1 else 8
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -266,4 +266,4 @@ _EXPECTED: dict[str, Callable[..., Complaint | None]] = {
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_operations_answer_or_refuse(part: int, tmp_path: Path) -> None:
-    run(Operations, part, 60_000, tmp_path)
+    run(Operations, part, 30_000, tmp_path)
