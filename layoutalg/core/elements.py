@@ -52,6 +52,8 @@ def element_bits(element: str) -> int:
     layoutalg.core.errors.VerificationError: element type 'index': expected a float (f16, bf16, tf32, ...)
     or an integer type (i8, ui8, ...); LLVM 22 crashes on it
     """
+    if not isinstance(element, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise VerificationError(f"element type of a {type(element).__name__}: expected its name, such as f16")
     bits = _FLOATS.get(element)
     if bits is not None:
         return bits
