@@ -65,7 +65,7 @@ def _types(name: str, values: tuple[int, ...] | None, types: Sequence[str] | Non
     """The types of a list of integers, checked; None where all are i64."""
     if types is None:
         return None
-    kinds = tuple(types)
+    kinds = tuple(types) if isinstance(types, (tuple, list)) else ()
     if values is None or len(kinds) != len(values):
         raise VerificationError(f"{name}_types: expected one type for each number of {name}")
     for value, kind in zip(values, kinds, strict=True):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from layoutalg.core.elements import read_element
-from layoutalg.core.errors import VerificationError
+from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
 from layoutalg.core.reader import Reader, did_you_mean
@@ -56,7 +56,10 @@ def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: i
     range(2, 4)
     """
     reader = Reader(text)
-    reader.aliases |= aliases or {}
+    if aliases is not None:
+        if not isinstance(aliases, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"aliases of type {type(aliases).__name__}: expected a mapping of names to values")
+        reader.aliases.update(aliases)
     value = read_notation(reader, llvm)
     reader.finish()
     return value

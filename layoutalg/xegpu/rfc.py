@@ -71,15 +71,16 @@ class SgMapAttr(Notation):
         >>> SgMapAttr((1, 16), (1, 1)).check((8, 24))
         'dimension 1 of [8, 24]: 24 is not divisible by wi_layout[1] * wi_data[1] = 16'
         """
+        sizes = as_numbers(shape)
         try:
-            attr = self.to_layout(len(shape))
+            attr = self.to_layout(len(sizes))
         except VerificationError as error:
             return str(error)
         units = [n * m for n, m in zip(attr.lane_layout or (), attr.lane_data or (), strict=True)]
-        for d, (size, unit) in enumerate(zip(as_numbers(shape), units, strict=True)):
+        for d, (size, unit) in enumerate(zip(sizes, units, strict=True)):
             if size % unit:
                 product = f"wi_layout[{d}] * wi_data[{d}]"
-                return f"dimension {d} of {list(shape)}: {size} is not divisible by {product} = {unit}"
+                return f"dimension {d} of {list(sizes)}: {size} is not divisible by {product} = {unit}"
         return None
 
     @property
@@ -152,6 +153,10 @@ def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:
     >>> print(sg_map_of(Layout.parse("d0 = 16@reg, d1 = 16@lane"), packed=2))
     #xegpu.sg_map<wi_layout = [1, 16], wi_data = [2, 1]>
     """
+    if not isinstance(fragment, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise DistributionError(f"sg_map_of a {type(fragment).__name__}: expected a Layout")
+    if type(packed) is not int or not 1 <= packed <= MAX_EXTENT:
+        raise DistributionError("packed: expected a whole number of elements per register, at least 1")
     as_numbers(fragment.shape)
     lanes: list[int] = []
     data: list[int] = []
