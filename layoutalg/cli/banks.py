@@ -45,9 +45,9 @@ def banks(
     MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
     attributes, types or layouts, of any notation. One may be `-` for standard input.
     """
-    import layoutalg as la
     from layoutalg.core.elements import element_bits
     from layoutalg.core.notation import agree
+    from layoutalg.memory import bank_conflicts
 
     if memory == layout == "-":
         raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
@@ -58,7 +58,7 @@ def banks(
     (where,) = (None,) if memory == "row-major" else agree((read_text(memory),), held.shape)
     addresses = None if where is None or where.operand is None else where.operand.layout
     bits = element_bits(element)
-    found = la.bank_conflicts(held, count, width, element_bits=bits, memory=addresses, vector=vector)
+    found = bank_conflicts(held, count, width, element_bits=bits, memory=addresses, vector=vector)
     if as_json:
         facts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
         print_json({"memory": memory, "layout": str(held), "element_bits": bits} | facts)

@@ -20,14 +20,16 @@ import html
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.viz.colouring import paint
 from layoutalg.viz.colours import hexes, ink
-from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import Scene
 from layoutalg.viz.svg import svg_document
 from layoutalg.viz.tooltips import holders
+
+if TYPE_CHECKING:
+    from layoutalg.viz.picture import Picture
 
 __all__ = ["fragment", "image", "page"]
 

@@ -12,7 +12,9 @@ loops runs the intrinsic on all points of the parallel loops at once.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,10 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.nested.gpu.enums import MMAFragment
-from layoutalg.nested.gpu.multi_mma import MultiMma, OperandType, reduction_points
+from layoutalg.nested.gpu.operand_types import OperandType
+
+if TYPE_CHECKING:
+    from layoutalg.nested.gpu.multi_mma import MultiMma
 
 __all__ = ["execute"]
 
@@ -43,7 +48,7 @@ def execute(
         for axis, loop in enumerate(one.dims):
             sizes[loop] = given.shape[axis]
     a, b, total = (_by_loop(op, f, given) for f, given in zip(MMAFragment, held, strict=True))
-    for point in reduction_points(op, sizes):
+    for point in _reduction_points(op, sizes):
         step = tuple(
             slice(point[loop], point[loop] + 1) if loop in point else slice(None) for loop in range(len(sizes))
         )
@@ -131,3 +136,15 @@ def _inner_values(op: MultiMma, held: NDArray[Any], acc: NDArray[Any], scope: st
     for i, d in enumerate(order):
         canonical[d] = sizes[i]
     return tile.reshape(*acc.shape[:outer], *canonical).transpose(*range(outer), *(outer + d for d in order))
+
+
+def _reduction_points(op: MultiMma, sizes: Sequence[int]) -> list[dict[int, int]]:
+    """The values of the reduction loops, one after another.
+
+    >>> from layoutalg.nested.gpu import MMAAttr, MultiMma
+    >>> op = MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), ["(k) -> (k)", "(k) -> (k)", "(k) -> ()"], ("reduction",))
+    >>> _reduction_points(op, (2,))
+    [{0: 0}, {0: 1}]
+    """
+    loops = [loop for loop, iterator in enumerate(op.iterator_types) if iterator == "reduction"]
+    return [dict(zip(loops, point, strict=True)) for point in product(*(range(sizes[loop]) for loop in loops))]

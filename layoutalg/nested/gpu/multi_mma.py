@@ -23,15 +23,12 @@ IREE 3.2 has the operation; in 3.13 it is called `iree_codegen.inner_tiled`. The
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from layoutalg.core.errors import ParseError, VerificationError
-from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
@@ -39,55 +36,19 @@ from layoutalg.nested.gpu.enums import IteratorType, MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of
 from layoutalg.nested.gpu.kinds import MMAAttr, VirtualMMAAttr
 from layoutalg.nested.gpu.maps import IndexingMap, MapLike, as_map
+from layoutalg.nested.gpu.operand_types import OperandType, operand_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MultiMma", "OperandType", "operand_type"]
+__all__ = ["MultiMma"]
 
 Ints: TypeAlias = tuple[int, ...]
 Scope: TypeAlias = Literal["thread", "subgroup"]
 Kind: TypeAlias = MMAAttr | VirtualMMAAttr | DataTiledMMAAttr
 
-_TYPE = re.compile(r"\s*(vector|tensor)\s*<((?:(?:[0-9]{1,10}|\?)x){0,64})([A-Za-z][A-Za-z0-9]{0,20})>\s*")
 _WORDS = {MMAFragment.Lhs: "lhs", MMAFragment.Rhs: "rhs", MMAFragment.Acc: "accumulator"}
 _NAMES = {MMAFragment.Lhs: "lhs", MMAFragment.Rhs: "rhs", MMAFragment.Acc: "acc"}
-
-
-@dataclass(frozen=True, slots=True)
-class OperandType:
-    """A vector's or tensor's type: sizes (None where dynamic) and element type.
-
-    >>> operand_type("tensor<?x4xf16>")
-    OperandType(shape=(None, 4), element='f16', container='tensor')
-    """
-
-    shape: tuple[int | None, ...]
-    element: str
-    container: str = "vector"
-
-    def __str__(self) -> str:
-        sizes = "".join(f"{'?' if n is None else n}x" for n in self.shape)
-        return f"{self.container}<{sizes}{self.element}>"
-
-
-def operand_type(text: str) -> OperandType:
-    """Read `vector<2x3x4xf16>` or `tensor<?x?x4xf16>`.
-
-    Raises `ParseError` for anything else.
-
-    >>> operand_type("memref<4xf32>")
-    Traceback (most recent call last):
-    layoutalg.core.errors.ParseError: line 1, column 1: expected a vector or tensor type, such as vector<2x3x4xf16>,
-    found 'memref<4xf32>'
-    """
-    match = _TYPE.fullmatch(text)
-    if match is None:
-        raise ParseError(text, 0, "a vector or tensor type, such as vector<2x3x4xf16>")
-    sizes = tuple(None if n == "?" else int(n) for n in match[2].split("x")[:-1])
-    if any(n is not None and n > MAX_EXTENT for n in sizes):
-        raise ParseError(text, match.start(2), f"sizes of at most {MAX_EXTENT}")
-    return OperandType(sizes, match[3], match[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,14 +263,3 @@ def _check_loops(maps: Sequence[IndexingMap], iterators: Sequence[str]) -> None:
                 f"reduction loop {loop}: expected it in the indexing map of lhs, and not in the accumulator's "
                 "(IREE accepts this)"
             )
-
-
-def reduction_points(op: MultiMma, sizes: Sequence[int]) -> list[dict[int, int]]:
-    """The values of the reduction loops, one after another.
-
-    >>> op = MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), ["(k) -> (k)", "(k) -> (k)", "(k) -> ()"], ("reduction",))
-    >>> reduction_points(op, (2,))
-    [{0: 0}, {0: 1}]
-    """
-    loops = [loop for loop, iterator in enumerate(op.iterator_types) if iterator == "reduction"]
-    return [dict(zip(loops, point, strict=True)) for point in product(*(range(sizes[loop]) for loop in loops))]
