@@ -35,7 +35,7 @@ def execute(
 ) -> NDArray[Any]:
     """The accumulator after all loops (see `MultiMma.execute`).
 
-    >>> from layoutalg.nested.gpu.kinds import mma
+    >>> from layoutalg.nested.gpu import MultiMma, mma
     >>> op = MultiMma(mma("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, ())
     >>> execute(op, np.ones((64, 4)), np.ones((64, 4)), np.zeros((64, 4)), "thread")[0].tolist()
     [16.0, 16.0, 16.0, 16.0]

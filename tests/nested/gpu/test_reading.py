@@ -79,9 +79,9 @@ def test_kinds_say_their_products_themselves() -> None:
     assert mma("VMFMA_F32_16x16x32_F8E4M3FNUZ").product().note == "MFMA_F32_16x16x32_F8E4M3FNUZ, k in another order"
     schedule = la.parse(f"#iree_gpu.mma_schedule<intrinsic = {MFMA}, subgroup_m_count = 2, subgroup_n_count = 2>")
     operands = schedule.operands((64, 64, 32))
-    assert [label for one in operands for label, _ in one.notes] == ["nested"] * 3
+    assert [label for one in operands for label, _ in one.notes] == ["title", "nested"] * 3
     for one in operands:
-        nested = la.parse(one.notes[0][1])
+        nested = la.parse(dict(one.notes)["nested"])
         assert nested.layout(one.layout.shape, la.Machine(lanes=64, subgroups=4)) == one.layout
 
 
