@@ -216,7 +216,8 @@ class DistributeLayout(Notation, ABC):
             raise DistributionError(f"{self} needs a shape, such as 32x64")
         version = DEFAULT_LLVM if llvm is None else llvm
         verdict = self.check(shape, version)
-        found = [Note(f"LLVM {version}", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None)]
+        text = "accepts" if verdict is None else f"refuses: {verdict}"
+        found = [Note(f"LLVM {version}", text, "llvm", verdict or "accepts", verdict is not None)]
         level = "lane" if self.distribution().lane_layout is not None else "subgroup"
         try:
             self.layout(shape, machine)
