@@ -14,7 +14,6 @@ array into that layout's digits and puts each digit where the layout says, `unpa
 
 >>> vnni_layout(4, 3, "bf16")
 Layout.parse('d0 = 2@d0 2@d1, d1 = 3@d1:2')
->>> import numpy as np
 >>> matrix = np.array([[10 * k + n for n in range(3)] for k in range(4)], np.float16)
 >>> pack_vnni(matrix).astype(int).tolist()
 [[0, 10, 1, 11, 2, 12], [20, 30, 21, 31, 22, 32]]
@@ -101,7 +100,6 @@ def pack_vnni(matrix: NDArray[Any]) -> NDArray[Any]:
 
     Raises `DistributionError` where v does not divide K, `LayoutError` for anything but a matrix of these.
 
-    >>> import numpy as np
     >>> pack_vnni(np.arange(8, dtype=np.int8).reshape(8, 1)).tolist()
     [[0, 1, 2, 3], [4, 5, 6, 7]]
     """
@@ -116,7 +114,6 @@ def unpack_vnni(packed: NDArray[Any]) -> NDArray[Any]:
 
     Raises `DistributionError` where v does not divide the columns.
 
-    >>> import numpy as np
     >>> unpack_vnni(np.array([[0, 1, 2, 3], [4, 5, 6, 7]], np.int8)).ravel().tolist()
     [0, 1, 2, 3, 4, 5, 6, 7]
     """

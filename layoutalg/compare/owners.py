@@ -53,7 +53,6 @@ class Places:
 
         Raises `SizeError` over 2^18 registers in all.
 
-        >>> import numpy as np
         >>> Places.of_map(np.array([[[[0]], [[1]]]]), (2,)).table
         {(0,): [(0, 0, 0)], (1,): [(0, 1, 0)]}
         """

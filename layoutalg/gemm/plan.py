@@ -339,7 +339,6 @@ class Gemm(Distributed):
 
         `text` is the kernel to run, by default what `emit("lane")` gives.
 
-        >>> import numpy as np
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
         >>> b = np.arange(1024, dtype=np.float16).reshape(32, 32)

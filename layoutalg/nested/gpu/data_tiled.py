@@ -264,7 +264,6 @@ class DataTiledMMAAttr(MatrixProduct):
     def from_memory(self, fragment: str | int, values: NDArray[Any]) -> NDArray[Any]:
         """Fragments `[..., sg, lane, reg]` of an operand's tile as it lies in memory, `[..., element]`.
 
-        >>> import numpy as np
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").from_memory("Lhs", np.zeros(256)).shape
         (1, 64, 4)
         """
@@ -275,7 +274,6 @@ class DataTiledMMAAttr(MatrixProduct):
     def to_memory(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
         """The way back from `from_memory`.
 
-        >>> import numpy as np
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").to_memory("Lhs", np.zeros((1, 64, 4))).shape
         (256,)
         """
@@ -317,7 +315,6 @@ class DataTiledMMAAttr(MatrixProduct):
 
         Raises `LayoutError` for fragments of another shape.
 
-        >>> import numpy as np
         >>> one, zero = np.ones((1, 64, 8)), np.zeros((1, 64, 4))
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_k=2).multiply(one, one, zero)[0, 0].tolist()
         [32.0, 32.0, 32.0, 32.0]
