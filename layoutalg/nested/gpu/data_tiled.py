@@ -28,15 +28,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
-from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
-from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.kinds import MMAAttr
 from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
+from layoutalg.nested.gpu.tile_counts import INTERLEAVING, check_counts
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ __all__ = ["DataTiledMMAAttr"]
 
 Ints: TypeAlias = tuple[int, ...]
 
-_COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k", "subgroups_k")
-_INTERLEAVING = tuple(f"operands_interleaving_intrinsics_{d}" for d in "mnk")
 _SOURCES = {MMAFragment.Lhs: "mk", MMAFragment.Rhs: "nk", MMAFragment.Acc: "mn"}
 
 
@@ -69,6 +66,7 @@ class DataTiledMMAAttr(MatrixProduct):
     """
 
     intrinsic: str
+    """The name of an intrinsic, as IREE 3.13 spells it."""
     intrinsics_m: int = 1
     subgroups_m: int = 1
     intrinsics_n: int = 1
@@ -86,17 +84,7 @@ class DataTiledMMAAttr(MatrixProduct):
                 f"{native.name}: data tiling is defined for intrinsics without blocks (IREE accepts this)"
             )
         object.__setattr__(self, "intrinsic", native.name)
-        for name in _COUNTS:
-            whole_number(getattr(self, name), f"{name} =", 1, MAX_EXTENT, VerificationError, " (IREE accepts this)")
-        for name in _INTERLEAVING:
-            operands = getattr(self, name)
-            if operands is not None:
-                operands = as_ints(name, operands)
-                if any(not 0 <= one <= 2 for one in operands):
-                    raise VerificationError(
-                        f"{name} = {shown(list(operands))}: expected operands of 0 (Lhs), 1 (Rhs), 2 (Acc)"
-                    )
-                object.__setattr__(self, name, operands)
+        check_counts(self, INTERLEAVING, ("Lhs", "Rhs", "Acc"))
         if max(self.shape) > MAX_EXTENT:
             raise VerificationError(f"sizes {'x'.join(map(str, self.shape))}: over 2^31 (IREE accepts this)")
 
@@ -339,7 +327,7 @@ class DataTiledMMAAttr(MatrixProduct):
             value = getattr(self, one.name)
             if value in (1, None):
                 continue
-            if check_dialect(dialect) == IREE_3_2 and (one.name in _INTERLEAVING or one.name == "subgroups_k"):
+            if check_dialect(dialect) == IREE_3_2 and (one.name in INTERLEAVING or one.name == "subgroups_k"):
                 raise VerificationError(f"IREE 3.2 has no {one.name} (of {self.text()})")
             parts.append(f"{one.name} = {value_text(value, inside=True)}")
         return f"#iree_gpu.data_tiled_mma_layout<{', '.join(parts)}>"

@@ -8,8 +8,8 @@ fp32|fp16
 5
 
 Sets of bits (`ComputeBitwidths`, `StorageBitwidths`, `SubgroupOps`, `DotProductOps`) are flags joined by `|`, printed from
-the lowest bit on; `none` is the empty set. The other enums count from 0. The values are those of IREE's page; `fp8`, `fp6` and `fp4` came after it, and
-IREE 3.13 reads them.
+the lowest bit on; `none` is the empty set. The other enums count from 0. The values are those of IREE's page; `fp8`, `fp6`
+and `fp4` came after it, and IREE 3.13 reads them.
 """
 
 from __future__ import annotations
