@@ -129,6 +129,8 @@ def describe(
     found = value_of(value)
     sizes: Any = None if shape is None else as_sizes(shape)
     on = as_machine(machine)
+    if sizes is None and found.needs_shape:
+        raise DistributionError(f"{found} needs {_smallest(found.operands(None, on))}")
     notes = found.report(sizes, on, element=element, llvm=llvm, blocks=blocks)
     if blocks and not any(note.key == "blocks" for note in notes):
         raise DistributionError(f"{found} has no blocks: expected a layout or a slice of XeGPU")
@@ -157,6 +159,14 @@ def describe(
         parts.append((dict(operand.notes).get("title", operand.name), Description(layout, part, tuple(lines))))
     facts["operands"] = {name.split()[0]: part.facts for name, part in parts}
     return Description(None, facts, tuple(rows), tuple(parts), refused)
+
+
+def _smallest(operands: Sequence[Operand]) -> str:
+    """The smallest shape that the operands of one whole unit fit, for an error that asks for one."""
+    shapes = [operand.layout.shape for operand in operands]
+    if len(shapes) == 1:
+        return f"a shape, such as {'x'.join(map(str, shapes[0]))}"
+    return f"the sizes m, n, k, such as {'x'.join(map(str, (*shapes[2], shapes[0][1])))}"
 
 
 def _note_operand(

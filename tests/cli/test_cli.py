@@ -253,7 +253,7 @@ def test_show_of_a_schedule_has_the_nested_layouts_of_the_operands(capsys: Captu
     assert "batch_tile = [2, 2]" in found["operands"]["Lhs"]["nested"]
     assert found["operands"]["Acc"]["axes"] == {"sg": 4, "lane": 64, "reg": 16}
     assert main(["show", text]) == 2
-    assert "needs the sizes m, n, k, such as 16x16x16" in capsys.readouterr().err
+    assert "needs the sizes m, n, k, such as 32x32x16" in capsys.readouterr().err
 
 
 def test_an_opaque_intrinsic_says_so(capsys: Capture) -> None:

@@ -78,6 +78,15 @@ class MMAScheduleAttr(MatrixProduct):
         return titled(found, [(("nested", str(each)),) for each in nested])
 
     @property
+    def needs_shape(self) -> bool:
+        """True: the subgroups share products of many sizes m, n, k.
+
+        >>> MMAScheduleAttr(MMAAttr("MFMA_F32_16x16x16_F16"), 1, 4).needs_shape
+        True
+        """
+        return True
+
+    @property
     def instruction(self) -> Intrinsic:
         """The instruction that the subgroups run.
 
