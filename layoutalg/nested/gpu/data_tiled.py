@@ -22,8 +22,8 @@ iree-opt 3.13.0, 74 kinds. IREE 3.2 reads kinds without `subgroups_k` and interl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
@@ -35,7 +35,7 @@ from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.kinds import MMAAttr
 from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
-from layoutalg.nested.gpu.tile_counts import INTERLEAVING, check_counts
+from layoutalg.nested.gpu.tile_counts import INTERLEAVING, TileCounts, check_counts
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 
 if TYPE_CHECKING:
@@ -43,13 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = ["DataTiledMMAAttr"]
 
-Ints: TypeAlias = tuple[int, ...]
-
 _SOURCES = {MMAFragment.Lhs: "mk", MMAFragment.Rhs: "nk", MMAFragment.Acc: "mn"}
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledMMAAttr(MatrixProduct):
+class DataTiledMMAAttr(TileCounts, MatrixProduct):
     """`#iree_gpu.data_tiled_mma_layout<...>`: counts of intrinsics per thread and of subgroups, along m, n and k.
 
     `operands_interleaving_intrinsics_*` list the operands (0 Lhs, 1 Rhs, 2 Acc) that keep that count next to a thread's own
@@ -64,18 +62,6 @@ class DataTiledMMAAttr(MatrixProduct):
     >>> print(kind)
     #iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x16_F16, intrinsics_m = 2, subgroups_n = 4>
     """
-
-    intrinsic: str
-    """The name of an intrinsic, as IREE 3.13 spells it."""
-    intrinsics_m: int = 1
-    subgroups_m: int = 1
-    intrinsics_n: int = 1
-    subgroups_n: int = 1
-    intrinsics_k: int = 1
-    subgroups_k: int = 1
-    operands_interleaving_intrinsics_m: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_n: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_k: Ints | None = field(default=None)
 
     def __post_init__(self) -> None:
         native = MMAAttr(self.intrinsic)

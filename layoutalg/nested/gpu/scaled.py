@@ -11,7 +11,7 @@ and types; who holds what of the operands is not known here, and `operands` says
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
@@ -19,7 +19,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand
 from layoutalg.nested.gpu.dialects import LaterAttr
 from layoutalg.nested.gpu.dictionary import value_text
-from layoutalg.nested.gpu.tile_counts import COUNTS, INTERLEAVING, check_counts
+from layoutalg.nested.gpu.tile_counts import COUNTS, INTERLEAVING, TileCounts, check_counts
 
 __all__ = ["SCALED_INTRINSICS", "DataTiledScaledMMAAttr", "ScaledMMAAttr"]
 
@@ -28,6 +28,7 @@ Ints: TypeAlias = tuple[int, ...]
 SCALED_INTRINSICS = ("MFMA_SCALE_F32_16x16x128_B32", "MFMA_SCALE_F32_32x32x64_B32")
 """The scaled intrinsics that IREE 3.13 knows."""
 
+_TYPES = ("intrinsic", "lhs_elem_type", "rhs_elem_type", "acc_elem_type")
 _OPERAND_LISTS = (*INTERLEAVING, "unswizzled_operands")
 
 
@@ -61,14 +62,14 @@ class ScaledMMAAttr(LaterAttr):
         raise _unknown(self.intrinsic)
 
     def __str__(self) -> str:
-        parts = [f"{one.name} = {getattr(self, one.name)}" for one in fields(self)[:4]]
+        parts = [f"{name} = {getattr(self, name)}" for name in _TYPES]
         if self.col_major:
             parts.append("col_major = true")
         return f"#iree_gpu.scaled_mma_layout<{', '.join(parts)}>"
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledScaledMMAAttr(LaterAttr):
+class DataTiledScaledMMAAttr(TileCounts, LaterAttr):
     """`#iree_gpu.data_tiled_scaled_mma_layout<...>`: several scaled intrinsics at once, on operands in fragment order.
 
     Operands are counted Lhs, Rhs, Lhs scales, Rhs scales, Acc (0 to 4). `operands_interleaving_intrinsics_*` list those that
@@ -84,20 +85,10 @@ class DataTiledScaledMMAAttr(LaterAttr):
     'N, acc_elem_type = f32, subgroups_m = 2>'
     """
 
-    intrinsic: str
     lhs_elem_type: str
     rhs_elem_type: str
     acc_elem_type: str
-    intrinsics_m: int = 1
-    subgroups_m: int = 1
-    intrinsics_n: int = 1
-    subgroups_n: int = 1
-    intrinsics_k: int = 1
-    subgroups_k: int = 1
-    unswizzled_operands: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_m: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_n: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_k: Ints | None = field(default=None)
+    unswizzled_operands: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_name(self.intrinsic)
@@ -114,7 +105,7 @@ class DataTiledScaledMMAAttr(LaterAttr):
         raise _unknown(self.intrinsic)
 
     def __str__(self) -> str:
-        parts = [f"{one.name} = {getattr(self, one.name)}" for one in fields(self)[:4]]
+        parts = [f"{name} = {getattr(self, name)}" for name in _TYPES]
         for name in (*COUNTS, *_OPERAND_LISTS):
             value = getattr(self, name)
             if value not in (1, None):
