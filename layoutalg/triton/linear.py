@@ -16,7 +16,7 @@ that moves two bits, or a bit that two bases move, is an XOR swizzle; it has no 
 
 The laws: `from_linear_layout(to_linear_layout(L)) == L`, and `to_linear_layout(L)(register=r, lane=l, warp=s)` is the element
 that register r of lane l of subgroup s holds. What a text means, and how it covers a larger or a smaller tensor than its
-own, was asked of Triton 3.9 (tests/oracle/test_bridges_triton.py).
+own, was asked of Triton 3.9 (tests/oracle/test_triton.py).
 """
 
 from __future__ import annotations
