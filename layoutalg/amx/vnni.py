@@ -10,7 +10,7 @@ a matrix B[K, N] of 2-byte elements is packed into K/2 rows of 2N elements. By h
     30 31 32
 
 The packing is a layout from the matrix to the packed matrix, and everything else follows from it: `pack_vnni` deals the
-array into that layout's digits and puts each digit where the layout says, `unpack_vnni` does the same with its inverse.
+array into that layout's factors and puts each factor where the layout says, `unpack_vnni` does the same with its inverse.
 
 >>> vnni_layout(4, 3, "bf16")
 Layout.parse('d0 = 2@d0 2@d1, d1 = 3@d1:2')
@@ -124,7 +124,7 @@ def unpack_vnni(packed: NDArray[Any]) -> NDArray[Any]:
     v = vnni_factor(element)
     if columns % v:
         raise DistributionError(
-            f"packed B of {words} x {columns} {element}: {columns} columns are no whole number of words of {v} elements; "
+            f"packed B of {words} x {columns} {element}: {columns} columns are not a whole number of words of {v} elements; "
             f"expected [K/{v}, {v}*N]"
         )
     return rearrange(packed, vnni_layout(words * v, columns // v, element).inverse())

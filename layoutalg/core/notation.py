@@ -57,7 +57,7 @@ __all__ = [
 class Machine:
     """What a layout is for: `lanes` in each subgroup, and `subgroups`; None where that is left open.
 
-    `threads` is their number in all, where it is no whole number of subgroups or where the lanes are left open.
+    `threads` is their number in all, where it is not a whole number of subgroups or where the lanes are left open.
 
     Raises `LayoutError` for a number that is not a whole number from 1 to 2^31.
 
@@ -312,8 +312,8 @@ class Notation(Distributed):
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation from a tensor of `shape` to the hardware, on a `machine`.
 
-        Raises `DistributionError` where there is none; `ConversionError` for a value with several operands, and for one
-        that is swizzled: its `operands` have what there is.
+        Raises `DistributionError` where the value has no layout; `ConversionError` for a value with several operands, and
+        for a swizzled one: ask for its `operands`.
 
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((8, 32))
         Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')

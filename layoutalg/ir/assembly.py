@@ -180,7 +180,7 @@ def verify_index_lists(operation: Operation) -> None:
 
 
 def static_numbers(array: DenseArrayBase | None) -> list[int]:
-    """The numbers of an integer array, none where there is no array.
+    """The numbers of an integer array; an empty list without an array.
 
     >>> static_numbers(DenseArrayBase.from_list(i64, [1, 0]))
     [1, 0]
@@ -189,7 +189,7 @@ def static_numbers(array: DenseArrayBase | None) -> list[int]:
 
 
 def print_index_list(printer: Printer, values: Sequence[SSAValue], numbers: DenseArrayBase | None) -> None:
-    """Write `[%m, 16]`, or nothing where there is no list.
+    """Write `[%m, 16]`, or nothing without a list.
 
     >>> print_index_list(Printer(), [], DenseArrayBase.from_list(i64, [3, 16]))
     [3, 16]
@@ -214,7 +214,7 @@ def _print_index(printer: Printer, number: int, values: Iterable[SSAValue]) -> N
 def print_keyword_list(
     printer: Printer, keyword: str, values: Sequence[SSAValue], numbers: DenseArrayBase | None
 ) -> None:
-    """Write `, shape : [%m, 16]`, or nothing where there is no list.
+    """Write `, shape : [%m, 16]`, or nothing without a list.
 
     >>> print_keyword_list(Printer(), "shape", [], DenseArrayBase.from_list(i64, [3, 16]))
     , shape : [3, 16]

@@ -132,7 +132,7 @@ def _launch_sizes(function: gpu.FuncOp) -> tuple[tuple[int, int, int], int]:
         fail(function, "the attribute intel_reqd_sub_group_size = 16 : i32 is needed to know the lanes")
     count = lanes.value.data
     if count < 1 or x * y * z % count:
-        fail(function, f"{x}x{y}x{z} work-items are no whole number of subgroups of {count}")
+        fail(function, f"{x}x{y}x{z} work-items are not a whole number of subgroups of {count}")
     return (x, y, z), count
 
 

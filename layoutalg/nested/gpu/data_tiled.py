@@ -155,7 +155,7 @@ class DataTiledMMAAttr(TileCounts, MatrixProduct):
         return self.swizzle(fragment).fragment(self.subgroups, self.subgroup_size)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """A, B (turned to K x N) and C, to draw around the product; each notes how its tile lies in memory.
+        """A, B (transposed to K x N) and C, to draw around the product; each notes how its tile lies in memory.
 
         Raises `DistributionError` where no layout is published, for a shape that is not m, n, k, and for a machine with
         another number of lanes or fewer subgroups.
@@ -185,9 +185,11 @@ class DataTiledMMAAttr(TileCounts, MatrixProduct):
         True
         """
         tile = self.instruction.shape(fragment)
-        turned = fragment is MMAFragment.Rhs
+        transposed = fragment is MMAFragment.Rhs
         notes = (("memory", str(self.swizzle(fragment).memory)),)
-        return Operand(name, layout, tile[::-1] if turned else tile, None if turned else "ABC"[fragment], notes=notes)
+        return Operand(
+            name, layout, tile[::-1] if transposed else tile, None if transposed else "ABC"[fragment], notes=notes
+        )
 
     @property
     def instruction(self) -> Intrinsic:

@@ -7,7 +7,7 @@ d0 = 4@lane:16 4@reg, d1 = 16@lane
 #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
 
 `multiply` computes from fragments. Rows of A, columns of B and elements of C are where the layouts say; what meets along k
-is what A and B hold in equal *slots* (the same k digit of the lane, the same register along k), whatever k that is. So the
+is what A and B hold in equal *slots* (the same k factor of the lane, the same register along k), whatever k that is. So the
 product is the matrix product only if both operands agree on the k of every slot:
 
 >>> a, b = np.arange(256).reshape(16, 16) % 7, np.arange(256).reshape(16, 16) % 5
