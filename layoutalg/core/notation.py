@@ -17,6 +17,7 @@ write a new notation, subclass it and give `operands`; `agree` then finds the sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -50,6 +51,7 @@ __all__ = [
     "own_sizes",
     "plain_layout",
     "product_operands",
+    "sole_layout",
 ]
 
 
@@ -102,7 +104,7 @@ def as_machine(machine: object) -> Machine:
     layoutalg.core.errors.LayoutError: machine 'pvc': expected a Machine, such as Machine(lanes=16, subgroups=8)
     """
     if machine is None:
-        return Machine()
+        return _OPEN
     if type(machine) is int:
         return Machine(lanes=machine)
     if not isinstance(machine, Machine):
@@ -347,6 +349,22 @@ def plain_layout(value: object, operand: Operand) -> Layout:
     return cast("Layout", operand.layout)
 
 
+def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | None, asking: str) -> Layout:
+    """The layout of a value with one operand, for a function that turns it into another notation (`asking` in errors).
+
+    Raises `ConversionError` for what is not such a value, and where a shape is missing.
+
+    >>> sole_layout("d0 = 4@lane", None, None, "to_xegpu")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: to_xegpu of a str: expected a Layout or a value of a notation
+    """
+    if not isinstance(value, Distributed):
+        raise ConversionError(f"{asking} of a {type(value).__name__}: expected a Layout or a value of a notation")
+    if shape is None and value.needs_shape:
+        raise ConversionError(f"{value} needs a shape, such as (32, 64)")
+    return plain_layout(value, _single(value, shape, as_machine(machine)))
+
+
 class Asked(NamedTuple):
     """A value, and what to ask it with; its operand is None where the value has coordinates and no exact layout.
 
@@ -393,53 +411,68 @@ def agree(
             raise ConversionError(f"{values[0]} needs a shape, such as (32, 64)")
         shapes = [known if value.needs_shape else None for value in values]
     found: list[Operand | None] = [None] * len(values)
+    reached = [(0, 0)] * len(values)
     on = given
-    for open_ones in (False, True):
-        for i, value in enumerate(values):
-            if value.needs_machine is not open_ones:
-                continue
-            if open_ones and on.lanes is None and (on.subgroups or 1) > 1 and given.subgroups is None:
+    for i, value in enumerate(values):
+        if not value.needs_machine:
+            found[i] = operand = _single(value, shapes[i], on)
+            reached[i] = _reach(operand)
+    open_ones = [i for i, value in enumerate(values) if value.needs_machine]
+    if open_ones:
+        on = _filled(given, reached)
+        for i in open_ones:
+            value = values[i]
+            if on.lanes is None and given.subgroups is None and (on.subgroups or 1) > 1:
+                said = next(other for other, (_, subgroups) in zip(values, reached, strict=True) if subgroups > 1)
                 raise ConversionError(
-                    f"{values[1 - i]} deals out subgroups and no lanes: say their number, subgroup_size or machine"
+                    f"{said} deals out subgroups and no lanes: say their number, subgroup_size or machine"
                 )
-            try:
-                found[i] = _single(value, shapes[i], on)
-            except DistributionError:
-                if not open_ones:
-                    raise
-        on = given | _largest(found)
+            with suppress(DistributionError):  # it may have coordinates all the same
+                found[i] = operand = _single(value, shapes[i], on)
+                reached[i] = _reach(operand)
+    on = _filled(given, reached)
     asked: list[Asked] = []
-    for value, sizes, operand in zip(values, shapes, found, strict=True):
-        alone = given | _largest([operand])
-        if operand is not None and alone != on:
+    for value, sizes, operand, alone in zip(values, shapes, found, reached, strict=True):
+        machine = on
+        if operand is not None and alone != (on.lanes or 0, on.subgroups or 0):
             try:
-                asked.append(Asked(value, sizes, on, _single(value, sizes, on)))
-                continue
+                operand = _single(value, sizes, on)
             except DistributionError:
-                pass  # it does not go into that machine: it stays as it says itself
-        asked.append(Asked(value, sizes, on if operand is None else alone, operand))
+                machine = _filled(given, [alone])  # it does not go into that machine: it stays as it says itself
+        asked.append(Asked(value, sizes, machine, operand))
     return tuple(asked)
 
 
-def _largest(operands: Iterable[Operand | None]) -> Machine:
-    """The largest number of lanes, and of subgroups, that layouts on the machine reach; None where none has any."""
-    lanes = subgroups = 0
-    for operand in operands:
-        if operand is None or operand.layout.is_swizzled:
-            continue
-        layout = cast("Layout", operand.layout)
-        reach = {"lane": 1, "sg": 1}
-        axes: set[str | None] = set()
-        for factors in (*layout.dims, layout.replicas):
-            for extent, stride, axis in factors:
-                axes.add(axis)
-                if axis in reach and type(extent) is type(stride) is int:
-                    reach[axis] += (extent - 1) * stride
-        if axes & {"lane", "reg", "sg"}:
-            subgroups = max(subgroups, reach["sg"])
-            if "lane" in axes or "sg" not in axes:
-                lanes = max(lanes, reach["lane"])
-    return Machine(lanes or None, subgroups or None)
+def _filled(given: Machine, reached: Sequence[tuple[int, int]]) -> Machine:
+    """A machine, with what it leaves open taken from the largest numbers of lanes and subgroups (0: none said)."""
+    if given.lanes is not None and given.subgroups is not None:
+        return given
+    most = Machine(max([one[0] for one in reached]) or None, max([one[1] for one in reached]) or None)
+    return most if given == _OPEN else given | most
+
+
+def _reach(operand: Operand) -> tuple[int, int]:
+    """How many lanes and subgroups a layout on the machine reaches; 0 where it says none, as one of memory does."""
+    if operand.layout.is_swizzled:
+        return 0, 0
+    layout = cast("Layout", operand.layout)
+    lanes = subgroups = 1
+    axes: set[str | None] = set()
+    for factors in (*layout.dims, layout.replicas):
+        for extent, stride, axis in factors:
+            axes.add(axis)
+            if type(extent) is type(stride) is int:
+                if axis == "lane":
+                    lanes += (extent - 1) * stride
+                elif axis == "sg":
+                    subgroups += (extent - 1) * stride
+    if not axes & _MACHINE:
+        return 0, 0
+    return lanes if "lane" in axes or "sg" not in axes else 0, subgroups
+
+
+_MACHINE = {"lane", "reg", "sg"}
+_OPEN = Machine()
 
 
 def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:
