@@ -3,7 +3,6 @@
 An attribute has one operand, a matrix product three: A, B and C. What is above the notations (comparison, conversions,
 questions about memory, pictures, reports, the command line) asks for operands, and knows no notation:
 
->>> from layoutalg.core.layout import Layout
 >>> tile = Layout.parse("d0 = 8@reg, d1 = 16@lane")
 >>> [(one.name, str(one.layout)) for one in tile.operands()]
 [('d0 = 8@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane')]
@@ -60,7 +59,7 @@ __all__ = [
 class Machine:
     """What a layout is for: `lanes` in each subgroup, and `subgroups`; None where that is left open.
 
-    `threads` is their number in all, where it is no whole number of subgroups or where the lanes are left open.
+    `threads` is their number in all, where it is not a whole number of subgroups or where the lanes are left open.
 
     Raises `LayoutError` for a number that is not a whole number from 1 to 2^31.
 
@@ -119,7 +118,6 @@ class Operand(NamedTuple):
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
     has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
 
-    >>> from layoutalg.core.layout import Layout
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
     """
 
@@ -152,7 +150,6 @@ class Note(NamedTuple):
 class Distributed:
     """A value that spreads tensors over hardware: it gives operands, has pictures, and shows one in a notebook.
 
-    >>> from layoutalg.core.layout import Layout
     >>> isinstance(Layout.parse("d0 = 4@lane"), Distributed)
     True
     """
@@ -235,7 +232,6 @@ class Distributed:
 
         Raises `DistributionError` where a shape is needed.
 
-        >>> import layoutalg as la
         >>> la.Layout.parse("d0 = 4@lane").report()
         ()
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").report((8, 16))[0].text
@@ -246,7 +242,6 @@ class Distributed:
     def heading(self) -> str:
         """What to call it above a picture of several operands.
 
-        >>> import layoutalg as la
         >>> la.dpas("f16", "f16", "f32").heading()
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
@@ -272,7 +267,6 @@ class Distributed:
         Raises `DistributionError` where there is no layout, `LayoutError` for symbols and for an unknown colour or
         direction, `SizeError` for a full picture of more than 2^24 cells.
 
-        >>> from layoutalg.core.layout import Layout
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().save("build/c.svg")
         >>> Layout.parse("d0 = M@reg").picture()
         Traceback (most recent call last):
@@ -294,7 +288,6 @@ class Distributed:
     ) -> Figure:
         """The picture as a matplotlib figure, for a paper (`pip install layoutalg[viz]`); the arguments of `picture`.
 
-        >>> from layoutalg.core.layout import Layout
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").draw().get_size_inches().round(1).tolist()
         [6.6, 2.7]
         """
@@ -312,7 +305,6 @@ class Distributed:
 class Notation(Distributed):
     """What a text of any notation becomes; `str` prints its canonical text, and `parse(str(value)) == value`.
 
-    >>> import layoutalg as la
     >>> isinstance(la.parse("#xegpu.layout<lane_layout = [1, 16]>"), Notation)
     True
     """
@@ -322,10 +314,9 @@ class Notation(Distributed):
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation from a tensor of `shape` to the hardware, on a `machine`.
 
-        Raises `DistributionError` where there is none; `ConversionError` for a value with several operands, and for one
-        that is swizzled: its `operands` have what there is.
+        Raises `DistributionError` where the value has no layout; `ConversionError` for a value with several operands, and
+        for a swizzled one: ask for its `operands`.
 
-        >>> import layoutalg as la
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((8, 32))
         Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')
         """
@@ -349,7 +340,6 @@ def _single(value: Distributed, shape: Sequence[int] | None, machine: Machine | 
 def plain_layout(value: object, operand: Operand) -> Layout:
     """The layout of an operand, which must not be swizzled.
 
-    >>> from layoutalg.core.layout import Layout
     >>> tile = Layout.parse("d0 = 4@lane")
     >>> plain_layout(tile, tile.operands()[0]) is tile
     True
@@ -378,7 +368,6 @@ def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | N
 class Asked(NamedTuple):
     """A value, and what to ask it with; its operand is None where the value has coordinates and no exact layout.
 
-    >>> from layoutalg.core.layout import Layout
     >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine.lanes
     4
     """
@@ -391,7 +380,6 @@ class Asked(NamedTuple):
     def coordinates(self) -> NDArray[Any]:
         """The coordinates that each work-item holds (see `Distributed.coordinates`).
 
-        >>> from layoutalg.core.layout import Layout
         >>> agree((Layout.parse("d0 = 2@lane"),))[0].coordinates().tolist()
         [[[[0]], [[1]]]]
         """
@@ -410,7 +398,6 @@ def agree(
     Raises what `operands` raises; `ConversionError` where no value says the shape, for a value with several operands, and where
     lanes are needed and only subgroups are said.
 
-    >>> from layoutalg.core.layout import Layout
     >>> from layoutalg.xegpu import LayoutAttr
     >>> few, all16 = LayoutAttr(lane_layout=(8,), lane_data=(1,)), Layout.parse("d0 = 8@lane | replicas 2@lane:8")
     >>> [str(one.operand.layout) for one in agree((few, all16))]
@@ -491,7 +478,6 @@ _OPEN = Machine()
 def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:
     """The operands of a value that has one layout.
 
-    >>> from layoutalg.core.layout import Layout
     >>> one_operand("it", Layout.parse("d0 = 4@lane"))[0].name
     'it'
     """
@@ -503,7 +489,6 @@ def product_operands(
 ) -> tuple[Operand, ...]:
     """The operands of a matrix product of m x n x k: A (M x K), B (K x N), C (M x N); `unit` is one instruction's m, n, k.
 
-    >>> from layoutalg.core.layout import Layout
     >>> tile = Layout.parse("d0 = 4@reg, d1 = 4@lane")
     >>> [one.name for one in product_operands((tile, tile, tile), ("f16", "f16", "f32"), (4, 4, 4))]
     ['A  4x4xf16', 'B  4x4xf16', 'C  4x4xf32']

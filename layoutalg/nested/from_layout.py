@@ -49,7 +49,7 @@ def to_nested(
     (8, 2)
     >>> to_nested(Layout.parse("d0 = 2@lane:8 4@reg 8@lane"))
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension d0: 8@lane is a second thread digit, and a nested layout has one of
+    layoutalg.core.errors.ConversionError: dimension d0: 8@lane is a second thread factor, and a nested layout has one of
     each (in d0 = 2@lane:8 4@reg 8@lane)
     """
     layout = sole_layout(value, shape, machine, "to_nested")

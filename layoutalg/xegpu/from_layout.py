@@ -294,7 +294,7 @@ class _Regrouping:
         return self._layout(subgroups, order, shared=True)
 
     def _slice(self, subgroups: list[_Replica], lanes: list[_Replica]) -> SliceAttr:
-        """A layout with more dimensions, fastest last, of which those that hold the replicas are dropped."""
+        """A layout with more dimensions, fastest last; those that hold the replicas are dropped."""
         order = self._order((self.sg, self.lane))
         at = {d: i for i, d in enumerate(order)}
         # Where a replica may stand: after position `low` of the order, and before `high`. Two may share a dimension.

@@ -8,6 +8,7 @@ from math import prod
 
 import pytest
 
+import layoutalg as la
 from layoutalg.core import ConversionError, Layout
 from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
 from tests.random_layouts import element_at, machine_layout, memory_layout
@@ -90,7 +91,7 @@ def test_digits_that_run_over_several_dimensions_are_split() -> None:
         ("(32,2):(1,32)", (8, 16), None, "only 8 of its elements"),
         ("(16,4):(1,8)", (8, 8), None, "two places hold one"),
         ("(32,8):(1,32)", (8, 16), None, "reaches outside"),
-        ("(12,8):(8,1)", (8, 12), 8, "no number of subgroups"),
+        ("(12,8):(8,1)", (8, 12), 8, "not a whole number of subgroups"),
         ("(32,4,1):(1,32,0)", (8, 16), None, "two modes"),
         ("(6,4):(1,6)", (4, 6), None, "does not split at dimension 0"),
         ("((6,4),1):((1,6),0)", (6, 4), 8, "does not split at a subgroup"),
@@ -128,3 +129,16 @@ def test_text_forms() -> None:
     assert parse_cute("(32,):(1,)") == CuteLayout((32,), (1,))
     assert str(CuteLayout((32,), (1,))) == "(32):(1)"
     assert parse_cute("32:1") == CuteLayout(32, 1)
+
+
+@pytest.mark.parametrize(("lanes", "subgroups"), [(4, 2), (8, 1), (8, 3), (16, 1), (16, 2), (4, 6)])
+def test_threads_of_a_tile_count_on_from_subgroup_to_subgroup_and_repeat(lanes: int, subgroups: int) -> None:
+    """Thread t = lane + lanes * subgroup of 8, and t % 8 where there are more; index 8 * (t % 8) + value, column-major."""
+    machine = la.Machine(lanes=lanes, subgroups=subgroups)
+    for value in (la.parse("(8,8):(8,1)"), la.parse_cute("(8,8):(8,1)", tile=(16, 4))):
+        held = value.operands((16, 4), machine)[0].layout.fragment_map()
+        assert held.shape == (subgroups, lanes, 8, 2)
+        for sg in range(subgroups):
+            for lane in range(lanes):
+                index = [8 * ((lane + lanes * sg) % 8) + v for v in range(8)]
+                assert held[sg, lane].tolist() == [[i % 16, i // 16] for i in index]
