@@ -206,14 +206,15 @@ def distribute(layout: Relation, tensor: NDArray[Any]) -> NDArray[Any]:
 
 
 def _distribute_by_map(layout: Relation, tensor: NDArray[Any], before: tuple[int, ...]) -> NDArray[Any]:
-    # Counted from 0, so that -1 marks a hole and nothing else.
-    held = fragment_map(type(layout)(layout.dims, layout.replicas, layout.offsets, names=layout.names))
-    if not layout.rank:
-        return np.broadcast_to(tensor[(..., *(None,) * (held.ndim - 1))], (*before, *held.shape[:-1])).copy()
+    # Counted from 0, so that -1 marks a hole and nothing else; without dimensions as with one of size 1, which has coordinates.
+    whole = type(layout)(
+        layout.dims or ((),), layout.replicas, layout.offsets, names=layout.names or None, codomain=layout.codomain
+    )
+    held = fragment_map(whole)
     element = np.zeros(held.shape[:-1], np.int64)
-    for d, size in enumerate(layout.shape):
+    for d, size in enumerate(whole.shape):
         element = element * size + held[..., d]
-    found: NDArray[Any] = tensor.reshape((*before, -1))[..., element]
+    found: NDArray[Any] = tensor.reshape((*before, -1))[..., np.maximum(element, 0)]
     if int(element.min(initial=0)) < 0:
         found = np.where(element < 0, np.zeros((), tensor.dtype), found)
     return found

@@ -122,6 +122,7 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     """
     spans: Any = None
     copies: list[Factor] = []
+    machine = machine | Machine()  # threads and lanes say the subgroups
     for axis, count, word in (("sg", machine.subgroups, "subgroups"), ("lane", machine.lanes, "lanes")):
         if count is None:
             continue

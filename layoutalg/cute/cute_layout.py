@@ -123,18 +123,26 @@ class CuteLayout(Notation):
         >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).operands()[0].layout
         Layout.parse('d0 = 8@reg, d1 = 16@lane')
         """
-        lanes = as_machine(machine).lanes
+        named = as_machine(machine).lanes
+        # Fewer threads than a subgroup has are lanes of one, and `cover` gives the other lanes copies.
+        split = named is not None and self.subgroup_size is None and named < self._threads
+        lanes = named if split else None
         found: Layout | Swizzled | None = None
         if self.tile is None:
-            found = None if lanes is not None and shape is not None else from_cute(self)
+            found = None if named is not None and shape is not None else from_cute(self)
             if shape is not None and (found is None or found.shape != as_sizes(shape)):
                 found = from_cute(self, shape, lanes)
         if found is None:
-            found = from_cute(self)
+            found = from_cute(self, None, lanes)
         own_sizes(self, found.shape, shape)
         if machine is not None and isinstance(found, Layout) and set(found.axes) & set(MACHINE):
             found = cover(found, machine, self)
         return one_operand(self, found)
+
+    @property
+    def _threads(self) -> int:
+        """How many threads there are, where the first mode counts them."""
+        return prod([n for mode in _modes(self)[:1] for n, _ in _leaves(*mode)])
 
     @property
     def needs_machine(self) -> bool:

@@ -214,18 +214,14 @@ class Distribution:
         return True
 
     def _fits_each(self, shape: tuple[int, ...]) -> bool:
-        """LLVM 23 and later: one dimension after the other; a layout and its data come together."""
-        once = (1,) * self.rank
-        levels = (self.sg_layout, self.sg_data), (once, self.inst_data), (self.lane_layout, self.lane_data)
-        sizes = shape
-        for layout, data in levels:
-            if layout is None or data is None:
-                continue
-            for size, count, each in zip(sizes, layout, data, strict=True):
-                if size % (count * each) and size != each:
-                    return False
-            sizes = data
-        return True
+        """LLVM 23 and later: one dimension after the other; a layout and its data come together.
+
+        Instruction tiles are asked of all that a subgroup holds, its rounds together, and lanes of one instruction tile.
+        """
+        held = _each_share(shape, self.sg_layout, self.sg_data)
+        if held is not None and self.inst_data is not None:
+            held = self.inst_data if _all_divide(self.inst_data, held) else None
+        return held is not None and _each_share(held, self.lane_layout, self.lane_data) is not None
 
     def missing_half(self) -> str | None:
         """What LLVM 23 says where a layout stands without its data: None where both stand, or neither.
@@ -348,6 +344,20 @@ def _limit_blocks(ids: int, each: int, shape: tuple[int, ...], attribute: object
 def _default_order(*layouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
     rank = next((len(layout) for layout in layouts if layout is not None), None)
     return None if rank is None else tuple(reversed(range(rank)))
+
+
+def _each_share(
+    sizes: tuple[int, ...], layout: tuple[int, ...] | None, data: tuple[int, ...] | None
+) -> tuple[int, ...] | None:
+    """What one id holds in each dimension, by LLVM 23's rule: an equal number of whole blocks, or all of one that is shared."""
+    if layout is None or data is None:
+        return sizes
+    held: list[int] = []
+    for size, count, each in zip(sizes, layout, data, strict=True):
+        if size % (count * each) and size != each:
+            return None
+        held.append(each if size == each else size // count)
+    return tuple(held)
 
 
 def _all_divide(small: Sequence[int], large: Sequence[int]) -> bool:

@@ -32,7 +32,8 @@ class Rules:
     """How one version of LLVM reads XeGPU's attributes and types.
 
     `each_dimension`: a level with layout L and data D fits a dimension of size s if L*D divides s, or if s is D and all
-    of L hold it. Otherwise all dimensions of a level must go round robin, or all of them share.
+    of L hold it; the next level is asked about s / L, all the rounds of an id together, or about s where it is shared.
+    Otherwise all dimensions of a level must go round robin, or all of them share, and the next level is asked about D.
     `data_with_layout`: sg_layout and sg_data must be used together, lane_layout and lane_data too.
     `layouts_asked_on`: the operation whose diagnostic `check` repeats for a layout; for a slice it is convert_layout.
     `slice_in_descriptor`: a tensor_desc may carry a slice; LLVM 22 crashes on it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from math import prod
 
 import numpy as np
 import pytest
@@ -286,3 +287,20 @@ def test_index_expressions_are_sympy_and_evaluate() -> None:
         "d0": 21,
         "d1": 50,
     }
+
+
+def test_distribute_leaves_holes_empty_however_small_the_tensor() -> None:
+    """Unit dimensions and no dimension at all, with gaps on the machine: expectations are written out by hand."""
+    cases = [
+        ("d0 = 1, d1 = 1 | replicas 2@reg:2", (1, 1), [[[7, 0, 7]]]),
+        ("d0 = 1, d1 = 2@lane:2", (1, 2), [[[7], [0], [8]]]),
+        ("() | replicas 2@lane:3", (), [[[7], [0], [0], [7]]]),
+    ]
+    for text, shape, expected in cases:
+        tensor = np.arange(7, 7 + prod(shape)).reshape(shape)
+        assert la.distribute(Layout.parse(text), tensor).tolist() == expected, text
+
+
+def test_distribute_keeps_the_order_of_the_codomain_where_there_are_gaps() -> None:
+    layout = Layout([[(2, 1, "reg")], [(2, 2, "lane")]], codomain=("lane", "sg", "reg"))
+    assert la.distribute(layout, np.array([[1, 2], [3, 4]])).tolist() == [[[1, 3]], [[0, 0]], [[2, 4]]]

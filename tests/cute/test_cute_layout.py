@@ -8,6 +8,7 @@ from math import prod
 
 import pytest
 
+import layoutalg as la
 from layoutalg.core import ConversionError, Layout
 from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
 from tests.random_layouts import element_at, machine_layout, memory_layout
@@ -128,3 +129,16 @@ def test_text_forms() -> None:
     assert parse_cute("(32,):(1,)") == CuteLayout((32,), (1,))
     assert str(CuteLayout((32,), (1,))) == "(32):(1)"
     assert parse_cute("32:1") == CuteLayout(32, 1)
+
+
+@pytest.mark.parametrize(("lanes", "subgroups"), [(4, 2), (8, 1), (8, 3), (16, 1), (16, 2), (4, 6)])
+def test_threads_of_a_tile_count_on_from_subgroup_to_subgroup_and_repeat(lanes: int, subgroups: int) -> None:
+    """Thread t = lane + lanes * subgroup of 8, and t % 8 where there are more; index 8 * (t % 8) + value, column-major."""
+    machine = la.Machine(lanes=lanes, subgroups=subgroups)
+    for value in (la.parse("(8,8):(8,1)"), la.parse_cute("(8,8):(8,1)", tile=(16, 4))):
+        held = value.operands((16, 4), machine)[0].layout.fragment_map()
+        assert held.shape == (subgroups, lanes, 8, 2)
+        for sg in range(subgroups):
+            for lane in range(lanes):
+                index = [8 * ((lane + lanes * sg) % 8) + v for v in range(8)]
+                assert held[sg, lane].tolist() == [[i % 16, i // 16] for i in index]

@@ -16,6 +16,7 @@ from layoutalg.core import DistributionError, LayoutError, VerificationError
 from layoutalg.xegpu import (
     BlockTensorDescAttr,
     EnumAttr,
+    LayoutAttr,
     ScatterTensorDescAttr,
     SliceAttr,
     TensorDescType,
@@ -52,6 +53,36 @@ def test_random_layouts_agree_on_every_verdict_and_every_coordinate(llvm: int) -
     assert crashes <= (0 if llvm == 22 else 6), (seed, crashes)
     assert accepted >= 100, (seed, accepted)
     assert given >= 60, (seed, given)
+
+
+@pytest.mark.parametrize("llvm", VERSIONS)
+def test_several_levels_agree_on_every_verdict(llvm: int) -> None:
+    """Subgroups, instruction tiles and lanes at once, where a subgroup holds several rounds: what goes on to the next level?"""
+    seed = secrets.randbits(32)
+    rng = random.Random(seed)
+    sizes = (1, 2, 3, 4, 6, 8)
+    questions: list[Question] = []
+    while len(questions) < 600:
+        rank, levels = rng.choice((1, 1, 2)), rng.choice(("sg lane", "sg inst", "inst lane", "sg inst lane"))
+        fields: dict[str, tuple[int, ...]] = {}
+        shape = [1] * rank
+        for level in levels.split():
+            fields[f"{level}_data"] = tuple(rng.choice(sizes) for _ in shape)
+            if level != "inst":
+                fields[f"{level}_layout"] = tuple(rng.choice(sizes) for _ in shape)
+            if level == "sg" or rng.random() < 0.5:
+                counts = fields.get(f"{level}_layout", (1,) * rank)
+                shape = [a * b * c for a, b, c in zip(fields[f"{level}_data"], counts, shape, strict=True)]
+        if max(shape) <= 256:
+            shape = [rng.choice((n, n, 2 * n, 3 * n, max(n // 2, 1))) for n in shape]
+            questions.append(Question(LayoutAttr(**fields), tuple(shape)))
+    accepted = 0
+    for question, answer in zip(questions, ask(questions, llvm), strict=True):
+        assert not answer.crashed, (seed, question)
+        found = question.attr.check(question.shape, llvm=llvm)
+        assert found == answer.diagnostic, (seed, str(question.attr), question.shape, found, answer.diagnostic)
+        accepted += found is None
+    assert 40 <= accepted <= 500, (seed, accepted)
 
 
 @pytest.mark.parametrize("llvm", VERSIONS)

@@ -382,3 +382,17 @@ def test_sg_maps_of_rank_1_are_checked_like_their_layouts() -> None:
 )
 def test_loads_that_no_message_does_are_reported(text: str) -> None:
     assert "no such message" in la.parse(text).load_mismatch()
+
+
+def test_llvm_24_asks_lanes_about_all_rounds_of_a_subgroup() -> None:
+    """mlir-opt 23 and 24 on convert_layout: three rounds of 4 columns are 12, which 4 lanes of 3 share; 2 of 2 are no 8."""
+    rounds = LayoutAttr(sg_layout=(7, 5), sg_data=(16, 4), lane_layout=(1, 4), lane_data=(1, 3))
+    shared = LayoutAttr(sg_layout=(2,), sg_data=(2,), lane_layout=(4,), lane_data=(2,))
+    tiles = LayoutAttr(sg_layout=(1,), sg_data=(3,), inst_data=(4,))
+    for llvm in (23, 24):
+        assert rounds.check((112, 60), llvm) is None
+        assert rounds.check((112, 20), llvm) is not None
+        assert shared.check((8,), llvm) is not None
+        assert shared.check((2,), llvm) is None
+        assert shared.check((4,), llvm) is None
+        assert tiles.check((12,), llvm) is None
