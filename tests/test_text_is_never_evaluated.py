@@ -12,6 +12,7 @@ import itertools
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,8 +62,13 @@ def _parameters(value: Callable[..., Any]) -> int:
 
 @pytest.mark.parametrize(("name", "value"), PUBLIC, ids=[name for name, _ in PUBLIC])
 def test_no_public_name_evaluates_a_text(
-    name: str, value: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    name: str,
+    value: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files of the names that they are given
     del _seen[:]
     count = min(_parameters(value), 4)
     forms = (TEXT, [4, TEXT], {"a": TEXT}, ((TEXT, 1, "reg"),))

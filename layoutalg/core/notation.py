@@ -423,8 +423,9 @@ def agree(
         on = given | _largest(found)
     asked: list[Asked] = []
     for value, sizes, operand in zip(values, shapes, found, strict=True):
-        alone = given | _largest([operand])
-        if operand is not None and alone != on:
+        reached = _largest([operand])
+        alone = given | reached
+        if operand is not None and (reached.lanes, reached.subgroups) != (on.lanes, on.subgroups):
             try:
                 asked.append(Asked(value, sizes, on, _single(value, sizes, on)))
                 continue
