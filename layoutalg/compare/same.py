@@ -113,7 +113,7 @@ def same(
     >>> print(same(rows, "d0 = 8@reg, d1 = 16@lane"))
     the same map
     """
-    if isinstance(a, Layout) and isinstance(b, Layout) and shape is None:
+    if isinstance(a, Layout) and isinstance(b, Layout) and shape is machine is None:
         return _compare_layouts(a.canonical(), b.canonical())
     on = machine_of(machine, subgroup_size, workgroup_size)
     if shape is not None and not isinstance(shape, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]

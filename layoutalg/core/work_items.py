@@ -123,6 +123,11 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     spans: Any = None
     copies: list[Factor] = []
     machine = machine | Machine()  # threads and lanes say the subgroups
+    if machine.lanes and machine.subgroups and machine.threads not in (None, machine.lanes * machine.subgroups):
+        raise DistributionError(
+            f"a machine of {machine.threads} threads in {machine.subgroups} subgroups of {machine.lanes}: {notation} needs whole "
+            "subgroups"
+        )
     for axis, count, word in (("sg", machine.subgroups, "subgroups"), ("lane", machine.lanes, "lanes")):
         if count is None:
             continue
