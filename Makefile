@@ -64,6 +64,7 @@ lint: $(VENV)/installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/mypy --strict --follow-imports=silent tests/typing
 	$(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/installed-lint

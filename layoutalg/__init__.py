@@ -19,152 +19,109 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.core.errors import (
-    CompositionError,
-    ConversionError,
-    DistributionError,
-    LayoutError,
-    ParseError,
-    PlanError,
-    SizeError,
-    VerificationError,
-)
-from layoutalg.core.factors import Factor
-from layoutalg.core.layout import Layout
 from layoutalg.core.lazy import lazy_names
-from layoutalg.core.notation import Machine, Notation
 
-if TYPE_CHECKING:
-    from layoutalg.amx import TileConfig, TileProduct, TileType, pack_vnni, unpack_vnni
-    from layoutalg.compare import Same, same
-    from layoutalg.conversion import convert
-    from layoutalg.core.algebra import compose
-    from layoutalg.core.expressions import expression_text
-    from layoutalg.core.extents import symbol
-    from layoutalg.core.fragments import collect, distribute
-    from layoutalg.core.swizzle import Swizzle, Swizzled
-    from layoutalg.core.table import Table, compose_exactly
-    from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
-    from layoutalg.gemm import plan_gemm
-    from layoutalg.hardware import block_load, block_store, dpas, gather
-    from layoutalg.memory import bank_conflicts, best_swizzle, coalescing
-    from layoutalg.nested import NestedLayoutAttr, to_nested
-    from layoutalg.nested.gpu import known_target, mma
-    from layoutalg.notations import parse
-    from layoutalg.show import picture
-    from layoutalg.triton import LinearLayout, from_linear_layout, parse_linear_layout, to_linear_layout
-    from layoutalg.xegpu import LayoutAttr, MemDescType, SgMapAttr, SliceAttr, TensorDescType, to_xegpu
+if TYPE_CHECKING:  # what type checkers need to know of the table below
+    from layoutalg.amx import (
+        TileConfig as TileConfig,
+        TileProduct as TileProduct,
+        TileType as TileType,
+        pack_vnni as pack_vnni,
+        unpack_vnni as unpack_vnni,
+    )
+    from layoutalg.compare import Same as Same, same as same
+    from layoutalg.conversion import convert as convert
+    from layoutalg.core.algebra import compose as compose
+    from layoutalg.core.errors import (
+        CompositionError as CompositionError,
+        ConversionError as ConversionError,
+        DistributionError as DistributionError,
+        LayoutError as LayoutError,
+        ParseError as ParseError,
+        PlanError as PlanError,
+        SizeError as SizeError,
+        VerificationError as VerificationError,
+    )
+    from layoutalg.core.expressions import expression_text as expression_text
+    from layoutalg.core.extents import symbol as symbol
+    from layoutalg.core.factors import Factor as Factor
+    from layoutalg.core.fragments import collect as collect, distribute as distribute
+    from layoutalg.core.layout import Layout as Layout
+    from layoutalg.core.notation import Machine as Machine, Notation as Notation
+    from layoutalg.core.swizzle import Swizzle as Swizzle, Swizzled as Swizzled
+    from layoutalg.core.table import Table as Table, compose_exactly as compose_exactly
+    from layoutalg.cute import (
+        CuteLayout as CuteLayout,
+        from_cute as from_cute,
+        parse_cute as parse_cute,
+        to_cute as to_cute,
+    )
+    from layoutalg.gemm import plan_gemm as plan_gemm
+    from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
+    from layoutalg.memory import (
+        bank_conflicts as bank_conflicts,
+        best_swizzle as best_swizzle,
+        coalescing as coalescing,
+    )
+    from layoutalg.nested import NestedLayoutAttr as NestedLayoutAttr, to_nested as to_nested
+    from layoutalg.nested.gpu import known_target as known_target, mma as mma
+    from layoutalg.notations import parse as parse
+    from layoutalg.show import picture as picture
+    from layoutalg.triton import (
+        LinearLayout as LinearLayout,
+        from_linear_layout as from_linear_layout,
+        parse_linear_layout as parse_linear_layout,
+        to_linear_layout as to_linear_layout,
+    )
+    from layoutalg.xegpu import (
+        LayoutAttr as LayoutAttr,
+        MemDescType as MemDescType,
+        SgMapAttr as SgMapAttr,
+        SliceAttr as SliceAttr,
+        TensorDescType as TensorDescType,
+        to_xegpu as to_xegpu,
+    )
 
 __version__ = "0.2.0"
 
-_HOMES = {
-    "TileConfig": "amx",
-    "TileProduct": "amx",
-    "TileType": "amx",
-    "pack_vnni": "amx",
-    "unpack_vnni": "amx",
-    "CuteLayout": "cute",
-    "LinearLayout": "triton",
-    "Same": "compare",
-    "from_cute": "cute",
-    "from_linear_layout": "triton",
-    "parse_cute": "cute",
-    "parse_linear_layout": "triton",
-    "same": "compare",
-    "to_cute": "cute",
-    "to_linear_layout": "triton",
-    "bank_conflicts": "memory",
-    "best_swizzle": "memory",
-    "coalescing": "memory",
-    "convert": "conversion",
-    "to_nested": "nested",
-    "to_xegpu": "xegpu",
-    "compose": "core.algebra",
-    "expression_text": "core.expressions",
-    "symbol": "core.extents",
-    "collect": "core.fragments",
-    "distribute": "core.fragments",
-    "Swizzle": "core.swizzle",
-    "Swizzled": "core.swizzle",
-    "Table": "core.table",
-    "compose_exactly": "core.table",
-    "plan_gemm": "gemm",
-    "NestedLayoutAttr": "nested",
-    "known_target": "nested.gpu",
-    "mma": "nested.gpu",
-    "parse": "notations",
-    "picture": "show",
-    "LayoutAttr": "xegpu",
-    "MemDescType": "xegpu",
-    "SgMapAttr": "xegpu",
-    "SliceAttr": "xegpu",
-    "TensorDescType": "xegpu",
-    "block_load": "hardware",
-    "block_store": "hardware",
-    "dpas": "hardware",
-    "gather": "hardware",
+_NAMES = {
+    "amx": ("TileConfig", "TileProduct", "TileType", "pack_vnni", "unpack_vnni"),
+    "compare": ("Same", "same"),
+    "conversion": ("convert",),
+    "core.algebra": ("compose",),
+    "core.errors": (
+        "CompositionError",
+        "ConversionError",
+        "DistributionError",
+        "LayoutError",
+        "ParseError",
+        "PlanError",
+        "SizeError",
+        "VerificationError",
+    ),
+    "core.expressions": ("expression_text",),
+    "core.extents": ("symbol",),
+    "core.factors": ("Factor",),
+    "core.fragments": ("collect", "distribute"),
+    "core.layout": ("Layout",),
+    "core.notation": ("Machine", "Notation"),
+    "core.swizzle": ("Swizzle", "Swizzled"),
+    "core.table": ("Table", "compose_exactly"),
+    "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
+    "gemm": ("plan_gemm",),
+    "hardware": ("block_load", "block_store", "dpas", "gather"),
+    "memory": ("bank_conflicts", "best_swizzle", "coalescing"),
+    "nested": ("NestedLayoutAttr", "to_nested"),
+    "nested.gpu": ("known_target", "mma"),
+    "notations": ("parse",),
+    "show": ("picture",),
+    "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),
+    "xegpu": ("LayoutAttr", "MemDescType", "SgMapAttr", "SliceAttr", "TensorDescType", "to_xegpu"),
 }
+"""The public names, by the module that each is imported from when it is first used."""
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
-__all__ = [
-    "CompositionError",
-    "ConversionError",
-    "CuteLayout",
-    "DistributionError",
-    "Factor",
-    "Layout",
-    "LayoutAttr",
-    "LayoutError",
-    "LinearLayout",
-    "Machine",
-    "MemDescType",
-    "NestedLayoutAttr",
-    "Notation",
-    "ParseError",
-    "PlanError",
-    "Same",
-    "SgMapAttr",
-    "SizeError",
-    "SliceAttr",
-    "Swizzle",
-    "Swizzled",
-    "Table",
-    "TensorDescType",
-    "TileConfig",
-    "TileProduct",
-    "TileType",
-    "VerificationError",
-    "bank_conflicts",
-    "best_swizzle",
-    "block_load",
-    "block_store",
-    "coalescing",
-    "collect",
-    "compose",
-    "compose_exactly",
-    "convert",
-    "distribute",
-    "dpas",
-    "expression_text",
-    "from_cute",
-    "from_linear_layout",
-    "gather",
-    "known_target",
-    "mma",
-    "pack_vnni",
-    "parse",
-    "parse_cute",
-    "parse_linear_layout",
-    "picture",
-    "plan_gemm",
-    "same",
-    "symbol",
-    "to_cute",
-    "to_linear_layout",
-    "to_nested",
-    "to_xegpu",
-    "unpack_vnni",
-]
-
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names(__name__, globals(), _HOMES)
 
 

@@ -1,4 +1,4 @@
-"""Random layouts and digits, for the tests of bridges and conversions."""
+"""Random layouts, and lists of all small ones, for the tests of notations and conversions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from layoutalg.core import MACHINE, Factor, Layout
 def machine_layout(
     rng: random.Random, extents: tuple[int, ...] = (2, 2, 3, 4, 5), most: int = 600, ranks: tuple[int, int] = (0, 3)
 ) -> Layout:
-    """A random layout onto subgroups, lanes and registers without gaps; some digits are replicas."""
+    """A random layout onto subgroups, lanes and registers without gaps; some factors are replicas."""
     rank = rng.randint(*ranks)
     digits: list[tuple[int, int, str]] = []
     size = 1
@@ -33,7 +33,7 @@ def machine_layout(
 
 
 def all_layouts(dims: list[list[int]], replicas: list[int]) -> Iterator[Layout]:
-    """Every layout onto the machine whose dimensions have the given digits, and of the replicas none on registers."""
+    """Every layout onto the machine whose dimensions have the given factors, and of the replicas none on registers."""
     extents = [n for factors in dims for n in factors] + replicas
     digits = range(len(extents))
     owned = len(extents) - len(replicas)
@@ -56,7 +56,7 @@ def all_layouts(dims: list[list[int]], replicas: list[int]) -> Iterator[Layout]:
 
 
 def memory_layout(rng: random.Random, rank: int | None = None) -> Layout:
-    """A random layout into memory: any strides, some digits that do not move."""
+    """A random layout into memory: any strides, some factors that do not move."""
     dims: list[list[Factor]] = []
     for _ in range(rng.randint(1, 3) if rank is None else rank):
         digits = [(rng.choice((1, 2, 3, 4)), rng.choice((0, 1, 2, 5, 8, 16))) for _ in range(rng.randint(0, 3))]
@@ -93,7 +93,7 @@ def element_at(index: int, shape: Sequence[int]) -> list[int]:
 
 
 def bits_pair(rng: random.Random, most_registers: int = 4) -> tuple[Layout, Layout]:
-    """Two layouts of one tensor whose digits are bits, anywhere: 1 to 8 subgroups of 8 to 64 lanes, often with replicas."""
+    """Two layouts of one tensor whose factors are bits, anywhere: 1 to 8 subgroups of 8 to 64 lanes, often with replicas."""
     widths = {"sg": rng.choice([0, 0, 1, 2, 3]), "lane": rng.randint(3, 6)}
     slots = [(axis, bit) for axis, width in widths.items() for bit in range(width)]
     both = [[*slots, *(("reg", bit) for bit in range(rng.randint(0, most_registers)))] for _ in range(2)]
@@ -124,7 +124,7 @@ def bits_pair(rng: random.Random, most_registers: int = 4) -> tuple[Layout, Layo
 
 
 def mixed_pair(rng: random.Random) -> tuple[Layout, Layout]:
-    """Two layouts of one tensor whose digits are primes, dealt to subgroups, lanes and registers at random."""
+    """Two layouts of one tensor whose factors are primes, dealt to subgroups, lanes and registers at random."""
     sizes = {"sg": rng.choice([1, 1, 2, 3, 4, 6]), "lane": rng.choice([8, 16, 32, 12, 6])}
     shape = (rng.choice([1, 2, 3, 4, 6, 8, 12]), rng.choice([3, 4, 5, 6, 8, 9, 12]))
     return _mixed(rng, shape, dict(sizes)), _mixed(rng, shape, dict(sizes))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,6 +89,33 @@ DECLARATIONS = {f"layoutalg.ir.{m}" for m in ("attributes", "block", "gpu", "sca
 @pytest.mark.parametrize("module_name", sorted(set(MODULES) - set(PACKAGES) - DECLARATIONS))
 def test_every_function_and_class_of_a_module_has_a_docstring_with_an_example(module_name: str) -> None:
     assert not without_example(exported(module_name))
+
+
+def test_type_checkers_see_the_names_of_the_table() -> None:
+    tree = ast.parse(Path(layoutalg.__file__).read_text(encoding="utf-8"))
+    seen = {
+        alias.asname: node.module
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+    assert sorted(filter(None, seen)) == layoutalg.__all__
+    for name, module in seen.items():
+        assert getattr(importlib.import_module(str(module)), str(name)) is getattr(layoutalg, str(name))
+
+
+FIRST_NAMES = """CompositionError ConversionError CuteLayout DistributionError Factor Layout LayoutAttr LayoutError LinearLayout
+MemDescType NestedLayoutAttr ParseError PlanError Same SgMapAttr SizeError SliceAttr Swizzle Swizzled Table TensorDescType
+TileConfig TileProduct TileType VerificationError bank_conflicts best_swizzle block_load block_store coalescing collect compose
+compose_exactly convert distribute dpas expression_text from_cute from_linear_layout gather known_target mma pack_vnni parse
+parse_cute parse_linear_layout plan_gemm same symbol to_cute to_linear_layout to_nested to_xegpu unpack_vnni"""
+
+
+def test_no_public_name_is_ever_lost() -> None:
+    assert set(FIRST_NAMES.split()) <= set(layoutalg.__all__)
 
 
 @pytest.mark.parametrize("name", layoutalg.__all__)

@@ -2,7 +2,6 @@
 
 A product of int8 matrices, 16x64 times 64x16, the way a kernel does it: pack B, load three tiles, multiply.
 
->>> import numpy as np
 >>> from layoutalg.amx import TileConfig, TileProduct, pack_vnni
 >>> product = TileProduct(m=16, n=16, k=64, a="i8", b="i8")
 >>> print(product.lhs_type, product.rhs_type, product.acc_type, product.instruction)

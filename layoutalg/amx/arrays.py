@@ -1,6 +1,6 @@
-"""Layouts acting on numpy arrays: moving digits, and reading tiles byte by byte.
+"""Layouts acting on numpy arrays: moving factors, and reading tiles byte by byte.
 
-`rearrange` is what a layout from a matrix to a matrix does to an array: reshape into digits, transpose them to where they
+`rearrange` is what a layout from a matrix to a matrix does to an array: reshape into factors, transpose them to where they
 go, reshape. A 4x2 matrix whose pairs of rows are interleaved:
 
 >>> interleaved = Layout.parse("d0 = 2@d0 2@d1, d1 = 2@d1:2")
@@ -71,7 +71,7 @@ def rearrange(array: Array, layout: Layout) -> Array:
     """Move every element to where `layout` says: the dimensions of the result are the axes of its codomain.
 
     Dimensions of the array in front of the layout's are batches. Raises `LayoutError` where the shapes differ, and for a
-    layout that is no rearrangement: with an offset, with replicas, or with digits that leave a gap or overlap.
+    layout that is not a rearrangement: with an offset, with replicas, or with factors that leave a gap or overlap.
 
     >>> rearrange(np.arange(6).reshape(2, 3), Layout.parse("d0 = 2@d1, d1 = 3@d0")).tolist()
     [[0, 3], [1, 4], [2, 5]]
@@ -81,18 +81,18 @@ def rearrange(array: Array, layout: Layout) -> Array:
         raise LayoutError(f"an array of shape {list(array.shape)}: expected [.., {_sizes(layout)}] (for {layout})")
     back = layout.inverse()
     if layout.replicas or back.replicas or layout.offsets or any(layout.origins):
-        raise LayoutError(f"{layout} is no rearrangement of an array")
-    # The digits as the array has them, major to minor, each known by its dimension and its stride there.
-    digits: dict[tuple[str | None, int], int] = {}
+        raise LayoutError(f"{layout} is not a rearrangement of an array")
+    # The factors as the array has them, major to minor, each known by its dimension and its stride there.
+    split: dict[tuple[str | None, int], int] = {}
     for name, size, factors in zip(layout.names, layout.shape, layout.dims, strict=True):
         for extent, _, _ in factors:
             size //= extent
             if extent != 1:
-                digits[name, size] = extent
+                split[name, size] = extent
     batch = array.shape[: array.ndim - rank]
-    order = [len(batch) + list(digits).index((f.axis, f.stride)) for factors in back.dims for f in factors]
-    split = array.reshape((*batch, *digits.values()))
-    return split.transpose((*range(len(batch)), *order)).reshape((*batch, *back.shape))
+    order = [len(batch) + list(split).index((f.axis, f.stride)) for factors in back.dims for f in factors]
+    parted = array.reshape((*batch, *split.values()))
+    return parted.transpose((*range(len(batch)), *order)).reshape((*batch, *back.shape))
 
 
 def _sizes(layout: Layout) -> str:

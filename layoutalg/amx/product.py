@@ -283,7 +283,6 @@ class TileProduct(Distributed):
 
         Raises `LayoutError` for arrays of another shape or type.
 
-        >>> import numpy as np
         >>> product = TileProduct(1, 1, 4, "i8", "i8")
         >>> product.execute(np.full((1, 4), 3, np.int8), np.full((1, 4), -5, np.int8), np.full((1, 1), 7, np.int32))
         array([[-53]], dtype=int32)

@@ -10,11 +10,10 @@ a matrix B[K, N] of 2-byte elements is packed into K/2 rows of 2N elements. By h
     30 31 32
 
 The packing is a layout from the matrix to the packed matrix, and everything else follows from it: `pack_vnni` deals the
-array into that layout's digits and puts each digit where the layout says, `unpack_vnni` does the same with its inverse.
+array into that layout's factors and puts each factor where the layout says, `unpack_vnni` does the same with its inverse.
 
 >>> vnni_layout(4, 3, "bf16")
 Layout.parse('d0 = 2@d0 2@d1, d1 = 3@d1:2')
->>> import numpy as np
 >>> matrix = np.array([[10 * k + n for n in range(3)] for k in range(4)], np.float16)
 >>> pack_vnni(matrix).astype(int).tolist()
 [[0, 10, 1, 11, 2, 12], [20, 30, 21, 31, 22, 32]]
@@ -101,7 +100,6 @@ def pack_vnni(matrix: NDArray[Any]) -> NDArray[Any]:
 
     Raises `DistributionError` where v does not divide K, `LayoutError` for anything but a matrix of these.
 
-    >>> import numpy as np
     >>> pack_vnni(np.arange(8, dtype=np.int8).reshape(8, 1)).tolist()
     [[0, 1, 2, 3], [4, 5, 6, 7]]
     """
@@ -116,7 +114,6 @@ def unpack_vnni(packed: NDArray[Any]) -> NDArray[Any]:
 
     Raises `DistributionError` where v does not divide the columns.
 
-    >>> import numpy as np
     >>> unpack_vnni(np.array([[0, 1, 2, 3], [4, 5, 6, 7]], np.int8)).ravel().tolist()
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
@@ -127,7 +124,7 @@ def unpack_vnni(packed: NDArray[Any]) -> NDArray[Any]:
     v = vnni_factor(element)
     if columns % v:
         raise DistributionError(
-            f"packed B of {words} x {columns} {element}: {columns} columns are no whole number of words of {v} elements; "
+            f"packed B of {words} x {columns} {element}: {columns} columns are not a whole number of words of {v} elements; "
             f"expected [K/{v}, {v}*N]"
         )
     return rearrange(packed, vnni_layout(words * v, columns // v, element).inverse())

@@ -53,7 +53,6 @@ class Places:
 
         Raises `SizeError` over 2^18 registers in all.
 
-        >>> import numpy as np
         >>> Places.of_map(np.array([[[[0]], [[1]]]]), (2,)).table
         {(0,): [(0, 0, 0)], (1,): [(0, 1, 0)]}
         """
@@ -134,7 +133,7 @@ def copies_of(layout: Layout, axes: Sequence[str], most: int = _MOST_ENTRIES) ->
     if not layout.replicas:
         return [*found]
     columns = {axis: i for i, axis in enumerate(axes)}
-    # The digits that count fastest first, so that the lowest places are there where not all are.
+    # The factors that count fastest first, so that the lowest places are there where not all are.
     for extent, stride, axis in sorted(layout.replicas, key=lambda f: (-columns[str(f.axis)], f.stride)):
         column = columns[str(axis)]
         extent = min(extent, max(1, most // len(found)))

@@ -10,8 +10,8 @@ element (1,) is in lane 0, register 1 in the first and in lane 1, register 0 in 
 element (0,) is in lane 0 in the first and in lanes 0 and 4 in the second: only the second holds copies
 
 No element is enumerated. The places of an element are `start + f0(x0) + f1(x1) + ... + replicas`, so two layouts that
-agree on the start and on the replicas differ first (in row-major order) along one dimension, the last one whose digits
-differ; and there at the value where, reading digits minor to major, one list of digits moves on otherwise than the other.
+agree on the start and on the replicas differ first (in row-major order) along one dimension, the last one whose factors
+differ; and there at the value where, reading factors minor to major, one list of factors moves on otherwise than the other.
 Names of dimensions do not count, only their positions.
 """
 
@@ -200,9 +200,9 @@ def _copies_note(first: int, second: int) -> str:
 
 
 def _first_step(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> int:
-    """The smallest value of a dimension that two different lists of merged digits (major to minor) move differently.
+    """The smallest value of a dimension that two different lists of merged factors (major to minor) move differently.
 
-    Up to the place where the lists part they are one function. There either the next digits move differently, or one ends
+    Up to the place where the lists part they are one function. There either the next factors move differently, or one ends
     sooner, and what follows it goes on otherwise than the longer one: else the two would have been merged.
     """
     place = 1
@@ -231,13 +231,13 @@ def _without_registers(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
 
 
 def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
-    """Two maps of which one at least has to be counted through."""
+    """Two maps that have to be counted through, because one at least has no closed form."""
     shape, others = one.shape, two.shape
     if shape != others:
         return Same(False, f"the first has shape {list(shape)} and the second {list(others)}")
     for layout in (one, two):
         if isinstance(layout, Layout) and (set(layout.axes) - set(MACHINE) or any(layout.origins)):
-            raise ConversionError(f"same: {layout} is no map of a tensor onto the machine, and threads are")
+            raise ConversionError(f"same: {layout} is not a map of a tensor onto the machine, and threads are")
     a, b = (p if isinstance(p, Places) else Places.of_layout(p, shape) for p in (one, two))
     for element in sorted({*a.table, *b.table}):
         first, second = a.owners(element), b.owners(element)
@@ -253,7 +253,7 @@ def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
 
 
 def _compare_addresses(one: Layout | Swizzled, two: Layout | Swizzled) -> Same:
-    """Two memory layouts of which one at least is swizzled: every address is computed."""
+    """Two memory layouts with a swizzle in one at least: every address is computed."""
     import numpy as np
 
     from layoutalg.core.swizzle import Swizzled

@@ -137,7 +137,7 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
 def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
     if stays_in_subgroup(a, b):
         return [(_INSIDE, (exchange(a, b, element_bits),))]
-    found = [(_crossing_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
+    found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
         found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
     except SizeError:
@@ -177,9 +177,9 @@ def _identity(layout: Layout, element_bits: int) -> Program:
     return Program(counts["sg"], counts["lane"], element_bits, registers, registers, pack, (), tuple(range(cells)))
 
 
-def _crossing_name(programs: Sequence[Program]) -> str:
-    crossing = next(i for i, program in enumerate(programs) if program.slm_words)
-    exchanges = [word for word, there in (("after", crossing > 0), ("before", crossing < len(programs) - 1)) if there]
+def _cross_subgroup_name(programs: Sequence[Program]) -> str:
+    across = next(i for i, program in enumerate(programs) if program.slm_words)
+    exchanges = [word for word, there in (("after", across > 0), ("before", across < len(programs) - 1)) if there]
     return "only what crosses goes through shared memory" + (
         ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
     )

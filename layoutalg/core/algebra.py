@@ -191,7 +191,7 @@ def compose(outer: _L, inner: _L) -> _L:
     given = inner.offsets
     for axis in given:
         if axis not in axes:
-            _refuse(outer, inner, f"axis {axis!r} of the inner layout is no dimension of the outer one")
+            _refuse(outer, inner, f"axis {axis!r} of the inner layout is not a dimension of the outer one")
     for axis in axes.values():
         start = given.get(axis.name, 0) - axis.origin
         if start:
@@ -238,7 +238,7 @@ def _through(
             continue
         axis = axes.get(name)
         if axis is None:
-            _refuse(outer, inner, f"axis {name!r} of the inner layout is no dimension of the outer one")
+            _refuse(outer, inner, f"axis {name!r} of the inner layout is not a dimension of the outer one")
         if axis.numeric and type(extent) is int and type(stride) is int:
             # The usual factor is a part of one outer factor; the loop below would find the same, more slowly.
             k = bisect_right(axis.places, stride) - 1

@@ -71,7 +71,7 @@ _SMALL = {"bf16": "bfloat16"} | {
 def element_bits(element: str) -> int:
     """The size of an element type, in bits.
 
-    Raises `VerificationError` for what is no element type of a tensor (`index` has no size).
+    Raises `VerificationError` for what is not an element type of a tensor (`index` has no size).
 
     >>> element_bits("i4")
     4

@@ -73,9 +73,9 @@ class VerificationError(LayoutError):
 class DistributionError(LayoutError):
     """A layout that cannot tile the shape it was asked for; says which dimension, and what would fit.
 
-    >>> raise DistributionError("dimension 0 of [10, 16]: 10 is no multiple of lane_layout[0] = 4")
+    >>> raise DistributionError("dimension 0 of [10, 16]: 10 is not a multiple of lane_layout[0] = 4")
     Traceback (most recent call last):
-    layoutalg.core.errors.DistributionError: dimension 0 of [10, 16]: 10 is no multiple of lane_layout[0] = 4
+    layoutalg.core.errors.DistributionError: dimension 0 of [10, 16]: 10 is not a multiple of lane_layout[0] = 4
     """
 
 

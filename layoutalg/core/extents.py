@@ -129,7 +129,7 @@ def _normal(expression: Any) -> Extent:
     if result.is_Integer:
         return int(result)
     if result.is_Number or not result.is_rational_function():
-        raise LayoutError(f"{result} is no extent: expected a whole number or a rational expression in symbols")
+        raise LayoutError(f"{result} is not an extent: expected a whole number or a rational expression in symbols")
     return result
 
 
@@ -178,7 +178,7 @@ def _is_monomial(expression: Any) -> bool:
 def as_extent(value: object, what: str = "extent", low: int = 1, high: int | None = MAX_EXTENT) -> Extent:
     """Check an extent or stride that a caller gave.
 
-    Raises `LayoutError` for what is no whole number (bool and float included), for a value below `low` or over `high`.
+    Raises `LayoutError` for what is not a whole number (bool and float included), for a value below `low` or over `high`.
 
     >>> as_extent(16), as_extent(symbol("M") / 16)
     (16, M/16)
@@ -279,7 +279,7 @@ def conditions(values: Iterable[Extent]) -> tuple[Condition, ...]:
 def substitute(value: Extent, numbers: Mapping[str, int]) -> Extent:
     """Put numbers for symbols (by name).
 
-    Raises `LayoutError` where the result is no positive whole number: the condition that fails is named.
+    Raises `LayoutError` where the result is not a positive whole number: the condition that fails is named.
 
     >>> substitute(symbol("M") / 16, {"M": 64}), substitute(symbol("M"), {"M": 3})
     (4, 3)

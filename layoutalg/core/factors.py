@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Factor(NamedTuple):
-    """A digit of a coordinate: `extent` values that move `stride` apiece along codomain axis `axis` (None: along none).
+    """A factor of a coordinate: `extent` values that move `stride` apiece along codomain axis `axis` (None: along none).
 
     >>> str(Factor(2, 4, "sg")), str(Factor(16, 1, "lane")), str(Factor(8))
     ('2@sg:4', '16@lane', '8@_')

@@ -178,7 +178,7 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
 def distribute(layout: Relation, tensor: NDArray[Any]) -> NDArray[Any]:
     """What every work-item holds of a tensor: `[..., d0, d1]` becomes `[..., sg, lane, reg]`; holes are 0.
 
-    Raises `LayoutError` for what is no array, or a tensor of another shape.
+    Raises `LayoutError` for what is not an array, or a tensor of another shape.
 
     >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
     >>> distribute(tile, np.array([[1, 2], [3, 4]])).tolist()

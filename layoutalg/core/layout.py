@@ -56,8 +56,8 @@ class Layout(Relation, Notation):
     codomain axis; `names` the dimensions' names (`d0`, `d1`, ... unless given); `origins` where each dimension starts;
     `codomain` an order of the codomain's axes (sg, lane, reg, then the others by name, unless given).
 
-    Raises `LayoutError` for an extent or stride that is no whole number, an extent below 1 or over 2^31, a negative
-    stride, names that are no identifiers or stand twice.
+    Raises `LayoutError` for an extent or stride that is not a whole number, an extent below 1 or over 2^31, a negative
+    stride, names that are not identifiers or stand twice.
 
     >>> Layout([[(2, 4, "sg"), (16, 1, "reg")], [(4, 1, "sg"), (16, 1, "lane")]])
     Layout.parse('d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane')
@@ -218,7 +218,7 @@ class Layout(Relation, Notation):
     def coords(self, **position: int) -> Indices:
         """The coordinates that one work-item holds, in register order: an int array `[reg, rank]`.
 
-        Name `sg` and `lane` (0 unless named); an axis that is not named and is no `sg` or `lane` stays in the result.
+        Name `sg` and `lane` (0 unless named); an axis that is not named, other than `sg` and `lane`, stays in the result.
 
         >>> Layout.parse("d0 = 2@reg, d1 = 16@lane").coords(lane=5).tolist()
         [[0, 5], [1, 5]]

@@ -3,7 +3,6 @@
 An attribute has one operand, a matrix product three: A, B and C. What is above the notations (comparison, conversions,
 questions about memory, pictures, reports, the command line) asks for operands, and knows no notation:
 
->>> from layoutalg.core.layout import Layout
 >>> tile = Layout.parse("d0 = 8@reg, d1 = 16@lane")
 >>> [(one.name, str(one.layout)) for one in tile.operands()]
 [('d0 = 8@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane')]
@@ -18,6 +17,7 @@ write a new notation, subclass it and give `operands`; `agree` then finds the sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -51,6 +51,7 @@ __all__ = [
     "own_sizes",
     "plain_layout",
     "product_operands",
+    "sole_layout",
 ]
 
 
@@ -58,7 +59,7 @@ __all__ = [
 class Machine:
     """What a layout is for: `lanes` in each subgroup, and `subgroups`; None where that is left open.
 
-    `threads` is their number in all, where it is no whole number of subgroups or where the lanes are left open.
+    `threads` is their number in all, where it is not a whole number of subgroups or where the lanes are left open.
 
     Raises `LayoutError` for a number that is not a whole number from 1 to 2^31.
 
@@ -103,7 +104,7 @@ def as_machine(machine: object) -> Machine:
     layoutalg.core.errors.LayoutError: machine 'pvc': expected a Machine, such as Machine(lanes=16, subgroups=8)
     """
     if machine is None:
-        return Machine()
+        return _OPEN
     if type(machine) is int:
         return Machine(lanes=machine)
     if not isinstance(machine, Machine):
@@ -117,7 +118,6 @@ class Operand(NamedTuple):
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
     has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
 
-    >>> from layoutalg.core.layout import Layout
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
     """
 
@@ -150,7 +150,6 @@ class Note(NamedTuple):
 class Distributed:
     """A value that spreads tensors over hardware: it gives operands, has pictures, and shows one in a notebook.
 
-    >>> from layoutalg.core.layout import Layout
     >>> isinstance(Layout.parse("d0 = 4@lane"), Distributed)
     True
     """
@@ -233,7 +232,6 @@ class Distributed:
 
         Raises `DistributionError` where a shape is needed.
 
-        >>> import layoutalg as la
         >>> la.Layout.parse("d0 = 4@lane").report()
         ()
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").report((8, 16))[0].text
@@ -244,7 +242,6 @@ class Distributed:
     def heading(self) -> str:
         """What to call it above a picture of several operands.
 
-        >>> import layoutalg as la
         >>> la.dpas("f16", "f16", "f32").heading()
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
@@ -270,7 +267,6 @@ class Distributed:
         Raises `DistributionError` where there is no layout, `LayoutError` for symbols and for an unknown colour or
         direction, `SizeError` for a full picture of more than 2^24 cells.
 
-        >>> from layoutalg.core.layout import Layout
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().save("build/c.svg")
         >>> Layout.parse("d0 = M@reg").picture()
         Traceback (most recent call last):
@@ -292,7 +288,6 @@ class Distributed:
     ) -> Figure:
         """The picture as a matplotlib figure, for a paper (`pip install layoutalg[viz]`); the arguments of `picture`.
 
-        >>> from layoutalg.core.layout import Layout
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").draw().get_size_inches().round(1).tolist()
         [6.6, 2.7]
         """
@@ -310,7 +305,6 @@ class Distributed:
 class Notation(Distributed):
     """What a text of any notation becomes; `str` prints its canonical text, and `parse(str(value)) == value`.
 
-    >>> import layoutalg as la
     >>> isinstance(la.parse("#xegpu.layout<lane_layout = [1, 16]>"), Notation)
     True
     """
@@ -320,10 +314,9 @@ class Notation(Distributed):
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation from a tensor of `shape` to the hardware, on a `machine`.
 
-        Raises `DistributionError` where there is none; `ConversionError` for a value with several operands, and for one
-        that is swizzled: its `operands` have what there is.
+        Raises `DistributionError` where the value has no layout; `ConversionError` for a value with several operands, and
+        for a swizzled one: ask for its `operands`.
 
-        >>> import layoutalg as la
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((8, 32))
         Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')
         """
@@ -347,7 +340,6 @@ def _single(value: Distributed, shape: Sequence[int] | None, machine: Machine | 
 def plain_layout(value: object, operand: Operand) -> Layout:
     """The layout of an operand, which must not be swizzled.
 
-    >>> from layoutalg.core.layout import Layout
     >>> tile = Layout.parse("d0 = 4@lane")
     >>> plain_layout(tile, tile.operands()[0]) is tile
     True
@@ -357,10 +349,25 @@ def plain_layout(value: object, operand: Operand) -> Layout:
     return cast("Layout", operand.layout)
 
 
+def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | None, asking: str) -> Layout:
+    """The layout of a value with one operand, for a function that turns it into another notation (`asking` in errors).
+
+    Raises `ConversionError` for what is not such a value, and where a shape is missing.
+
+    >>> sole_layout("d0 = 4@lane", None, None, "to_xegpu")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: to_xegpu of a str: expected a Layout or a value of a notation
+    """
+    if not isinstance(value, Distributed):
+        raise ConversionError(f"{asking} of a {type(value).__name__}: expected a Layout or a value of a notation")
+    if shape is None and value.needs_shape:
+        raise ConversionError(f"{value} needs a shape, such as (32, 64)")
+    return plain_layout(value, _single(value, shape, as_machine(machine)))
+
+
 class Asked(NamedTuple):
     """A value, and what to ask it with; its operand is None where the value has coordinates and no exact layout.
 
-    >>> from layoutalg.core.layout import Layout
     >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine.lanes
     4
     """
@@ -373,7 +380,6 @@ class Asked(NamedTuple):
     def coordinates(self) -> NDArray[Any]:
         """The coordinates that each work-item holds (see `Distributed.coordinates`).
 
-        >>> from layoutalg.core.layout import Layout
         >>> agree((Layout.parse("d0 = 2@lane"),))[0].coordinates().tolist()
         [[[[0]], [[1]]]]
         """
@@ -392,7 +398,6 @@ def agree(
     Raises what `operands` raises; `ConversionError` where no value says the shape, for a value with several operands, and where
     lanes are needed and only subgroups are said.
 
-    >>> from layoutalg.core.layout import Layout
     >>> from layoutalg.xegpu import LayoutAttr
     >>> few, all16 = LayoutAttr(lane_layout=(8,), lane_data=(1,)), Layout.parse("d0 = 8@lane | replicas 2@lane:8")
     >>> [str(one.operand.layout) for one in agree((few, all16))]
@@ -406,60 +411,73 @@ def agree(
             raise ConversionError(f"{values[0]} needs a shape, such as (32, 64)")
         shapes = [known if value.needs_shape else None for value in values]
     found: list[Operand | None] = [None] * len(values)
+    reached = [(0, 0)] * len(values)
     on = given
-    for open_ones in (False, True):
-        for i, value in enumerate(values):
-            if value.needs_machine is not open_ones:
-                continue
-            if open_ones and on.lanes is None and (on.subgroups or 1) > 1 and given.subgroups is None:
+    for i, value in enumerate(values):
+        if not value.needs_machine:
+            found[i] = operand = _single(value, shapes[i], on)
+            reached[i] = _reach(operand)
+    open_ones = [i for i, value in enumerate(values) if value.needs_machine]
+    if open_ones:
+        on = _filled(given, reached)
+        for i in open_ones:
+            value = values[i]
+            if on.lanes is None and given.subgroups is None and (on.subgroups or 1) > 1:
+                said = next(other for other, (_, subgroups) in zip(values, reached, strict=True) if subgroups > 1)
                 raise ConversionError(
-                    f"{values[1 - i]} deals out subgroups and no lanes: say their number, subgroup_size or machine"
+                    f"{said} deals out subgroups and no lanes: say their number, subgroup_size or machine"
                 )
-            try:
-                found[i] = _single(value, shapes[i], on)
-            except DistributionError:
-                if not open_ones:
-                    raise
-        on = given | _largest(found)
+            with suppress(DistributionError):  # it may have coordinates all the same
+                found[i] = operand = _single(value, shapes[i], on)
+                reached[i] = _reach(operand)
+    on = _filled(given, reached)
     asked: list[Asked] = []
-    for value, sizes, operand in zip(values, shapes, found, strict=True):
-        reached = _largest([operand])
-        alone = given | reached
-        if operand is not None and (reached.lanes, reached.subgroups) != (on.lanes, on.subgroups):
+    for value, sizes, operand, alone in zip(values, shapes, found, reached, strict=True):
+        machine = on
+        if operand is not None and alone != (on.lanes or 0, on.subgroups or 0):
             try:
-                asked.append(Asked(value, sizes, on, _single(value, sizes, on)))
-                continue
+                operand = _single(value, sizes, on)
             except DistributionError:
-                pass  # it does not go into that machine: it stays as it says itself
-        asked.append(Asked(value, sizes, on if operand is None else alone, operand))
+                machine = _filled(given, [alone])  # it does not go into that machine: it stays as it says itself
+        asked.append(Asked(value, sizes, machine, operand))
     return tuple(asked)
 
 
-def _largest(operands: Iterable[Operand | None]) -> Machine:
-    """The largest number of lanes, and of subgroups, that layouts on the machine reach; None where none has any."""
-    lanes = subgroups = 0
-    for operand in operands:
-        if operand is None or operand.layout.is_swizzled:
-            continue
-        layout = cast("Layout", operand.layout)
-        reach = {"lane": 1, "sg": 1}
-        axes: set[str | None] = set()
-        for factors in (*layout.dims, layout.replicas):
-            for extent, stride, axis in factors:
-                axes.add(axis)
-                if axis in reach and type(extent) is type(stride) is int:
-                    reach[axis] += (extent - 1) * stride
-        if axes & {"lane", "reg", "sg"}:
-            subgroups = max(subgroups, reach["sg"])
-            if "lane" in axes or "sg" not in axes:
-                lanes = max(lanes, reach["lane"])
-    return Machine(lanes or None, subgroups or None)
+def _filled(given: Machine, reached: Sequence[tuple[int, int]]) -> Machine:
+    """A machine, with what it leaves open taken from the largest numbers of lanes and subgroups (0: none said)."""
+    if given.lanes is not None and given.subgroups is not None:
+        return given
+    most = Machine(max([one[0] for one in reached]) or None, max([one[1] for one in reached]) or None)
+    return most if given == _OPEN else given | most
+
+
+def _reach(operand: Operand) -> tuple[int, int]:
+    """How many lanes and subgroups a layout on the machine reaches; 0 where it says none, as one of memory does."""
+    if operand.layout.is_swizzled:
+        return 0, 0
+    layout = cast("Layout", operand.layout)
+    lanes = subgroups = 1
+    axes: set[str | None] = set()
+    for factors in (*layout.dims, layout.replicas):
+        for extent, stride, axis in factors:
+            axes.add(axis)
+            if type(extent) is type(stride) is int:
+                if axis == "lane":
+                    lanes += (extent - 1) * stride
+                elif axis == "sg":
+                    subgroups += (extent - 1) * stride
+    if not axes & _MACHINE:
+        return 0, 0
+    return lanes if "lane" in axes or "sg" not in axes else 0, subgroups
+
+
+_MACHINE = {"lane", "reg", "sg"}
+_OPEN = Machine()
 
 
 def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:
     """The operands of a value that has one layout.
 
-    >>> from layoutalg.core.layout import Layout
     >>> one_operand("it", Layout.parse("d0 = 4@lane"))[0].name
     'it'
     """
@@ -471,7 +489,6 @@ def product_operands(
 ) -> tuple[Operand, ...]:
     """The operands of a matrix product of m x n x k: A (M x K), B (K x N), C (M x N); `unit` is one instruction's m, n, k.
 
-    >>> from layoutalg.core.layout import Layout
     >>> tile = Layout.parse("d0 = 4@reg, d1 = 4@lane")
     >>> [one.name for one in product_operands((tile, tile, tile), ("f16", "f16", "f32"), (4, 4, 4))]
     ['A  4x4xf16', 'B  4x4xf16', 'C  4x4xf32']

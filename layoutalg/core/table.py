@@ -170,7 +170,7 @@ class Table:
 
 
 def compose_exactly(outer: _L, inner: _L) -> _L | Table:
-    """`outer` after `inner`: a `Layout` where there is a closed form, a `Table` where there is none.
+    """`outer` after `inner`: a `Layout` where there is a closed form, a `Table` otherwise.
 
     >>> compose_exactly(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 2@d0"))
     Layout.parse('d0 = 2@lane')

@@ -60,7 +60,7 @@ def row_major_factors(shape: Sequence[Extent], axis: str) -> list[tuple[Factor, 
 def permute(layout: _L, order: Sequence[int]) -> _L:
     """Reorder the dimensions: dimension i of the result is dimension `order[i]` of `layout`.
 
-    Raises `LayoutError` for an order that is no permutation.
+    Raises `LayoutError` for an order that is not a permutation.
 
     >>> print(permute(Layout.parse("d0 = 2@sg, d1 = 3@lane, d2 = 4@reg"), (2, 0, 1)))
     d0 = 4@reg, d1 = 2@sg, d2 = 3@lane

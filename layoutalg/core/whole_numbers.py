@@ -2,7 +2,6 @@
 
 A whole number is an `int`, or what Python can use as one (numpy's integers); a bool is not, a float is not, text is not.
 
->>> import numpy as np
 >>> whole_number(np.int64(16), "lanes =", 1, 2**31), whole_numbers([16, 8], "tile", 1, 2**31)
 (16, (16, 8))
 """

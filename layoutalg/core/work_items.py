@@ -101,9 +101,9 @@ def level_steps(*levels: Sequence[Extent]) -> list[list[Extent]]:
 def refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
     """Raise the `ConversionError` for a dimension of a layout (None, or -1, for the whole).
 
-    >>> refuse(Layout.parse("d0 = 3@reg"), 0, "3@reg is no power of two")
+    >>> refuse(Layout.parse("d0 = 3@reg"), 0, "3@reg is not a power of two")
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is no power of two (in d0 = 3@reg)
+    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is not a power of two (in d0 = 3@reg)
     """
     where = "" if dim is None or not 0 <= dim < layout.rank else f"dimension {layout.names[dim]}: "
     raise ConversionError(f"{where}{problem} (in {layout})")
@@ -112,7 +112,7 @@ def refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
 def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     """The layout on a whole machine: the lanes and subgroups that it does not use hold copies, in turn.
 
-    Raises `DistributionError` where the machine has fewer work-items than the layout uses, or no multiple of them.
+    Raises `DistributionError` where the machine has fewer work-items than the layout uses, or not a multiple of them.
 
     >>> cover(Layout.parse("d0 = 8@lane 2@reg"), Machine(lanes=16, subgroups=2), "this layout")
     Layout.parse('d0 = 8@lane 2@reg | replicas 2@lane:8 2@sg')
@@ -123,10 +123,10 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     spans: Any = None
     copies: list[Factor] = []
     machine = machine | Machine()  # threads and lanes say the subgroups
-    if machine.lanes and machine.subgroups and machine.threads not in (None, machine.lanes * machine.subgroups):
+    lanes, subgroups, threads = machine.lanes, machine.subgroups, machine.threads
+    if lanes and subgroups and threads not in (None, lanes * subgroups):
         raise DistributionError(
-            f"a machine of {machine.threads} threads in {machine.subgroups} subgroups of {machine.lanes}: {notation} needs whole "
-            "subgroups"
+            f"a machine of {threads} threads in {subgroups} subgroups of {lanes}: {notation} needs whole subgroups"
         )
     for axis, count, word in (("sg", machine.subgroups, "subgroups"), ("lane", machine.lanes, "lanes")):
         if count is None:
@@ -143,5 +143,10 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     if not copies:
         return layout
     return Layout(
-        layout.dims, (*layout.replicas, *copies), layout.offsets, names=layout.names, origins=layout.origins
+        layout.dims,
+        (*layout.replicas, *copies),
+        layout.offsets,
+        names=layout.names,
+        origins=layout.origins,
+        codomain=layout.codomain_order,
     ).canonical()

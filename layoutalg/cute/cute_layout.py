@@ -1,6 +1,6 @@
 """CuTe's layouts: a nested shape and a nested stride of the same form, and the index that a coordinate gets.
 
-CuTe counts the **first** mode fastest, and inside a nested mode the first digit fastest: the reverse of ours. A memory layout
+CuTe counts the **first** mode fastest, and inside a nested mode the first factor fastest: the reverse of ours. A memory layout
 has one mode per dimension; a 4 x 6 tile in two blocks of three columns, each row-major, is
 
 >>> tile = Layout.parse("d0 = 4@addr:3, d1 = 2@addr:12 3@addr")
@@ -10,7 +10,7 @@ has one mode per dimension; a 4 x 6 tile in two blocks of three columns, each ro
 (16, [(16,)])
 
 A layout on the machine becomes a thread-value layout, as CuTe writes the operands of its MMA atoms: mode 0 is the thread
-(lane digits, then subgroup digits), mode 1 the value (registers), and the index is the element's column-major position in
+(lane factors, then subgroup factors), mode 1 the value (registers), and the index is the element's column-major position in
 the tile, `row + rows * column`. Threads that hold the same data have stride 0. The accumulator of SM80's 16x8 MMA:
 
 >>> c = Layout.parse("d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg")
@@ -177,7 +177,7 @@ def to_cute(layout: Layout | Swizzled, subgroup_size: int | None = None) -> Cute
 
     `subgroup_size`, where given, must be the layout's number of lanes.
 
-    Raises `ConversionError` naming the digit that CuTe has no counterpart for.
+    Raises `ConversionError` naming the factor that CuTe has no counterpart for.
 
     >>> print(to_cute(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     (16,8):(8,1)
@@ -240,11 +240,11 @@ def _from_swizzled(given: Swizzled) -> CuteLayout:
 
 def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
     """The thread-value layout of a map onto the machine."""
-    digits = thread_values(layout)
-    lanes = prod([n for n, _ in digits.lane])
+    factors = thread_values(layout)
+    lanes = prod([n for n, _ in factors.lane])
     if subgroup_size is not None and subgroup_size != lanes:
         _refuse(layout, f"it has {lanes} lanes, and a subgroup of {shown(subgroup_size)} was asked for")
-    threads, values = _mode([*digits.lane, *digits.sg]), _mode(digits.reg)
+    threads, values = _mode([*factors.lane, *factors.sg]), _mode(factors.reg)
     return CuteLayout((threads[0], values[0]), (threads[1], values[1]), tile=layout.shape, subgroup_size=lanes)
 
 
@@ -258,8 +258,8 @@ def from_cute(
 
     Unless `subgroup_size` is given or in the value, all threads are lanes of one subgroup.
 
-    Raises `VerificationError` for a tile that is none; `ConversionError` where a thread-value layout leaves elements of the
-    tile out or gives one to two places, unless by a stride of 0, and where its digits have no closed form in the tile.
+    Raises `VerificationError` for a wrong tile; `ConversionError` where a thread-value layout leaves elements of the
+    tile out or gives one to two places, unless by a stride of 0, and where its factors have no closed form in the tile.
 
     >>> print(from_cute(parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
     d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
@@ -271,7 +271,7 @@ def from_cute(
     sizes = cute.tile if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     if sizes is not None:
         if cute.swizzle is not None:
-            raise ConversionError(f"{cute}: a swizzled thread-value layout has no digits and strides")
+            raise ConversionError(f"{cute}: a swizzled thread-value layout has no factors and strides")
         return _from_thread_values(cute, sizes, cute.subgroup_size if subgroup_size is None else subgroup_size)
     if subgroup_size is not None:
         raise ConversionError(f"{cute}: a subgroup_size, and no tile that threads and values would index")
@@ -350,7 +350,7 @@ def _read_tuple(reader: Reader, low: int, high: int, count: list[int]) -> IntTup
     if not reader.accept("("):
         count[0] += 1
         if count[0] > _MOST_LEAVES:
-            reader.fail(f"at most {_MOST_LEAVES} digits", "found one more")
+            reader.fail(f"at most {_MOST_LEAVES} factors", "found one more")
         return _number(reader, low, high)
     items: list[IntTuple] = []
     while not reader.accept(")"):
@@ -374,10 +374,10 @@ def _number(reader: Reader, low: int, high: int) -> int:
 
 
 def _check(shape: object, stride: object, depth: int, count: int) -> int:
-    """Check that a shape and a stride are of one form; `count` digits came before, and how many with these is returned."""
+    """Check that a shape and a stride are of one form; `count` factors came before, and how many with these is returned."""
     given = [shape, stride]
     if depth > MAX_NESTING or count > _MOST_LEAVES:
-        raise VerificationError(f"CuTe layout: at most {_MOST_LEAVES} digits, nested at most {MAX_NESTING} deep")
+        raise VerificationError(f"CuTe layout: at most {_MOST_LEAVES} factors, nested at most {MAX_NESTING} deep")
     if isinstance(shape, tuple) and isinstance(stride, tuple):
         shapes, strides = cast("tuple[Any, ...]", shape), cast("tuple[Any, ...]", stride)
         if len(shapes) == len(strides):
@@ -388,14 +388,14 @@ def _check(shape: object, stride: object, depth: int, count: int) -> int:
         whole = type(shape) is int and type(stride) is int
         if not whole or not 1 <= shape <= MAX_EXTENT or not 0 <= stride <= _MOST_STRIDE:
             raise VerificationError(
-                f"CuTe digit {shown(shape)}:{shown(stride)}: expected an extent of 1 to 2^31 and a stride from 0 on"
+                f"CuTe factor {shown(shape)}:{shown(stride)}: expected an extent of 1 to 2^31 and a stride from 0 on"
             )
         return count + 1
     raise VerificationError(f"CuTe layout {shown(given)}: expected shape and stride of one form")
 
 
 def _leaves(shape: IntTuple, stride: IntTuple) -> list[Leaf]:
-    """The digits, fastest first."""
+    """The factors, fastest first."""
     if isinstance(shape, int) or isinstance(stride, int):
         return [(cast("int", shape), cast("int", stride))]
     return [leaf for n, s in zip(shape, stride, strict=True) for leaf in _leaves(n, s)]
@@ -407,11 +407,11 @@ def _modes(cute: CuteLayout) -> list[tuple[IntTuple, IntTuple]]:
     return list(zip(cute.shape, cute.stride, strict=True))
 
 
-def _mode(digits: Sequence[Leaf]) -> tuple[IntTuple, IntTuple]:
-    """The shape and stride of one mode: plain numbers for one digit, `1:0` for none."""
-    if len(digits) == 1:
-        return digits[0]
-    return (tuple([n for n, _ in digits]), tuple([s for _, s in digits])) if digits else (1, 0)
+def _mode(factors: Sequence[Leaf]) -> tuple[IntTuple, IntTuple]:
+    """The shape and stride of one mode: plain numbers for one factor, `1:0` for none."""
+    if len(factors) == 1:
+        return factors[0]
+    return (tuple([n for n, _ in factors]), tuple([s for _, s in factors])) if factors else (1, 0)
 
 
 def _index(coordinate: object, shape: IntTuple, stride: IntTuple) -> int:
@@ -423,8 +423,8 @@ def _index(coordinate: object, shape: IntTuple, stride: IntTuple) -> int:
     elif type(coordinate) is int:
         rest, index = coordinate, 0
         for n, s in _leaves(shape, stride):
-            rest, digit = divmod(rest, n)
-            index += digit * s
+            rest, value = divmod(rest, n)
+            index += value * s
         if rest == 0:
             return index
     raise ConversionError(f"coordinate {shown(whole)}: expected one inside {_text(shape)}")

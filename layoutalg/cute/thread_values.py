@@ -1,12 +1,12 @@
-"""Threads and values: which column-major index of a tile each register of each thread holds, as digits.
+"""Threads and values: which column-major index of a tile each register of each thread holds, as factors.
 
-A layout on the machine is taken apart by lane, subgroup and register digits, least significant first; each moves so many
+A layout on the machine is taken apart by lane, subgroup and register factors, least significant first; each moves so many
 elements in the tile, where column-major means `row + rows * column`. Replicas move none. An 8 x 16 tile with a column per
 lane has 16 lanes that move 8 elements apiece, and 8 registers that move one:
 
 >>> tile = Layout.parse("d0 = 8@reg, d1 = 16@lane")
 >>> thread_values(tile)
-Digits(lane=[(16, 8)], sg=[], reg=[(8, 1)])
+Leaves(lane=[(16, 8)], sg=[], reg=[(8, 1)])
 >>> from_thread_values([(16, 8)], [(8, 1)], (8, 16)) == tile
 True
 """
@@ -25,16 +25,16 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.work_items import machine_factors
 
-__all__ = ["Digits", "Leaf", "from_thread_values", "thread_values"]
+__all__ = ["Leaf", "Leaves", "from_thread_values", "thread_values"]
 
 Leaf: TypeAlias = tuple[int, int]
-"""One digit: its extent, and how far it moves."""
+"""One factor: its extent, and how far it moves."""
 
 
-class Digits(NamedTuple):
-    """The digits of lanes, subgroups and registers, least significant first.
+class Leaves(NamedTuple):
+    """The factors of lanes, subgroups and registers, least significant first.
 
-    >>> Digits([(16, 8)], [], [(8, 1)]).reg
+    >>> Leaves([(16, 8)], [], [(8, 1)]).reg
     [(8, 1)]
     """
 
@@ -43,43 +43,43 @@ class Digits(NamedTuple):
     reg: list[Leaf]
 
 
-def thread_values(layout: Layout) -> Digits:
-    """The digits of a layout on the machine, in elements of the column-major tile.
+def thread_values(layout: Layout) -> Leaves:
+    """The factors of a layout on the machine, in elements of the column-major tile.
 
-    Raises `ConversionError` for a digit that is not along sg, lane or reg, and for an axis with a gap or an overlap.
+    Raises `ConversionError` for a factor that is not along sg, lane or reg, and for an axis with a gap or an overlap.
 
     >>> thread_values(Layout.parse("d0 = 2@sg 8@reg, d1 = 16@lane | replicas 2@lane:16"))
-    Digits(lane=[(16, 16), (2, 0)], sg=[(2, 8)], reg=[(8, 1)])
+    Leaves(lane=[(16, 16), (2, 0)], sg=[(2, 8)], reg=[(8, 1)])
     """
-    digits = machine_factors(layout, "a thread-value layout", ("sg", "lane", "reg"))
+    factors = machine_factors(layout, "a thread-value layout", ("sg", "lane", "reg"))
     columns = [1, *accumulate(layout.shape, mul)]
     lane, sg, reg = (
-        [(extent, place * columns[d] if d >= 0 else 0) for _, extent, place, d in digits[axis]]
+        [(extent, place * columns[d] if d >= 0 else 0) for _, extent, place, d in factors[axis]]
         for axis in ("lane", "sg", "reg")
     )
-    return Digits(lane, sg, reg)
+    return Leaves(lane, sg, reg)
 
 
 def from_thread_values(
     threads: Sequence[Leaf], values: Sequence[Leaf], tile: tuple[int, ...], subgroup_size: int | None = None
 ) -> Layout:
-    """The layout of a tile whose threads and values have these digits; a digit that moves nothing is a replica.
+    """The layout of a tile whose threads and values have these factors; a factor that moves nothing is a replica.
 
     The first `subgroup_size` threads are the lanes of subgroup 0, and so on; unless given, all are.
 
-    Raises `ConversionError` where a digit does not split at a subgroup or at a dimension of the tile, and where an element
+    Raises `ConversionError` where a factor does not split at a subgroup or at a dimension of the tile, and where an element
     belongs to nobody or to several places.
 
     >>> print(from_thread_values([(32, 4)], [(4, 1)], (4, 32), subgroup_size=16))
     d0 = 4@reg, d1 = 2@sg 16@lane
     >>> from_thread_values([(6, 1)], [(4, 6)], (4, 6))
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: lane digit 6:1 does not split at dimension 0 of the tile [4, 6]
+    layoutalg.core.errors.ConversionError: lane factor 6:1 does not split at dimension 0 of the tile [4, 6]
     """
     count = prod([n for n, _ in threads])
     lanes = count if subgroup_size is None else subgroup_size
     if lanes < 1 or count % lanes:
-        raise ConversionError(f"{count} threads are no number of subgroups of {lanes}")
+        raise ConversionError(f"{count} threads are not a whole number of subgroups of {lanes}")
     places = [1]
     for size in tile:
         places.append(places[-1] * size)
@@ -87,7 +87,7 @@ def from_thread_values(
     replicas: list[Factor] = []
 
     def deal_out(extent: int, stride: int, axis: str, step: int) -> None:
-        """One digit, cut where it runs from one dimension of the tile into the next."""
+        """One factor, cut where it runs from one dimension of the tile into the next."""
         if stride == 0:
             replicas.append(Factor(extent, step, axis))
             return
@@ -96,12 +96,12 @@ def from_thread_values(
             place = places[d]
             if d == len(tile) or stride % place:
                 what = "reaches outside" if d == len(tile) else "moves along several dimensions of"
-                raise ConversionError(f"{axis} digit {extent}:{stride} {what} the tile {list(tile)}")
+                raise ConversionError(f"{axis} factor {extent}:{stride} {what} the tile {list(tile)}")
             part = extent
             if (extent - 1) * stride >= places[d + 1]:
                 part, rest = divmod(places[d + 1], stride)
                 if rest or extent % part:
-                    _refuse_split(f"{axis} digit {extent}:{stride}", f"dimension {d} of the tile {list(tile)}")
+                    _refuse_split(f"{axis} factor {extent}:{stride}", f"dimension {d} of the tile {list(tile)}")
             columns[d].append((stride // place, Factor(part, step, axis)))
             extent, stride, step = extent // part, places[d + 1], step * part
 
@@ -114,7 +114,7 @@ def from_thread_values(
         else:
             low, rest = divmod(lanes, place)
             if rest or extent % low:
-                _refuse_split(f"thread digit {extent}:{stride}", f"a subgroup of {lanes} threads")
+                _refuse_split(f"thread factor {extent}:{stride}", f"a subgroup of {lanes} threads")
             deal_out(low, stride, "lane", place)
             deal_out(extent // low, stride * low, "sg", 1)
         place *= extent
@@ -127,7 +127,7 @@ def from_thread_values(
 
 
 def _dimension(column: list[tuple[int, Factor]], d: int, tile: tuple[int, ...]) -> tuple[Factor, ...]:
-    """The digits of one dimension, major to minor; together they must count its elements, each once."""
+    """The factors of one dimension, major to minor; together they must count its elements, each once."""
     column.sort(key=_step)
     place = 1
     for step, factor in column:
@@ -140,9 +140,9 @@ def _dimension(column: list[tuple[int, Factor]], d: int, tile: tuple[int, ...]) 
     return tuple([factor for _, factor in reversed(column)])
 
 
-def _step(digit: tuple[int, Factor]) -> int:
-    return digit[0]
+def _step(factor: tuple[int, Factor]) -> int:
+    return factor[0]
 
 
-def _refuse_split(digit: str, where: str) -> NoReturn:
-    raise ConversionError(f"{digit} does not split at {where}")
+def _refuse_split(factor: str, where: str) -> NoReturn:
+    raise ConversionError(f"{factor} does not split at {where}")

@@ -339,7 +339,6 @@ class Gemm(Distributed):
 
         `text` is the kernel to run, by default what `emit("lane")` gives.
 
-        >>> import numpy as np
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
         >>> b = np.arange(1024, dtype=np.float16).reshape(32, 32)
@@ -379,7 +378,7 @@ def plan_gemm(
     1
     >>> plan_gemm(64, 64, 50)
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is no multiple of 16 bytes, \
+    layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
 as a 2D block message needs; a leading dimension lda = 56 would fit
     >>> plan_gemm(64, 64, 50, lda=56).k_steps
     4

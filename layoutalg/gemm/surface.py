@@ -2,7 +2,7 @@
 
 A 2D block message names a whole matrix (base, width, height and pitch) and the block inside it that it moves. The
 hardware clips the block at the edges: reads outside give 0, writes outside are dropped. That is why sizes that are
-no multiple of the tile need no code of their own. In exchange the matrix has to obey (OpenCL's
+not a multiple of the tile need no code of their own. In exchange the matrix has to obey (OpenCL's
 cl_intel_subgroup_2d_block_io): rows of 64 bytes to 2^24 bytes and a multiple of 4; a pitch that is a multiple of 16 and
 no less than the width, to 2^24 bytes; 1 to 2^24 rows; a base at a multiple of 64 bytes.
 
@@ -98,13 +98,13 @@ def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
     elif width % limits.width_multiple:
         fit = _up(width, limits.pitch_multiple) // size
         problem = (
-            f"its rows of {width} bytes are no multiple of {limits.width_multiple} bytes, as a 2D block message needs; "
+            f"its rows of {width} bytes are not a multiple of {limits.width_multiple} bytes, as a 2D block message needs; "
             f"{fit} columns would fit (the added ones hold zeros)"
         )
     elif pitch % limits.pitch_multiple:
         fit = _up(pitch, limits.pitch_multiple) // size
         problem = (
-            f"its rows are {pitch} bytes apart, which is no multiple of {limits.pitch_multiple} bytes, as a 2D block "
+            f"its rows are {pitch} bytes apart, which is not a multiple of {limits.pitch_multiple} bytes, as a 2D block "
             f"message needs; a leading dimension ld{matrix.name.lower()} = {fit} would fit"
         )
     elif pitch > limits.width_most:

@@ -167,8 +167,8 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
 
     `acc` may be left out: f32 for floats, s32 for integers. `i8` is read as `s8`.
 
-    Raises `VerificationError` where the chip has no such instruction: it lists what there is; `PlanError` for a chip that is
-    not known, or has no DPAS.
+    Raises `VerificationError` where the chip has no such instruction (the message lists those it has); `PlanError` for an
+    unknown chip, or one without DPAS.
 
     >>> dpas("i8", "i8").acc_type
     's32'

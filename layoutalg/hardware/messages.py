@@ -189,7 +189,7 @@ def block_load(
 ) -> BlockLoad:
     """The 2D block load of a tile; `transform` is VNNI packing, `transpose_bits` the RFC's `transpose_bit_width`.
 
-    Raises `VerificationError` where the hardware (pvc and bmg alike) has no such message: it lists what there is.
+    Raises `VerificationError` where the hardware (pvc and bmg alike) has no such message (the error lists those it has).
 
     >>> block_load(8, 16, 16).layout
     Layout.parse('d0 = 8@reg, d1 = 16@lane')

@@ -28,10 +28,14 @@ __all__ = [
     "parse_operand_list",
     "parse_optional_index_list",
     "parse_properties",
+    "parse_result",
+    "parse_types",
     "print_attributes",
     "print_index_list",
     "print_keyword_list",
     "print_properties",
+    "print_tail",
+    "print_types",
     "split_attributes",
     "static_numbers",
     "verify_index_lists",
@@ -88,6 +92,31 @@ def parse_operand_list(parser: Parser, count: int) -> list[UnresolvedOperand]:
         parser.parse_punctuation(",")
         operands.append(parser.parse_unresolved_operand())
     return operands
+
+
+def parse_types(parser: Parser, operands: Sequence[UnresolvedOperand]) -> list[SSAValue]:
+    """Read `: f16, f16`, the types of operands whose names were read before, and give their values.
+
+    >>> from xdsl.context import Context
+    >>> parser = Parser(Context(), "%a : index")
+    >>> [value.type for value in parse_types(parser, [parser.parse_unresolved_operand()])]
+    [IndexType()]
+    """
+    parser.parse_punctuation(":")
+    position = parser.pos
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    return list(parser.resolve_operands(operands, types, position))
+
+
+def parse_result(parser: Parser) -> list[Attribute]:
+    """Read `-> f16`, the type of an operation's only result.
+
+    >>> from xdsl.context import Context
+    >>> parse_result(Parser(Context(), "-> index"))
+    [IndexType()]
+    """
+    parser.parse_punctuation("->")
+    return [parser.parse_type()]
 
 
 def parse_properties(parser: Parser) -> dict[str, Attribute]:
@@ -151,7 +180,7 @@ def verify_index_lists(operation: Operation) -> None:
 
 
 def static_numbers(array: DenseArrayBase | None) -> list[int]:
-    """The numbers of an integer array, none where there is no array.
+    """The numbers of an integer array; an empty list without an array.
 
     >>> static_numbers(DenseArrayBase.from_list(i64, [1, 0]))
     [1, 0]
@@ -160,7 +189,7 @@ def static_numbers(array: DenseArrayBase | None) -> list[int]:
 
 
 def print_index_list(printer: Printer, values: Sequence[SSAValue], numbers: DenseArrayBase | None) -> None:
-    """Write `[%m, 16]`, or nothing where there is no list.
+    """Write `[%m, 16]`, or nothing without a list.
 
     >>> print_index_list(Printer(), [], DenseArrayBase.from_list(i64, [3, 16]))
     [3, 16]
@@ -185,7 +214,7 @@ def _print_index(printer: Printer, number: int, values: Iterable[SSAValue]) -> N
 def print_keyword_list(
     printer: Printer, keyword: str, values: Sequence[SSAValue], numbers: DenseArrayBase | None
 ) -> None:
-    """Write `, shape : [%m, 16]`, or nothing where there is no list.
+    """Write `, shape : [%m, 16]`, or nothing without a list.
 
     >>> print_keyword_list(Printer(), "shape", [], DenseArrayBase.from_list(i64, [3, 16]))
     , shape : [3, 16]
@@ -229,3 +258,31 @@ def print_attributes(
     if inherent:
         shown |= {name: value for name, value in operation.properties.items() if name not in HIDDEN}
     printer.print_op_attributes({name: shown[name] for name in sorted(shown) if name not in hidden})
+
+
+def print_types(printer: Printer, types: Sequence[Attribute], result: Attribute | None = None) -> None:
+    """Write ` : types`, and ` -> type` for an operation with a result.
+
+    >>> print_types(Printer(), [i64, i64], i64)
+     : i64, i64 -> i64
+    """
+    printer.print_string(" : ")
+    printer.print_list(types, printer.print_attribute)
+    if result is not None:
+        printer.print_string(" -> ")
+        printer.print_attribute(result)
+
+
+def print_tail(
+    printer: Printer, operation: IRDLOperation, types: Sequence[Attribute], result: Attribute | None = None
+) -> None:
+    """Write what most operations end with: `<{...}> {...} : types -> type`.
+
+    >>> from layoutalg.ir.block import PrefetchNdOp
+    >>> from xdsl.dialects.builtin import UnitAttr
+    >>> print_tail(Printer(), PrefetchNdOp.create(attributes={"note": UnitAttr()}), [i64])
+     {note} : i64
+    """
+    print_properties(printer, operation)
+    print_attributes(printer, operation)
+    print_types(printer, types, result)

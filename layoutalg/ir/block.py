@@ -50,13 +50,17 @@ from layoutalg.ir.assembly import (
     parse_operand_list,
     parse_optional_index_list,
     parse_properties,
+    parse_result,
+    parse_types,
     print_attributes,
     print_index_list,
     print_keyword_list,
-    print_properties,
+    print_tail,
+    print_types,
     split_attributes,
 )
-from layoutalg.ir.attributes import CacheHintAttr, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.attributes import LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.memory_operations import CachedOp, PlacedOp
 
 __all__ = [
     "OPERATIONS",
@@ -103,12 +107,10 @@ class CreateNdDescOp(IRDLOperation):
                 parser.parse_punctuation(":")
                 lists[f"const_{keyword}"] = parse_index_list(parser)
         attributes = parse_attributes(parser)
-        parser.parse_punctuation(":")
-        memory = parser.parse_type()
-        parser.parse_punctuation("->")
+        memory = parse_types(parser, [source])
         return cls.build(
-            operands=[parser.resolve_operand(source, memory), *[found[0] if found else [] for found in lists.values()]],
-            result_types=[parser.parse_type()],
+            operands=[*memory, *[found[0] if found else [] for found in lists.values()]],
+            result_types=parse_result(parser),
             properties={name: found[1] for name, found in lists.items() if found is not None},
             attributes=attributes,
         )
@@ -121,30 +123,20 @@ class CreateNdDescOp(IRDLOperation):
         print_keyword_list(printer, "shape", self.shape, self.const_shape)
         print_keyword_list(printer, "strides", self.strides, self.const_strides)
         print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.descriptor.type)
+        print_types(printer, [self.source.type], self.descriptor.type)
 
 
-class _BlockMemoryOp(IRDLOperation, ABC):
+class _BlockMemoryOp(CachedOp, ABC):
     """What loads, stores and prefetches of blocks share: where in the region, and what the caches do."""
 
     descriptor = operand_def(TensorDescType)
     offsets = var_operand_def(IndexType)
     const_offsets = opt_prop_def(DenseArrayBase)
-    l1_hint = opt_prop_def(CacheHintAttr)
-    l2_hint = opt_prop_def(CacheHintAttr)
-    l3_hint = opt_prop_def(CacheHintAttr)
-    layout = opt_prop_def(LayoutAttr | SliceAttr)
 
     def print_place(self, printer: Printer) -> None:
-        """Write `%descriptor[%row, %column] <{...}> {...} : `."""
+        """Write `%descriptor[%row, %column]`."""
         printer.print_ssa_value(self.descriptor)
         print_index_list(printer, self.offsets, self.const_offsets)
-        print_properties(printer, self)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
 
 
 def _parse_place(
@@ -173,12 +165,10 @@ class LoadNdOp(_BlockMemoryOp):
         """Read LLVM's syntax."""
         descriptor = parser.parse_unresolved_operand()
         offsets, properties, attributes = _parse_place(parser, cls)
-        parser.parse_punctuation(":")
-        descriptor_type = parser.parse_type()
-        parser.parse_punctuation("->")
+        source = parse_types(parser, [descriptor])
         return cls.build(
-            operands=[parser.resolve_operand(descriptor, descriptor_type), offsets],
-            result_types=[parser.parse_type()],
+            operands=[source, offsets],
+            result_types=parse_result(parser),
             properties=properties,
             attributes=attributes,
         )
@@ -187,9 +177,7 @@ class LoadNdOp(_BlockMemoryOp):
         """Write LLVM's syntax."""
         printer.print_string(" ")
         self.print_place(printer)
-        printer.print_attribute(self.descriptor.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.value.type)
+        print_tail(printer, self, [self.descriptor.type], self.value.type)
 
 
 @irdl_op_definition
@@ -203,75 +191,49 @@ class PrefetchNdOp(_BlockMemoryOp):
         """Read LLVM's syntax."""
         descriptor = parser.parse_unresolved_operand()
         offsets, properties, attributes = _parse_place(parser, cls)
-        parser.parse_punctuation(":")
         return cls.build(
-            operands=[parser.resolve_operand(descriptor, parser.parse_type()), offsets],
-            properties=properties,
-            attributes=attributes,
+            operands=[parse_types(parser, [descriptor]), offsets], properties=properties, attributes=attributes
         )
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
         printer.print_string(" ")
         self.print_place(printer)
-        printer.print_attribute(self.descriptor.type)
+        print_tail(printer, self, [self.descriptor.type])
 
 
 @irdl_op_definition
-class StoreNdOp(IRDLOperation):
+class StoreNdOp(_BlockMemoryOp):
     """Store a block from registers."""
 
     name = "xegpu.store_nd"
 
     value = operand_def(AnyVector)
-    descriptor = operand_def(TensorDescType)
-    offsets = var_operand_def(IndexType)
-    const_offsets = opt_prop_def(DenseArrayBase)
-    l1_hint = opt_prop_def(CacheHintAttr)
-    l2_hint = opt_prop_def(CacheHintAttr)
-    l3_hint = opt_prop_def(CacheHintAttr)
-    layout = opt_prop_def(LayoutAttr | SliceAttr)
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreNdOp:
         """Read LLVM's syntax."""
-        value, descriptor = parse_operand_list(parser, 2)
+        stored = parse_operand_list(parser, 2)
         offsets, properties, attributes = _parse_place(parser, cls)
-        parser.parse_punctuation(":")
-        value_type = parser.parse_type()
-        parser.parse_punctuation(",")
-        return cls.build(
-            operands=[
-                parser.resolve_operand(value, value_type),
-                parser.resolve_operand(descriptor, parser.parse_type()),
-                offsets,
-            ],
-            properties=properties,
-            attributes=attributes,
-        )
+        value, descriptor = parse_types(parser, stored)
+        return cls.build(operands=[value, descriptor, offsets], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(", ")
-        printer.print_ssa_value(self.descriptor)
-        print_index_list(printer, self.offsets, self.const_offsets)
-        print_properties(printer, self)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list((self.value.type, self.descriptor.type), printer.print_attribute)
+        self.print_place(printer)
+        print_tail(printer, self, (self.value.type, self.descriptor.type))
 
 
 @irdl_op_definition
-class UpdateNdOffsetOp(IRDLOperation):
+class UpdateNdOffsetOp(PlacedOp):
     """Move a descriptor by a number of elements in each dimension."""
 
     name = "xegpu.update_nd_offset"
 
     descriptor = operand_def(TensorDescType)
-    offsets = var_operand_def(IndexType)
-    const_offsets = prop_def(DenseArrayBase)
     result = result_def(TensorDescType)
 
     @classmethod
@@ -280,15 +242,10 @@ class UpdateNdOffsetOp(IRDLOperation):
         descriptor = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         values, numbers = parse_index_list(parser)
-        attributes = parse_attributes(parser)
-        parser.parse_punctuation(":")
-        descriptor_type = parser.parse_type()
-        return cls.build(
-            operands=[parser.resolve_operand(descriptor, descriptor_type), values],
-            result_types=[descriptor_type],
-            properties={"const_offsets": numbers},
-            attributes=attributes,
-        )
+        properties, attributes = {"const_offsets": numbers}, parse_attributes(parser)
+        moved = parse_types(parser, [descriptor])
+        types = [moved[0].type]
+        return cls.build(operands=[moved, values], result_types=types, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
@@ -297,8 +254,7 @@ class UpdateNdOffsetOp(IRDLOperation):
         printer.print_string(", ")
         print_index_list(printer, self.offsets, self.const_offsets)
         print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+        print_types(printer, [self.result.type])
 
 
 @irdl_op_definition
@@ -328,16 +284,10 @@ class DpasOp(IRDLOperation):
         if parser.parse_optional_punctuation(",") is not None:
             operands.append(parser.parse_unresolved_operand())
         properties, attributes = split_attributes(cls, {}, parse_attributes(parser))
-        parser.parse_punctuation(":")
-        position = parser.pos
-        types = [parser.parse_type()]
-        while parser.parse_optional_punctuation(",") is not None:
-            types.append(parser.parse_type())
-        lhs, rhs, *acc = parser.resolve_operands(operands, types, position)
-        parser.parse_punctuation("->")
+        lhs, rhs, *acc = parse_types(parser, operands)
         return cls.build(
             operands=[lhs, rhs, acc],
-            result_types=[parser.parse_type()],
+            result_types=parse_result(parser),
             properties=properties,
             attributes=attributes,
         )
@@ -347,10 +297,7 @@ class DpasOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_attributes(printer, self, inherent=True)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        print_types(printer, self.operand_types, self.result.type)
 
 
 @irdl_op_definition
@@ -369,23 +316,14 @@ class ConvertLayoutOp(IRDLOperation):
         """Read LLVM's syntax."""
         source = parser.parse_unresolved_operand()
         properties, attributes = split_attributes(cls, parse_properties(parser), parse_attributes(parser))
-        parser.parse_punctuation(":")
-        vector = parser.parse_type()
-        return cls.build(
-            operands=[parser.resolve_operand(source, vector)],
-            result_types=[vector],
-            properties=properties,
-            attributes=attributes,
-        )
+        vector = parse_types(parser, [source])
+        return cls.build(operands=vector, result_types=[vector[0].type], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
-        print_properties(printer, self)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
+        print_tail(printer, self, [self.source.type])
 
 
 OPERATIONS: tuple[type[Operation], ...] = (

@@ -16,6 +16,7 @@ reads 8 consecutive elements from `p + offset` in every lane whose mask is set.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, MemRefType, VectorType
@@ -36,11 +37,15 @@ from layoutalg.ir.assembly import (
     parse_attributes,
     parse_operand_list,
     parse_properties,
+    parse_result,
+    parse_types,
     print_attributes,
-    print_properties,
+    print_tail,
+    print_types,
     split_attributes,
 )
-from layoutalg.ir.attributes import CacheHintAttr, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.attributes import TensorDescType
+from layoutalg.ir.memory_operations import CachedOp
 
 __all__ = ["OPERATIONS", "AtomicRmwOp", "CreateDescOp", "LoadOp", "PrefetchOp", "StoreOp", "UpdateOffsetOp"]
 
@@ -55,20 +60,26 @@ ATOMIC_KINDS = (
 )  # fmt: skip
 
 
-def _parse_points(parser: Parser) -> list[UnresolvedOperand]:
-    """Read `%source` or `%source[%offsets]`."""
+def _parse_points(parser: Parser, *, masked: bool = True) -> list[UnresolvedOperand]:
+    """Read `%source, %mask` or `%source[%offsets], %mask`."""
     operands = [parser.parse_unresolved_operand()]
     if parser.parse_optional_punctuation("[") is not None:
         operands.append(parser.parse_unresolved_operand())
         parser.parse_punctuation("]")
+    if masked:
+        parser.parse_punctuation(",")
+        operands.append(parser.parse_unresolved_operand())
     return operands
 
 
-def _print_points(printer: Printer, source: SSAValue, offsets: SSAValue | None) -> None:
+def _print_points(printer: Printer, source: SSAValue, offsets: SSAValue | None, mask: SSAValue | None = None) -> None:
     printer.print_ssa_value(source)
     if offsets is not None:
         with printer.in_square_brackets():
             printer.print_ssa_value(offsets)
+    if mask is not None:
+        printer.print_string(", ")
+        printer.print_ssa_value(mask)
 
 
 def _parse_tail(
@@ -76,17 +87,7 @@ def _parse_tail(
 ) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
     """Read `<{...}> {...} : types`: the operands, the properties and the other attributes."""
     properties, attributes = split_attributes(operation, parse_properties(parser), parse_attributes(parser))
-    parser.parse_punctuation(":")
-    position = parser.pos
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    return list(parser.resolve_operands(operands, types, position)), properties, attributes
-
-
-def _print_tail(printer: Printer, operation: IRDLOperation) -> None:
-    print_properties(printer, operation)
-    print_attributes(printer, operation)
-    printer.print_string(" : ")
-    printer.print_list(operation.operand_types, printer.print_attribute)
+    return parse_types(parser, operands), properties, attributes
 
 
 @irdl_op_definition
@@ -124,11 +125,17 @@ class UpdateOffsetOp(IRDLOperation):
         """Write LLVM's syntax."""
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
-        _print_tail(printer, self)
+        print_tail(printer, self, self.operand_types)
+
+
+class _ChunkedOp(CachedOp, ABC):
+    """A gather or scatter: each lane moves `chunk_size` neighbouring elements."""
+
+    chunk_size = opt_prop_def(IntegerAttr)
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(_ChunkedOp):
     """Gather: every lane whose mask is set reads its points."""
 
     name = "xegpu.load"
@@ -136,41 +143,24 @@ class LoadOp(IRDLOperation):
     source = operand_def(Points)
     offsets = opt_operand_def(Value)
     mask = operand_def(Value)
-    chunk_size = opt_prop_def(IntegerAttr)
-    l1_hint = opt_prop_def(CacheHintAttr)
-    l2_hint = opt_prop_def(CacheHintAttr)
-    l3_hint = opt_prop_def(CacheHintAttr)
-    layout = opt_prop_def(LayoutAttr | SliceAttr)
     value = result_def(Value)
 
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
         """Read LLVM's syntax."""
-        points = _parse_points(parser)
-        parser.parse_punctuation(",")
-        points.append(parser.parse_unresolved_operand())
-        operands, properties, attributes = _parse_tail(parser, cls, points)
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[operands[0], operands[1:-1], operands[-1]],
-            result_types=[parser.parse_type()],
-            properties=properties,
-            attributes=attributes,
-        )
+        operands, properties, attributes = _parse_tail(parser, cls, _parse_points(parser))
+        place, types = [operands[0], operands[1:-1], operands[-1]], parse_result(parser)
+        return cls.build(operands=place, result_types=types, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
         printer.print_string(" ")
-        _print_points(printer, self.source, self.offsets)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.mask)
-        _print_tail(printer, self)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.value.type)
+        _print_points(printer, self.source, self.offsets, self.mask)
+        print_tail(printer, self, self.operand_types, self.value.type)
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(_ChunkedOp):
     """Scatter: every lane whose mask is set writes its points."""
 
     name = "xegpu.store"
@@ -179,11 +169,6 @@ class StoreOp(IRDLOperation):
     dest = operand_def(Points)
     offsets = opt_operand_def(Value)
     mask = operand_def(Value)
-    chunk_size = opt_prop_def(IntegerAttr)
-    l1_hint = opt_prop_def(CacheHintAttr)
-    l2_hint = opt_prop_def(CacheHintAttr)
-    l3_hint = opt_prop_def(CacheHintAttr)
-    layout = opt_prop_def(LayoutAttr | SliceAttr)
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreOp:
@@ -191,8 +176,6 @@ class StoreOp(IRDLOperation):
         points = [parser.parse_unresolved_operand()]
         parser.parse_punctuation(",")
         points += _parse_points(parser)
-        parser.parse_punctuation(",")
-        points.append(parser.parse_unresolved_operand())
         operands, properties, attributes = _parse_tail(parser, cls, points)
         return cls.build(
             operands=[operands[0], operands[1], operands[2:-1], operands[-1]],
@@ -205,14 +188,12 @@ class StoreOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(", ")
-        _print_points(printer, self.dest, self.offsets)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.mask)
-        _print_tail(printer, self)
+        _print_points(printer, self.dest, self.offsets, self.mask)
+        print_tail(printer, self, self.operand_types)
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class PrefetchOp(CachedOp):
     """Bring scattered points into the caches."""
 
     name = "xegpu.prefetch"
@@ -220,22 +201,18 @@ class PrefetchOp(IRDLOperation):
     source = operand_def(Points)
     offsets = opt_operand_def(Value)
     offset_align_byte = opt_prop_def(IntegerAttr)
-    l1_hint = opt_prop_def(CacheHintAttr)
-    l2_hint = opt_prop_def(CacheHintAttr)
-    l3_hint = opt_prop_def(CacheHintAttr)
-    layout = opt_prop_def(LayoutAttr | SliceAttr)
 
     @classmethod
     def parse(cls, parser: Parser) -> PrefetchOp:
         """Read LLVM's syntax."""
-        operands, properties, attributes = _parse_tail(parser, cls, _parse_points(parser))
+        operands, properties, attributes = _parse_tail(parser, cls, _parse_points(parser, masked=False))
         return cls.build(operands=[operands[0], operands[1:]], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
         printer.print_string(" ")
         _print_points(printer, self.source, self.offsets)
-        _print_tail(printer, self)
+        print_tail(printer, self, self.operand_types)
 
 
 @irdl_op_definition
@@ -255,23 +232,15 @@ class AtomicRmwOp(IRDLOperation):
         """Read LLVM's syntax."""
         kind = ATOMIC_KINDS.index(parser.parse_keyword_in(ATOMIC_KINDS))
         operands, properties, attributes = _parse_tail(parser, cls, parse_operand_list(parser, 3))
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=operands,
-            result_types=[parser.parse_type()],
-            properties={"kind": IntegerAttr(kind, 64), **properties},
-            attributes=attributes,
-        )
+        types, properties = parse_result(parser), {"kind": IntegerAttr(kind, 64), **properties}
+        return cls.build(operands=operands, result_types=types, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
         printer.print_string(f" {ATOMIC_KINDS[self.kind.value.data]} ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        print_types(printer, self.operand_types, self.result.type)
 
 
 OPERATIONS: tuple[type[Operation], ...] = (

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -32,7 +31,6 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -41,9 +39,12 @@ from layoutalg.ir.assembly import (
     parse_attributes,
     parse_index_list,
     parse_properties,
+    parse_result,
+    parse_types,
     print_attributes,
     print_index_list,
-    print_properties,
+    print_tail,
+    print_types,
     split_attributes,
 )
 from layoutalg.ir.attributes import (
@@ -56,6 +57,7 @@ from layoutalg.ir.attributes import (
     NbarrierType,
     SliceAttr,
 )
+from layoutalg.ir.memory_operations import PlacedOp
 
 __all__ = [
     "OPERATIONS",
@@ -86,14 +88,12 @@ class CreateMemDescOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MemDescSubviewOp(IRDLOperation):
+class MemDescSubviewOp(PlacedOp):
     """A smaller matrix inside a matrix of shared local memory."""
 
     name = "xegpu.mem_desc_subview"
 
     source = operand_def(MemDescType)
-    offsets = var_operand_def(IndexType)
-    const_offsets = prop_def(DenseArrayBase)
     result = result_def(MemDescType)
 
     @classmethod
@@ -102,12 +102,10 @@ class MemDescSubviewOp(IRDLOperation):
         source = parser.parse_unresolved_operand()
         values, numbers = parse_index_list(parser)
         attributes = parse_attributes(parser)
-        parser.parse_punctuation(":")
-        source_type = parser.parse_type()
-        parser.parse_punctuation("->")
+        matrix = parse_types(parser, [source])
         return cls.build(
-            operands=[parser.resolve_operand(source, source_type), values],
-            result_types=[parser.parse_type()],
+            operands=[matrix, values],
+            result_types=parse_result(parser),
             properties={"const_offsets": numbers},
             attributes=attributes,
         )
@@ -118,21 +116,16 @@ class MemDescSubviewOp(IRDLOperation):
         printer.print_ssa_value(self.source)
         print_index_list(printer, self.offsets, self.const_offsets)
         print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        print_types(printer, [self.source.type], self.result.type)
 
 
 @irdl_op_definition
-class LoadMatrixOp(IRDLOperation):
+class LoadMatrixOp(PlacedOp):
     """Load a block of a matrix in shared local memory."""
 
     name = "xegpu.load_matrix"
 
     mem_desc = operand_def(MemDescType)
-    offsets = var_operand_def(IndexType)
-    const_offsets = prop_def(DenseArrayBase)
     layout = opt_prop_def(LayoutAttr | SliceAttr)
     subgroup_block_io = opt_prop_def(UnitAttr)
     value = result_def(Value)
@@ -145,10 +138,9 @@ class LoadMatrixOp(IRDLOperation):
         properties, attributes = split_attributes(cls, parse_properties(parser), parse_attributes(parser))
         parser.parse_punctuation(":")
         matrix_type, *_ = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        parser.parse_punctuation("->")
         return cls.build(
             operands=[parser.resolve_operand(matrix, matrix_type), values],
-            result_types=[parser.parse_type()],
+            result_types=parse_result(parser),
             properties={"const_offsets": numbers, **properties},
             attributes=attributes,
         )
@@ -158,24 +150,17 @@ class LoadMatrixOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.mem_desc)
         print_index_list(printer, self.offsets, self.const_offsets)
-        print_properties(printer, self)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.value.type)
+        print_tail(printer, self, self.operand_types, self.value.type)
 
 
 @irdl_op_definition
-class StoreMatrixOp(IRDLOperation):
+class StoreMatrixOp(PlacedOp):
     """Store a block of a matrix in shared local memory."""
 
     name = "xegpu.store_matrix"
 
     value = operand_def(Value)
     mem_desc = operand_def(MemDescType)
-    offsets = var_operand_def(IndexType)
-    const_offsets = prop_def(DenseArrayBase)
     layout = opt_prop_def(LayoutAttr | SliceAttr)
     subgroup_block_io = opt_prop_def(UnitAttr)
 
@@ -205,10 +190,7 @@ class StoreMatrixOp(IRDLOperation):
         printer.print_string(", ")
         printer.print_ssa_value(self.mem_desc)
         print_index_list(printer, self.offsets, self.const_offsets)
-        print_properties(printer, self)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
+        print_tail(printer, self, self.operand_types)
 
 
 @irdl_op_definition
@@ -230,10 +212,7 @@ class FenceOp(IRDLOperation):
         parser.parse_keyword("fence_scope")
         parser.parse_punctuation("=")
         scope = FenceScopeAttr(parser.parse_str_enum(FenceScope))
-        return cls.build(
-            properties={"memory_kind": kind, "fence_scope": scope},
-            attributes=parse_attributes(parser),
-        )
+        return cls.build(properties={"memory_kind": kind, "fence_scope": scope}, attributes=parse_attributes(parser))
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""

@@ -67,7 +67,7 @@ class _LocatingParser(Parser):
             named = _NAME.match(self.lexer.input.content, start)
             if "unregistered does not have a custom format" not in problem.msg or named is None:
                 raise
-            message = f"'{named['name']}' is no operation that is known here (unknown ones are read in generic form)"
+            message = f"'{named['name']}' is not a known operation (unknown ones are read in generic form)"
             self.raise_error(message, named.start("name"), named.end("name"))
         if isinstance(operation.location, UnknownLoc):
             line = bisect_right(self.line_starts, start)
@@ -80,13 +80,13 @@ def read_module(text: str) -> ModuleOp:
     """Read MLIR text into an xDSL module; operations at the top level are wrapped in one.
 
     Raises:
-        ParseError: the text is no MLIR that this reader knows; `line` and `column` say where.
+        ParseError: the text is not MLIR that this reader knows; `line` and `column` say where.
         LayoutError: an operation is well-formed and breaks a rule of its dialect.
 
     >>> read_module("gpu.module @k { gpu.func @f() kernel { gpu.retrun } }")
     Traceback (most recent call last):
-    layoutalg.core.errors.ParseError: line 1, column 40: expected MLIR text, but: 'gpu.retrun' is no \
-operation that is known here (unknown ones are read in generic form)
+    layoutalg.core.errors.ParseError: line 1, column 40: expected MLIR text, but: 'gpu.retrun' is not \
+a known operation (unknown ones are read in generic form)
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParseError("", 0, "MLIR text", f"found a value of type {type(text).__name__}")

@@ -54,7 +54,7 @@ class FromElementsOp(IRDLOperation):
         """Check that there are as many scalars as the vector has elements, of their type."""
         kind: Attribute = self.result.type
         if not isa(kind, VectorType[Attribute]):
-            raise VerifyException(f"{kind} is no vector type")
+            raise VerifyException(f"{kind} is not a vector type")
         count = prod(kind.get_shape())
         if len(self.elements) != count or any(element.type != kind.element_type for element in self.elements):
             types = ", ".join(str(element.type) for element in self.elements)

@@ -16,7 +16,7 @@ With `tid` the flat thread id (also for the threads of a subgroup: a thread tile
     virtual subgroup  = (tid // (subgroup_size * subgroup_stride)) % S
     virtual thread    = (tid // thread_stride) % T
 
-and 0 where the stride is 0. Measured with iree-opt 3.13.0 on 411 layouts. Threads that differ only in digits of `tid` that
+and 0 where the stride is 0. Measured with iree-opt 3.13.0 on 411 layouts. Threads that differ only in factors of `tid` that
 no tile uses hold the same data; a tile of more than one with stride 0, or beyond the last thread, belongs to nobody.
 """
 
@@ -168,12 +168,12 @@ class NestedLayoutAttr(NestedTiles, Notation):
         *,
         subgroup_size: int | None = None,
     ) -> Layout:
-        """The exact relation from the tensor to subgroups, lanes and registers; idle digits of the thread id are replicas.
+        """The exact relation from the tensor to subgroups, lanes and registers; idle factors of the thread id are replicas.
 
         `machine` has 64 lanes and the fewest subgroups that the tiles reach, where it leaves that open. `subgroup_size` and
         `workgroup_size` are another way to say it, in threads.
 
-        Raises `DistributionError` where there is none: a tile that nobody owns (stride 0, or beyond the last thread), or
+        Raises `DistributionError` where no layout exists: for a tile that nobody owns (stride 0, or beyond the last thread), or
         strides that do not nest; `thread_coords` still has the coordinates.
 
         >>> attr = NestedLayoutAttr((1,), (1,), (1,), (16,), (4,), (0,), (1,))

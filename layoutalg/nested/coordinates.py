@@ -42,13 +42,13 @@ def thread_map(attr: NestedTiles, threads: range, subgroup_size: int) -> Indices
     result = np.empty((attr.rank, len(threads), registers), np.int64)
     tid = np.asarray(threads, np.int64)
     rest = np.arange(registers)
-    digits: list[Indices] = []
+    values: list[Indices] = []
     for size in reversed(attr.distributed_shape):
-        digits.append(rest % size)
+        values.append(rest % size)
         rest = rest // size
-    digits.reverse()
+    values.reverse()
     for d in range(attr.rank):
-        batch, outer, element = (digits[d + level * attr.rank] for level in range(3))
+        batch, outer, element = (values[d + level * attr.rank] for level in range(3))
         thread_size, element_size = attr.thread_tile[d], attr.element_tile[d]
         own = ((batch * attr.outer_tile[d] + outer) * thread_size) * element_size + element
         np.add(_places(attr, d, tid, subgroup_size)[:, None], own, out=result[d])

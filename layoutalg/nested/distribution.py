@@ -1,6 +1,6 @@
-"""The exact layout of a nested layout: its digits of the thread id, dealt out to subgroups and lanes, and its registers.
+"""The exact layout of a nested layout: its factors of the thread id, dealt out to subgroups and lanes, and its registers.
 
-Everything is a digit of the flat thread id `tid = lane + subgroup_size * subgroup`: subgroup tiles count whole subgroups,
+Everything is a factor of the flat thread id `tid = lane + subgroup_size * subgroup`: subgroup tiles count whole subgroups,
 thread tiles may reach from the lanes into them. What no tile uses is idle, and holds copies:
 
 >>> from layoutalg.nested.tiles import NestedTiles
@@ -23,13 +23,13 @@ from layoutalg.nested.tiles import NestedTiles
 __all__ = ["exact_layout"]
 
 _Used: TypeAlias = tuple[int, int, str, int]
-"""A digit of the thread id: its place, its extent, the level and the dimension that use it."""
+"""A factor of the thread id: its place, its extent, the level and the dimension that use it."""
 
 
 def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
     """The relation from the tensor to subgroups, lanes and registers, in canonical form.
 
-    Raises `DistributionError` where there is none (see `NestedLayoutAttr.layout`).
+    Raises `DistributionError` where no exact layout exists (see `NestedLayoutAttr.layout`).
 
     >>> from layoutalg.nested.tiles import NestedTiles
     >>> exact_layout(NestedTiles((1,), (2,), (3,), (4,), (5,), (0,), (1,)), 4, 4)
@@ -37,7 +37,7 @@ def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
     """
     subgroup_size, threads = as_whole(subgroup_size, "subgroup_size"), as_whole(threads, "workgroup_size")
     if threads % subgroup_size:
-        raise DistributionError(f"workgroup_size = {threads} is no multiple of subgroup_size = {subgroup_size}")
+        raise DistributionError(f"workgroup_size = {threads} is not a multiple of subgroup_size = {subgroup_size}")
     rank = len(attr.batch_tile)
     elements, outers, batches = level_steps(attr.element_tile, attr.outer_tile, attr.batch_tile)
     used: list[_Used] = []
@@ -65,7 +65,7 @@ def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
         dims.append(tuple(row))
     idle = [
         Factor(extent, place, axis)
-        for n, stride in _idle_digits(attr, used, threads)
+        for n, stride in _idle_factors(attr, used, threads)
         for extent, place, axis in _split(attr, n, stride, subgroup_size)
     ]
     if len(idle) > 1:
@@ -74,7 +74,7 @@ def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
 
 
 def _append(row: list[Factor], extent: int, stride: int, axis: str) -> None:
-    """Add a digit at the minor end, merged with the one before where both count as one."""
+    """Add a factor at the minor end, merged with the one before where both count as one."""
     if row:
         above, step, along = row[-1]
         if along == axis and step == extent * stride:
@@ -88,7 +88,7 @@ def _axis_and_falling_stride(factor: Factor) -> tuple[str, int]:
 
 
 def _split(attr: NestedTiles, n: int, stride: int, size: int) -> tuple[tuple[int, int, str], ...]:
-    """A digit of the thread id as digits of the subgroup and of the lane, major to minor."""
+    """A factor of the thread id as factors of the subgroup and of the lane, major to minor."""
     if n * stride <= size:
         return ((n, stride, "lane"),)
     if stride >= size:
@@ -99,11 +99,11 @@ def _split(attr: NestedTiles, n: int, stride: int, size: int) -> tuple[tuple[int
         within, rest = divmod(size, stride)
         if not rest and n % within == 0:
             return ((n // within, 1, "sg"), (within, stride, "lane"))
-    raise _none(attr, f"its thread digits do not split at a subgroup of {size}")
+    raise _none(attr, f"its thread factors do not split at a subgroup of {size}")
 
 
-def _idle_digits(attr: NestedTiles, used: list[_Used], threads: int) -> list[tuple[int, int]]:
-    """The digits (extent, place) of the thread id that no tile uses; the used ones, by rising place, must nest."""
+def _idle_factors(attr: NestedTiles, used: list[_Used], threads: int) -> list[tuple[int, int]]:
+    """The factors (extent, place) of the thread id that no tile uses; the used ones, by rising place, must nest."""
     idle: list[tuple[int, int]] = []
     end = 1
     used.sort()
@@ -113,7 +113,7 @@ def _idle_digits(attr: NestedTiles, used: list[_Used], threads: int) -> list[tup
         if place % end:
             raise _none(
                 attr,
-                f"{level}_tile[{d}]: its stride {place} is no multiple of the {end} threads of the digits below it",
+                f"{level}_tile[{d}]: its stride {place} is not a multiple of the {end} threads of the factors below it",
             )
         if place > end:
             idle.append((place // end, end))
@@ -124,7 +124,7 @@ def _idle_digits(attr: NestedTiles, used: list[_Used], threads: int) -> list[tup
                 f"{level}_tile[{d}] reaches {end} threads, and there are {threads}: its last tiles belong to nobody",
             )
     if threads % end:
-        raise _none(attr, f"{threads} threads are no multiple of the {end} that its tiles use")
+        raise _none(attr, f"{threads} threads are not a multiple of the {end} that its tiles use")
     if threads > end:
         idle.append((threads // end, end))
     return idle

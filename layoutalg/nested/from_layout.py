@@ -20,8 +20,7 @@ from collections.abc import Sequence
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Machine, as_machine, plain_layout
-from layoutalg.core.work_items import cover
+from layoutalg.core.notation import Distributed, Machine, sole_layout
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.regrouping import regroup
 
@@ -50,19 +49,10 @@ def to_nested(
     (8, 2)
     >>> to_nested(Layout.parse("d0 = 2@lane:8 4@reg 8@lane"))
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension d0: 8@lane is a second thread digit, and a nested layout has one of
+    layoutalg.core.errors.ConversionError: dimension d0: 8@lane is a second thread factor, and a nested layout has one of
     each (in d0 = 2@lane:8 4@reg 8@lane)
     """
-    if not isinstance(value, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"to_nested of a {type(value).__name__}: expected a Layout, or a value that has one")
-    if shape is None and value.needs_shape:
-        raise ConversionError(f"{value} needs a shape, such as (32, 64)")
-    on = as_machine(machine)
-    operands = value.operands(shape, on)
-    if len(operands) != 1:
-        names = ", ".join(one.role or one.name for one in operands)
-        raise ConversionError(f"{value.heading()} has {len(operands)} layouts ({names}): expected one of its operands")
-    layout = cover(plain_layout(value, operands[0]), on, value)
+    layout = sole_layout(value, shape, machine, "to_nested")
     found = regroup(layout)
     lanes = layout.axes.get("lane", 1)
     if subgroup_size is not None and subgroup_size != lanes:

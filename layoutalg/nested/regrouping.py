@@ -60,10 +60,10 @@ class _Regrouping:
     # Reading the layout
 
     def _take_threads(self, d: int) -> None:
-        """The subgroup tile and the thread tile of one dimension: at most two runs of digits of the flat thread id.
+        """The subgroup tile and the thread tile of one dimension: at most two runs of factors of the flat thread id.
 
-        A subgroup digit is the subgroup tile if nothing stands before it, else the thread tile; a subgroup digit just
-        outside the lane digit that it continues is one thread digit, where the subgroup tile is taken.
+        A subgroup factor is the subgroup tile if nothing stands before it, else the thread tile; a subgroup factor just
+        outside the lane factor that it continues is one thread factor, where the subgroup tile is taken.
         """
         runs: list[tuple[int, int, int, bool]] = []  # extent, stride in the thread id, place, whether registers precede
         place, registers = 1, False
@@ -85,7 +85,7 @@ class _Regrouping:
             if not between and above == low * step:
                 runs = [(low * high, step, place, False)]
         if len(runs) > 1:
-            self._refuse(d, f"{self._shown(runs[0])} is a second thread digit, and a nested layout has one of each")
+            self._refuse(d, f"{self._shown(runs[0])} is a second thread factor, and a nested layout has one of each")
         if runs:
             extent, step, place, _ = runs[0]
             self.threads[d] = (extent, step, place)
@@ -97,9 +97,9 @@ class _Regrouping:
     # Registers: batch tiles first, then outer tiles, then elements
 
     def _group_registers(self, reg: list[MachineFactor]) -> None:
-        """Cut the register digits, major to minor, into batch tiles, outer tiles and elements.
+        """Cut the register factors, major to minor, into batch tiles, outer tiles and elements.
 
-        Each group lists dimensions in rising order. What counts outside a thread digit is no element, what counts inside
+        Each group lists dimensions in rising order. What counts outside a thread factor is not an element, what counts inside
         one is nothing else. As much as can be is elements, then batches.
         """
         count = len(reg)
@@ -117,7 +117,7 @@ class _Regrouping:
         elements = max(start, rising - 1)
         if elements > inside:
             self._refuse_register(
-                reg[inside], "counts inside the threads, and the registers from it on are no row-major elements"
+                reg[inside], "counts inside the threads, and the registers from it on are not row-major elements"
             )
         batches = min(1, elements)
         while batches < elements and reg[batches - 1][3] < reg[batches][3]:
@@ -133,7 +133,7 @@ class _Regrouping:
             level[d] = extent
 
     def _verify(self) -> None:
-        """Multiply the levels out again: they must give the layout's own digits."""
+        """Multiply the levels out again: they must give the layout's own factors."""
         inner, middle, outer = level_steps(self.element, self.outer, self.batch)
         size = self.size
         for d, factors in enumerate(self.form.dims):
@@ -147,11 +147,11 @@ class _Regrouping:
                 (within, step, "lane"),
                 (self.element[d], inner[d], "reg"),
             )
-            found = [digit for digit in levels if digit[0] != 1]
+            found = [factor for factor in levels if factor[0] != 1]
             if tuple(found) != factors:
-                digit = next(f for f, level in zip_longest(factors, found) if f != level)
+                factor = next(f for f, level in zip_longest(factors, found) if f != level)
                 self._refuse(
-                    d, f"{digit or factors[-1]} has no place among subgroup, batch, outer, thread and element tiles"
+                    d, f"{factor or factors[-1]} has no place among subgroup, batch, outer, thread and element tiles"
                 )
 
     def tiles(self) -> NestedTiles:
@@ -167,8 +167,8 @@ class _Regrouping:
 
     # Refusing
 
-    def _refuse_register(self, digit: MachineFactor, problem: str) -> NoReturn:
-        self._refuse(digit[3], f"{Factor(digit[1], digit[0], 'reg')} {problem}")
+    def _refuse_register(self, factor: MachineFactor, problem: str) -> NoReturn:
+        self._refuse(factor[3], f"{Factor(factor[1], factor[0], 'reg')} {problem}")
 
     def _refuse(self, dim: int | None, problem: str) -> NoReturn:
         refuse(self.source, dim, problem)

@@ -3,7 +3,6 @@
 The minor factors of a side fold into one cell: registers, which have the same owner, or one run of lanes that counts up by
 one. A 32x64 tile over 2 x 4 subgroups of 16 lanes is a picture of 2 x 4 cells, each a subgroup with its lanes:
 
->>> from layoutalg.core import Layout
 >>> grid = owner_grid(Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
 >>> [cell.label for cell in grid.cells[1]]
 ['4:0-15', '5:0-15', '6:0-15', '7:0-15']

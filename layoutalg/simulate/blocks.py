@@ -80,7 +80,7 @@ def _check_surface(machine: Machine, op: Operation, base: Array, shape: list[int
         fail(op, f"the target {machine.target} has no 2D block messages")
     width, distance = shape[1] * size, pitch * size
     if (base % limits.base_alignment).any():
-        fail(op, f"the address {int(base.reshape(-1)[0]):#x} is no multiple of {limits.base_alignment} bytes")
+        fail(op, f"the address {int(base.reshape(-1)[0]):#x} is not a multiple of {limits.base_alignment} bytes")
     if not limits.width_least <= width <= limits.width_most or width % limits.width_multiple:
         fail(
             op,

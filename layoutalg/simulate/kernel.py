@@ -5,7 +5,6 @@ workgroups, so that large problems fit in memory). Operations are looked up in a
 xDSL has an interpreter of the same idea; it is not used, because it takes one method for each operation, has Python
 integers decide control flow, and cannot say on which line an operation failed.
 
->>> import numpy as np
 >>> text = '''
 ... gpu.module @k { gpu.func @copy(%src: i64, %dst: i64) kernel attributes
 ...   {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
@@ -73,7 +72,6 @@ def run_kernel(
         SimulationError: the kernel can't be simulated, or does what the hardware would not; names the operation and
             its line.
 
-    >>> import numpy as np
     >>> from layoutalg.gemm import plan_gemm
     >>> gemm, memory = plan_gemm(8, 32, 32), Memory()
     >>> c = np.zeros((8, 32), np.float32)
@@ -134,7 +132,7 @@ def _launch_sizes(function: gpu.FuncOp) -> tuple[tuple[int, int, int], int]:
         fail(function, "the attribute intel_reqd_sub_group_size = 16 : i32 is needed to know the lanes")
     count = lanes.value.data
     if count < 1 or x * y * z % count:
-        fail(function, f"{x}x{y}x{z} work-items are no whole number of subgroups of {count}")
+        fail(function, f"{x}x{y}x{z} work-items are not a whole number of subgroups of {count}")
     return (x, y, z), count
 
 

@@ -61,7 +61,7 @@ class Memory:
         return len(self._names) * SPAN
 
     def begin_launch(self) -> None:
-        """A new launch: what earlier launches wrote is no race with what comes.
+        """A new launch: what earlier launches wrote does not race with what comes.
 
         >>> Memory().begin_launch()
         """

@@ -12,11 +12,11 @@ of the bits that are set. A layout of ours is one exactly when all extents are p
 [(1, 1, 3)]
 
 A basis of zeros moves nothing: work-items that differ in that bit only hold the same data, which are our replicas. A basis
-that moves two bits, or a bit that two bases move, is an XOR swizzle; it has no counterpart in digits and strides.
+that moves two bits, or a bit that two bases move, is an XOR swizzle; it has no counterpart in factors and strides.
 
 The laws: `from_linear_layout(to_linear_layout(L)) == L`, and `to_linear_layout(L)(register=r, lane=l, warp=s)` is the element
 that register r of lane l of subgroup s holds. What a text means, and how it covers a larger or a smaller tensor than its
-own, was asked of Triton 3.9 (tests/oracle/test_bridges_triton.py).
+own, was asked of Triton 3.9 (tests/oracle/test_triton.py).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _INPUTS = {axis: name for name, axis in _AXES.items()}
 class LinearLayout(Notation):
     """The bases of each bit, least significant first, and the tensor's shape (powers of two).
 
-    Raises `VerificationError` for a shape that is no power of two, a basis of another rank or outside the shape.
+    Raises `VerificationError` for a shape that is not a power of two, a basis of another rank or outside the shape.
 
     >>> LinearLayout(register=((0, 1),), lane=((1, 0), (2, 0)), shape=(4, 2))(register=1, lane=3)
     (3, 1)
@@ -67,7 +67,7 @@ class LinearLayout(Notation):
         object.__setattr__(self, "shape", shape)
         for d, size in enumerate(shape):
             if size & (size - 1):
-                raise VerificationError(f"linear layout: dimension {d} has size {size}, which is no power of two")
+                raise VerificationError(f"linear layout: dimension {d} has size {size}, which is not a power of two")
         for name in _AXES:
             given: Any = getattr(self, name)
             if not isinstance(given, (tuple, list)) or len(cast("tuple[Any]", given)) > _MOST_BITS:
@@ -136,7 +136,7 @@ class LinearLayout(Notation):
             return self
         for d, size in enumerate(sizes):
             if size & (size - 1):
-                raise ConversionError(f"linear layout: dimension {d} has size {size}, which is no power of two")
+                raise ConversionError(f"linear layout: dimension {d} has size {size}, which is not a power of two")
         rank = len(sizes)
         moved = [d for basis in self.register for d in range(rank) if basis[d]]
         added: list[Basis] = []
@@ -163,13 +163,13 @@ class LinearLayout(Notation):
 def to_linear_layout(layout: Layout) -> LinearLayout:
     """The linear layout of a map from a tensor to `sg`, `lane`, `reg` (and `block`).
 
-    Raises `ConversionError` naming the dimension and the digit that is no power of two, or that no work-item counts.
+    Raises `ConversionError` naming the dimension and the factor that is not a power of two, or that no work-item counts.
 
     >>> print(to_linear_layout(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     #ttg.linear<{register = [[1, 0], [2, 0], [4, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8]], warp = [], block = []}>
     >>> to_linear_layout(Layout.parse("d0 = 3@reg, d1 = 16@lane"))
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is no power of two, and linear layouts move bits
+    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is not a power of two, and linear layouts move bits
     (in d0 = 3@reg, d1 = 16@lane)
     """
     if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -190,7 +190,7 @@ def to_linear_layout(layout: Layout) -> LinearLayout:
             step = stride
             for _ in range(extent.bit_length() - 1):
                 if step in bits:
-                    _refuse(layout, d, f"{factor} overlaps another digit of {axis}, and each bit moves one way only")
+                    _refuse(layout, d, f"{factor} overlaps another factor of {axis}, and each bit moves one way only")
                 bits[step] = tuple([place if e == d else 0 for e in range(rank)])
                 step *= 2
                 place *= 2
@@ -228,13 +228,13 @@ def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
 def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None) -> Layout:
     """The `Layout` that a linear layout is, for a tensor of its own shape or (see `resized`) of another.
 
-    Raises `ConversionError` naming the basis that moves two bits, or a bit that another one moves too: XOR has no digits.
+    Raises `ConversionError` naming the basis that moves two bits, or a bit that another one moves too: XOR has no factors.
 
     >>> print(from_linear_layout(LinearLayout(register=((2,),), lane=((1,), (0,)), shape=(4,))))
     d0 = 2@reg 2@lane | replicas 2@lane:2
     >>> from_linear_layout(LinearLayout(register=((1,),), lane=((3,),), shape=(4,)))
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: lane basis 0, [3], moves more than one bit: an XOR has no digits and strides
+    layoutalg.core.errors.ConversionError: lane basis 0, [3], moves more than one bit: an XOR has no factors and strides
     """
     if not isinstance(linear, LinearLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"from_linear_layout of a {type(linear).__name__}: expected a LinearLayout")
@@ -254,12 +254,12 @@ def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None)
             step = basis[moved[0]]
             if len(moved) > 1 or step & (step - 1):
                 raise ConversionError(
-                    f"{name} basis {bit}, {list(basis)}, moves more than one bit: an XOR has no digits and strides"
+                    f"{name} basis {bit}, {list(basis)}, moves more than one bit: an XOR has no factors and strides"
                 )
             column = columns[moved[0]]
             if step in column:
                 raise ConversionError(
-                    f"{name} basis {bit}, {list(basis)}, moves a bit that {column[step]} moves too: an XOR has no digits "
+                    f"{name} basis {bit}, {list(basis)}, moves a bit that {column[step]} moves too: an XOR has no factors "
                     "and strides"
                 )
             column[step] = factor
@@ -351,12 +351,12 @@ def _no_bits(factor: Factor) -> str:
         return f"{factor} moves along no axis, and linear layouts give every element a place of its own"
     if axis not in _INPUTS:
         return f"{factor} moves along {axis!r}, and linear layouts know {', '.join(_INPUTS)} only"
-    return f"{factor} is no power of two, and linear layouts move bits"
+    return f"{factor} is not a power of two, and linear layouts move bits"
 
 
 def _refuse_gap(layout: Layout, axis: str, step: int) -> NoReturn:
     name = _INPUTS[axis]
-    _refuse(layout, None, f"no digit moves {step} along {axis}, and linear layouts give every {name} an element")
+    _refuse(layout, None, f"no factor moves {step} along {axis}, and linear layouts give every {name} an element")
 
 
 def _refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:

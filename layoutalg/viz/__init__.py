@@ -1,6 +1,5 @@
 """Pictures of layouts, for notebooks and papers.
 
->>> from layoutalg.core import Layout
 >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().save("build/c.svg")
 """
 

@@ -1,6 +1,5 @@
 """What the colours of a picture say: the subgroup and lane of a cell, its lane, its register, or its tile.
 
->>> from layoutalg.core import Layout
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
 >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@sg 2@reg, d1 = 2@lane")))
@@ -36,7 +35,6 @@ _ALONE = (-0.2, 1.3)
 def colourings(grid: Grid) -> tuple[str, ...]:
     """What a grid can be coloured by.
 
-    >>> from layoutalg.core import Layout
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
     >>> colourings(tensor_grid(Operand("memory", Layout.parse("d0 = 8@row, d1 = 4@col"))))
@@ -52,7 +50,6 @@ def paint(grid: Grid, by: str) -> Colours:
 
     Raises `LayoutError` for another one.
 
-    >>> from layoutalg.core import Layout
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
     >>> paint(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
@@ -81,7 +78,6 @@ def paint(grid: Grid, by: str) -> Colours:
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:
     """What the colours of some grids of one picture mean: texts, each with its colour or None.
 
-    >>> from layoutalg.core import Layout
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
     >>> legend([tensor_grid(Operand("memory", Layout.parse("d0 = 3@addr")))], "addr")

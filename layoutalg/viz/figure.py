@@ -1,6 +1,5 @@
 """matplotlib: a scene as a figure, for papers. Titles and headers stay text in a PDF; nothing depends on a display.
 
->>> from layoutalg.core import Layout
 >>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture())
 >>> drawn.axes[0].collections[0].get_facecolors().shape             # all cells in one collection
 (128, 4)
@@ -60,7 +59,6 @@ class LayoutFigure(Figure):
 def figure(picture: Picture) -> Figure:
     """The picture as a figure, at 96 pixels of its scene to the inch.
 
-    >>> from layoutalg.core import Layout
     >>> figure(Layout.parse("d0 = 512@reg, d1 = 512@lane").picture(full=True)).axes[0].images[0].get_array().shape
     (512, 512, 3)
     """
@@ -154,7 +152,6 @@ def save(drawn: Any, target: io.BytesIO, title: str, kind: str) -> None:
     """Write a figure as PNG or PDF, the same bytes every time.
 
     >>> import io
-    >>> from layoutalg.core import Layout
     >>> written = io.BytesIO()
     >>> save(Layout.parse("d0 = 2@lane").draw(), written, "two lanes", "png")
     >>> written.getvalue()[1:4]

@@ -4,7 +4,6 @@ A grid is a relation laid out in the plane: the last dimension of its domain alo
 A tensor's grid has a cell per element and says who holds it; the hardware's has a cell per register of every lane and
 says which element is there. Both know element and owner of each cell, so both can be coloured alike:
 
->>> from layoutalg.core import Layout
 >>> tile = Operand("C", Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
 >>> there = tensor_grid(tile, most_rows=8)
 >>> there.rows.headers()
@@ -57,7 +56,6 @@ class Grid:
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
     said so. Copies of a `swizzled` layout are that far apart before the swizzle.
 
-    >>> from layoutalg.core import Layout
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
     [['0:0', '1:0'], ['0:1', '1:1']]
     """
@@ -83,7 +81,6 @@ class Grid:
     def shape(self) -> tuple[int, int]:
         """The drawn rows and columns.
 
-        >>> from layoutalg.core import Layout
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
         (2, 4)
         """
@@ -93,7 +90,6 @@ class Grid:
     def of_machine(self) -> bool:
         """Whether owners are subgroups, lanes and registers.
 
-        >>> from layoutalg.core import Layout
         >>> tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))).of_machine
         False
         """
@@ -102,7 +98,6 @@ class Grid:
     def span(self, axis: str) -> int:
         """How far an axis reaches in all grids of the picture.
 
-        >>> from layoutalg.core import Layout
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).span("lane")
         64
         """
@@ -112,7 +107,6 @@ class Grid:
     def labels(self) -> NDArray[Any]:
         """The text in each drawn cell.
 
-        >>> from layoutalg.core import Layout
         >>> hardware_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
         [['0,0', '0,1'], ['1,0', '1,1']]
         """
@@ -129,7 +123,6 @@ class Grid:
     def forms(self) -> str:
         """What the numbers beside the grid are, and what a label is made of.
 
-        >>> from layoutalg.core import Layout
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
         'rows: d0; columns: d1; cells: lane:register'
         """
@@ -150,7 +143,6 @@ class Grid:
     def notes(self) -> list[str]:
         """What else to say under the grid: replicas, and what is folded away.
 
-        >>> from layoutalg.core import Layout
         >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
         'folded: 4 of 64 columns drawn'
         """
@@ -170,7 +162,6 @@ class Grid:
     def sizes(self) -> tuple[int, ...]:
         """The sizes of rows' and columns' dimensions.
 
-        >>> from layoutalg.core import Layout
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).sizes
         (2, 64)
         """
@@ -191,7 +182,6 @@ def tensor_grid(
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
 
-    >>> from layoutalg.core import Layout
     >>> tensor_grid(Operand("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).owner["lane"].tolist()
     [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     """
@@ -215,7 +205,6 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
     Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps;
     `SizeError` for more than 2^24 cells.
 
-    >>> from layoutalg.core import Layout
     >>> hardware_grid(Operand("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
     ['1,0', '1,1', '1,2', '1,3', '3,0', '3,1', '3,2', '3,3']
     """
@@ -282,7 +271,6 @@ def spoken(axis: str) -> str:
 def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
     """The layout itself, and the swizzle that follows it, if any; refuses symbols.
 
-    >>> from layoutalg.core import Layout
     >>> numbered(Layout.parse("d0 = 4@lane"))
     (Layout.parse('d0 = 4@lane'), None)
     """

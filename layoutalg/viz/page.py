@@ -4,7 +4,6 @@ Hovering a cell marks every element that the same lane holds and says who holds 
 direction. In a notebook the SVG is there as an image first, which the script replaces: a viewer that runs no scripts, or
 lets none through, shows the image.
 
->>> from layoutalg.core import Layout
 >>> text = page(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture())
 >>> text.count("<svg"), text.count("<script"), "http:" in text.replace("http://www.w3.org/2000/svg", "")
 (2, 1, False)
@@ -37,7 +36,6 @@ __all__ = ["fragment", "image", "page"]
 def page(picture: Picture) -> str:
     """A whole HTML page that needs nothing else, with the SVG inline.
 
-    >>> from layoutalg.core import Layout
     >>> "<title>a &lt; b</title>" in page(Layout.parse("d0 = 2@lane").picture(title="a < b"))
     True
     """
@@ -59,7 +57,6 @@ def page(picture: Picture) -> str:
 def fragment(picture: Picture) -> str:
     """The picture for a notebook's output: images that the script turns into the interactive picture.
 
-    >>> from layoutalg.core import Layout
     >>> fragment(Layout.parse("d0 = 2@lane").picture())[:32]
     '<div class="layoutalg" data-of="'
     """

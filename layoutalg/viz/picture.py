@@ -1,6 +1,5 @@
 """Pictures of who holds what: from a value to its grids, and from there to SVG, HTML, PNG, PDF and the screen.
 
->>> from layoutalg.core import Layout
 >>> picture = Layout.parse("d0 = 8@reg, d1 = 16@lane").picture(title="C of a DPAS")
 >>> picture.colourings
 ('subgroup', 'lane', 'register', 'tile')
@@ -42,7 +41,6 @@ _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 class Picture:
     """A picture of one value: its parts, a title, and how to draw it. In a notebook, the interactive page.
 
-    >>> from layoutalg.core import Layout
     >>> Layout.parse("d0 = 4@lane").picture().title
     'd0 = 4@lane'
     """
@@ -68,7 +66,6 @@ class Picture:
     def colourings(self) -> tuple[str, ...]:
         """What it can be coloured by; the first, unless told otherwise.
 
-        >>> from layoutalg.core import Layout
         >>> Layout.parse("d0 = 4@addr").picture().colourings
         ('addr',)
         """
@@ -79,7 +76,6 @@ class Picture:
     def directions(self) -> tuple[str, ...]:
         """The directions that it can be drawn in: the hardware's needs an inverse.
 
-        >>> from layoutalg.core import Layout
         >>> Layout.parse("d0 = 4@addr:8, d1 = 4@addr").picture().directions
         ('tensor',)
         """
@@ -95,7 +91,6 @@ class Picture:
 
         Raises `LayoutError` where an axis has gaps (direction "hardware").
 
-        >>> import layoutalg as la
         >>> [(grid.title[0], row, column) for grid, row, column in la.dpas("f16", "f16", "f32").picture().grids()]
         [('A', 1, 0), ('B', 0, 1), ('C', 1, 1)]
         """
@@ -130,7 +125,6 @@ class Picture:
 
         Raises `SizeError` for more than 2^16 cells.
 
-        >>> from layoutalg.core import Layout
         >>> len(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().scene("hardware").cells)
         128
         """
@@ -150,7 +144,6 @@ class Picture:
     def by(self) -> str:
         """What it is coloured by.
 
-        >>> from layoutalg.core import Layout
         >>> Layout.parse("d0 = 4@lane").picture().by
         'subgroup'
         """
@@ -159,7 +152,6 @@ class Picture:
     def svg(self) -> str:
         """The picture as an SVG document.
 
-        >>> from layoutalg.core import Layout
         >>> Layout.parse("d0 = 2@lane").picture(title="<script>").svg().count("&lt;script&gt;")
         3
         """
@@ -170,7 +162,6 @@ class Picture:
     def html(self) -> str:
         """The interactive picture as one page that needs nothing else.
 
-        >>> from layoutalg.core import Layout
         >>> Layout.parse("d0 = 2@lane").picture().html()[:15]
         '<!DOCTYPE html>'
         """
@@ -183,7 +174,6 @@ class Picture:
 
         Raises `LayoutError` where matplotlib is not installed.
 
-        >>> from layoutalg.core import Layout
         >>> len(Layout.parse("d0 = 2@lane").picture().figure().axes)
         1
         """
@@ -202,7 +192,6 @@ class Picture:
 
         Raises `LayoutError` for another ending.
 
-        >>> from layoutalg.core import Layout
         >>> Layout.parse("d0 = 2@lane").picture().save("tile.gif")
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html

@@ -1,6 +1,5 @@
 """A picture laid out in the plane: rectangles, texts and lines at pixel positions, for any renderer to draw.
 
->>> from layoutalg.core import Layout
 >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene()
 >>> [(cell.x, cell.y, cell.label) for cell in scene.cells]
 [(26, 74, '0:0'), (56, 74, '1:0'), (26, 94, '0:1'), (56, 94, '1:1')]
@@ -139,7 +138,6 @@ class Frame:
 class Scene:
     """Everything to draw, in pixels. `cells` go grid by grid, row by row.
 
-    >>> from layoutalg.core import Layout
     >>> Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene().width
     444
     """
@@ -166,7 +164,6 @@ def lay_out(
 
     Raises `SizeError` for more than 2^16 cells.
 
-    >>> from layoutalg.core import Layout
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
     >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))

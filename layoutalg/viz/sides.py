@@ -3,7 +3,6 @@
 Along a run every number of the picture changes by one step: owner, element, address, and the tile that a cell lies in. The
 factors of a dimension are such runs; they are cut where a tile ends, and where the bits begin that a swizzle reads or changes:
 
->>> from layoutalg.core import Layout
 >>> tile = Layout.parse("d0 = 8@addr:64, d1 = 64@addr")
 >>> side_runs(tile, slice(1, None))
 [Run(extent=64, repeats=False, solid=False)]
@@ -158,7 +157,6 @@ def side_runs(
     asked. `tiles` has the size of a tile, by the name of a dimension or of an axis. Factors along an axis of `repeats` change
     nothing that is drawn.
 
-    >>> from layoutalg.core import Layout
     >>> [run.extent for run in side_runs(Layout.parse("d0 = 64@reg"), slice(0, 1), tiles={"d0": 8})]
     [8, 8]
     """

@@ -1,6 +1,5 @@
 """SVG: a scene as text. Every word that comes from outside is escaped; nothing is loaded from anywhere.
 
->>> from layoutalg.core import Layout
 >>> text = svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title='a < b & "c"').scene())
 >>> "a &lt; b &amp; &quot;c&quot;" in text
 True
@@ -46,7 +45,6 @@ def svg_document(scene: Scene) -> str:
 
     Every cell has a title, which browsers show under the pointer.
 
-    >>> from layoutalg.core import Layout
     >>> svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene()).count("<title>")
     5
     """

@@ -1,6 +1,5 @@
 """Tooltips: a sentence about every cell of a picture, and which cells its lane holds.
 
->>> from layoutalg.core import Layout
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
 >>> tile = tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
@@ -22,7 +21,6 @@ __all__ = ["holders", "sentences"]
 def sentences(grid: Grid) -> list[str]:
     """A sentence about every drawn cell, row by row: the element, and who has it.
 
-    >>> from layoutalg.core import Layout
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
     >>> sentences(tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))))[3]
@@ -61,7 +59,6 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
 
     A lane is its subgroup and number; of layouts onto other axes, a place.
 
-    >>> from layoutalg.core import Layout
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
     >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))

@@ -23,7 +23,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
-from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, as_sizes, one_operand
+from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
@@ -195,8 +195,8 @@ class DistributeLayout(Notation, ABC):
         (16, 32)
         """
         found = self.distribution()
-        sizes: tuple[Extent, ...] = found.unit if shape is None else as_sizes(shape)
-        return one_operand(f"{self}, {'x'.join(map(str, sizes))}", self.layout(sizes, machine), found.inst_data)
+        layout = self.layout(found.unit if shape is None else shape, machine)
+        return one_operand(f"{self}, {'x'.join(map(str, layout.shape))}", layout, found.inst_data)
 
     def report(
         self,
@@ -216,7 +216,8 @@ class DistributeLayout(Notation, ABC):
             raise DistributionError(f"{self} needs a shape, such as 32x64")
         version = DEFAULT_LLVM if llvm is None else llvm
         verdict = self.check(shape, version)
-        found = [Note(f"LLVM {version}", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None)]
+        text = "accepts" if verdict is None else f"refuses: {verdict}"
+        found = [Note(f"LLVM {version}", text, "llvm", verdict or "accepts", verdict is not None)]
         level = "lane" if self.distribution().lane_layout is not None else "subgroup"
         try:
             self.layout(shape, machine)

@@ -37,7 +37,7 @@ from typing import NamedTuple, NoReturn
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Distributed, Machine, agree, plain_layout
+from layoutalg.core.notation import Distributed, Machine, sole_layout
 from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
@@ -82,11 +82,7 @@ def to_xegpu(
     layoutalg.core.errors.ConversionError: dimension d0: 2@sg counts inside 16@lane, and XeGPU deals out lanes inside a
     subgroup's block (in d0 = 16@lane 2@sg)
     """
-    if not isinstance(value, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"to_xegpu of a {type(value).__name__}: expected a Layout or a value of a notation")
-    asked = agree((value,), shape, machine)[0]
-    operand = asked.operand or value.operands(shape, machine)[0]
-    return _Regrouping(plain_layout(value, operand), rules(llvm)).attribute()
+    return _Regrouping(sole_layout(value, shape, machine, "to_xegpu"), rules(llvm)).attribute()
 
 
 class _Regrouping:
@@ -298,7 +294,7 @@ class _Regrouping:
         return self._layout(subgroups, order, shared=True)
 
     def _slice(self, subgroups: list[_Replica], lanes: list[_Replica]) -> SliceAttr:
-        """A layout with more dimensions, fastest last, of which those that hold the replicas are dropped."""
+        """A layout with more dimensions, fastest last; those that hold the replicas are dropped."""
         order = self._order((self.sg, self.lane))
         at = {d: i for i, d in enumerate(order)}
         # Where a replica may stand: after position `low` of the order, and before `high`. Two may share a dimension.

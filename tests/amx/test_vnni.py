@@ -131,7 +131,7 @@ def test_what_is_no_matrix_of_a_tiles_elements_is_refused(value: object) -> None
 
 
 def test_a_packed_matrix_has_whole_words() -> None:
-    with pytest.raises(DistributionError, match="6 columns are no whole number of words of 4 elements"):
+    with pytest.raises(DistributionError, match="6 columns are not a whole number of words of 4 elements"):
         unpack_vnni(np.zeros((2, 6), np.int8))
 
 

@@ -166,7 +166,7 @@ def _run(fault: Fault, folder: Path) -> tuple[int, str, str]:
     stdin = os.open(folder / fault.stdin, os.O_RDONLY) if named else subprocess.PIPE  # type: ignore[operator]
     streams = [_stream(fault.stdout), _stream(fault.stderr)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "layoutalg.cli", *fault.arguments],
+        [sys.executable, "-m", "layoutalg", *fault.arguments],
         cwd=folder, env=environment() | fault.variables, preexec_fn=prepare, stdin=stdin, stdout=streams[0], stderr=streams[1],
     )  # fmt: skip
     for one in (stdin, *streams):
@@ -229,7 +229,7 @@ def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> 
 def test_an_interrupt_ends_the_program_and_leaves_the_old_file(tmp_path: Path) -> None:
     _folder(tmp_path)
     before = _state(tmp_path)
-    command = [sys.executable, "-m", "layoutalg.cli", "gemm", "512", "512", "512", "--run", "-o", "old.mlir"]
+    command = [sys.executable, "-m", "layoutalg", "gemm", "512", "512", "512", "--run", "-o", "old.mlir"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)

@@ -138,7 +138,10 @@ def test_strict_turns_a_refusal_into_exit_code_1(capsys: Capture) -> None:
     refused = ("#xegpu.layout<sg_layout = [2, 2], sg_data = [8, 8]>", "8x32")
     assert main(["show", *refused]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "LLVM 22   cannot distribute [8, 32] using #xegpu.layout<sg_layout = [2, 2], sg_data = [8, 8]>" in lines
+    assert (
+        "LLVM 22   refuses: cannot distribute [8, 32] using #xegpu.layout<sg_layout = [2, 2], sg_data = [8, 8]>"
+        in lines
+    )
     assert "layout    d0 = 8@reg:8, d1 = 2@reg:64 2@sg 8@reg | replicas 2@sg:2" in lines
     assert main(["show", *refused, "--strict"]) == 1
     assert main(["show", *refused, "--strict", "--json"]) == 1

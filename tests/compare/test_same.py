@@ -1,7 +1,4 @@
-"""Sameness across notations, against enumeration; and what every bridge does with bad input.
-
-Also here: the random layouts and the lists of all small ones that the other bridge tests use.
-"""
+"""Sameness across notations, against enumeration; and what the conversions between notations do with bad input."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ def held(layout: Layout) -> set[tuple[Any, Any]]:
 
 
 def shuffled(rng: random.Random, layout: Layout) -> Layout:
-    """The same digits of each dimension in another order, and now and then another start."""
+    """The same factors of each dimension in another order, and now and then another start."""
     dims = [rng.sample(factors, len(factors)) for factors in layout.dims]
     return Layout(dims, layout.replicas, {"lane": 1} if rng.random() < 0.1 else {})
 

@@ -91,7 +91,7 @@ def test_digits_that_run_over_several_dimensions_are_split() -> None:
         ("(32,2):(1,32)", (8, 16), None, "only 8 of its elements"),
         ("(16,4):(1,8)", (8, 8), None, "two places hold one"),
         ("(32,8):(1,32)", (8, 16), None, "reaches outside"),
-        ("(12,8):(8,1)", (8, 12), 8, "no number of subgroups"),
+        ("(12,8):(8,1)", (8, 12), 8, "not a whole number of subgroups"),
         ("(32,4,1):(1,32,0)", (8, 16), None, "two modes"),
         ("(6,4):(1,6)", (4, 6), None, "does not split at dimension 0"),
         ("((6,4),1):((1,6),0)", (6, 4), 8, "does not split at a subgroup"),

@@ -131,7 +131,7 @@ def as_cost(found: Conflicts) -> Cost:
 
 
 def random_memory(rng: random.Random, layout: Layout) -> Layout:
-    """The tensor's digits in memory in a random order, sometimes with gaps, broadcast digits or an offset."""
+    """The tensor's factors in memory in a random order, sometimes with gaps, broadcast factors or an offset."""
     extents: list[list[int]] = []
     for size in layout.shape:
         digits: list[int] = []

@@ -97,7 +97,7 @@ def nested_layouts(shape: Ints, strides: Ints) -> Iterator[NestedLayoutAttr]:
 
 
 @pytest.mark.parametrize(
-    ("shape", "digits", "replicas"),
+    ("shape", "factors", "replicas"),
     [
         ((8,), [[2, 2, 2]], []),
         ((2, 4), [[2], [2, 2]], []),
@@ -107,8 +107,8 @@ def nested_layouts(shape: Ints, strides: Ints) -> Iterator[NestedLayoutAttr]:
     ],
     ids=str,
 )
-def test_what_is_refused_no_nested_layout_means(shape: Ints, digits: list[list[int]], replicas: list[int]) -> None:
-    candidates = list(all_layouts(digits, replicas))
+def test_what_is_refused_no_nested_layout_means(shape: Ints, factors: list[list[int]], replicas: list[int]) -> None:
+    candidates = list(all_layouts(factors, replicas))
     threads = {sizes_of(layout) for layout in candidates}
     strides = sorted({n for size in threads for n in range(1, size[1]) if size[1] % n == 0})
     expressible: dict[Layout, NestedLayoutAttr] = {}
@@ -152,15 +152,15 @@ def test_replicas_are_the_idle_digits_of_the_thread_id() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("d0 = 2@lane 4@reg 4@lane:2", "dimension d0: 4@lane:2 is a second thread digit"),
-        ("d0 = 4@lane 2@sg", "dimension d0: 2@sg is a second thread digit"),
+        ("d0 = 2@lane 4@reg 4@lane:2", "dimension d0: 4@lane:2 is a second thread factor"),
+        ("d0 = 4@lane 2@sg", "dimension d0: 2@sg is a second thread factor"),
         ("d0 = 8@reg | replicas 2@reg:8", "replica 2@reg:8"),
         ("d0 = 2@reg 2@lane 2@reg:2", "dimension d0: 2@reg:2 counts inside the threads"),
         ("d0 = 2@reg:16 2@reg:4 2@reg, d1 = 2@reg:32 2@reg:8 2@reg:2", "starts a fourth run"),
         ("d0 = 16@lane 4@reg:2", "leave a gap below 4@reg:2"),
     ],
 )
-def test_a_refusal_names_the_digit(text: str, reason: str) -> None:
+def test_a_refusal_names_the_factor(text: str, reason: str) -> None:
     with pytest.raises(ConversionError) as caught:
         to_nested(Layout.parse(text))
     assert reason in str(caught.value)

@@ -219,12 +219,12 @@ def bit_orders() -> Iterator[Case]:
             f"orders_{lanes}", Program(1, lanes, 32, 1, len(orders), (0,), tuple(steps), unpack), "f32", expected
         )
         same = Address(0, xor=True, lane=tuple(1 << bit for bit in range(count)))
-        digits = [Address(0, digits=tuple(("lane", 1 << b, 2, 1 << to[b]) for b in range(count))) for to in orders]
-        taken = [Load((1 + i,), address) for i, address in enumerate(digits)]
+        factors = [Address(0, factors=tuple(("lane", 1 << b, 2, 1 << to[b]) for b in range(count))) for to in orders]
+        taken = [Load((1 + i,), address) for i, address in enumerate(factors)]
         program = Program(
             1, lanes, 32, 1, len(orders), (0,), (Store((0,), same), Barrier(), *taken), unpack, slm_words=lanes
         )
-        yield Case(f"digit_orders_{lanes}", program, "f32", expected)
+        yield Case(f"factor_orders_{lanes}", program, "f32", expected)
 
 
 def packings() -> Iterator[Case]:
@@ -300,18 +300,18 @@ def shared_memory() -> Iterator[Case]:
                     "f32",
                     lambda given: given[::-1],
                 )
-    # a transpose of [subgroup, lane] with rows padded by one word, and by digits that are no powers of two
+    # a transpose of [subgroup, lane] with rows padded by one word, and by factors that are not powers of two
     for subgroups, lanes, pitch in ((4, 16, 17), (2, 32, 33), (4, 8, 9), (3, 16, 19)):
         total = subgroups * lanes
-        store = Store((0,), Address(2, digits=(("sg", 1, subgroups, pitch), ("lane", 1, lanes, 1))))
+        store = Store((0,), Address(2, factors=(("sg", 1, subgroups, pitch), ("lane", 1, lanes, 1))))
         # work-item i reads number i of the transposed matrix: lane i // subgroups of subgroup i % subgroups
         if lanes % subgroups == 0:
-            digits = (
+            factors = (
                 ("lane", 1, subgroups, pitch),
                 ("lane", subgroups, lanes, 1),
                 ("sg", 1, subgroups, lanes // subgroups),
             )
-            load = Load((1,), Address(2, digits=digits))
+            load = Load((1,), Address(2, factors=factors))
             yield Case(
                 f"padded_{subgroups}_{lanes}",
                 _sharing(subgroups, lanes, 1, (store, Barrier(), load), pitch * subgroups + 2),
@@ -319,11 +319,11 @@ def shared_memory() -> Iterator[Case]:
                 lambda given: given[..., 0].T.reshape(given.shape),
             )
         else:
-            digits = (("sg", 1, subgroups, pitch), ("lane", 3, 5, 3), ("lane", 1, 3, 1))
-            load = Load((1,), Address(2, digits=digits))
+            factors = (("sg", 1, subgroups, pitch), ("lane", 3, 5, 3), ("lane", 1, 3, 1))
+            load = Load((1,), Address(2, factors=factors))
             order = np.array([lane // 3 % 5 * 3 + lane % 3 for lane in range(lanes)])
             yield Case(
-                f"digits_{subgroups}_{lanes}_{total}",
+                f"factors_{subgroups}_{lanes}_{total}",
                 _sharing(subgroups, lanes, 1, (store, Barrier(), load), pitch * subgroups + 2),
                 "f32",
                 lambda given, order=order: given[:, order],
@@ -339,7 +339,7 @@ def _sharing(subgroups: int, lanes: int, registers: int, steps: tuple[Step, ...]
 
 def _restricted() -> Iterator[Case]:
     """Of two lanes (or subgroups) that hold the same place, one stores: which one shows in the result."""
-    address = Address(0, digits=(("lane", 1, 8, 3),))
+    address = Address(0, factors=(("lane", 1, 8, 3),))
     for name, where, owner in (
         ("upper_lanes", (0xFF00, 0, 0, 0), (0, 8)),
         ("one_subgroup", (0, 0, 0x00FF, 0), (2, 0)),
@@ -374,8 +374,8 @@ def _rounds() -> Iterator[Case]:
         steps += [Store((first, first + 1), mine), Barrier(), Load((8 + first, 9 + first), theirs)]
     yield Case("rounds", _sharing(2, 16, 8, tuple(steps), 64), "f32", lambda given: given[::-1])
     wide = tuple(range(24))
-    steps = [Store(wide, Address(0, digits=(("sg", 1, 2, 16 * 24), ("lane", 1, 16, 24)))), Barrier()]
-    steps += [Load(tuple(range(24, 48)), Address(0, digits=(("sg", 1, 2, 16 * 24), ("lane", 1, 16, 24))))]
+    steps = [Store(wide, Address(0, factors=(("sg", 1, 2, 16 * 24), ("lane", 1, 16, 24)))), Barrier()]
+    steps += [Load(tuple(range(24, 48)), Address(0, factors=(("sg", 1, 2, 16 * 24), ("lane", 1, 16, 24))))]
     yield Case("wide", _sharing(2, 16, 24, tuple(steps), 2 * 16 * 24), "f32", lambda given: given)
 
 
@@ -456,11 +456,11 @@ def anything() -> Iterator[Case]:
                         Select(free, a, b, axis, int(rng.integers(0, 2 ** (lanes if axis == "lane" else subgroups))))
                     )
                 case _:
-                    digits = (("lane", 1, lanes, size), ("sg", 1, subgroups, size * lanes))
-                    taken = (*digits[:1], ("sg", 1, subgroups, size * lanes * int(rng.integers(0, 2))))
+                    factors = (("lane", 1, lanes, size), ("sg", 1, subgroups, size * lanes))
+                    taken = (*factors[:1], ("sg", 1, subgroups, size * lanes * int(rng.integers(0, 2))))
                     stored = tuple(int(n) for n in rng.integers(0, free, size))
-                    steps += [Barrier(), Store(stored, Address(0, digits=digits)), Barrier()]
-                    steps.append(Load(tuple(range(free, free + size)), Address(0, digits=taken)))
+                    steps += [Barrier(), Store(stored, Address(0, factors=factors)), Barrier()]
+                    steps.append(Load(tuple(range(free, free + size)), Address(0, factors=taken)))
                     free += size - 1
             free += 1
         unpack = tuple(int(cell) for cell in rng.integers(-1, free * parts, target * halves))
@@ -470,7 +470,7 @@ def anything() -> Iterator[Case]:
 
 
 def planned() -> Iterator[Case]:
-    """What the planner makes of random pairs: powers of two and mixed digits, all kinds."""
+    """What the planner makes of random pairs: powers of two and mixed factors, all kinds."""
     random = Random(11)
     wanted = {"registers": 4, "shuffles": 26, "shared memory": 18}
     while any(wanted.values()):
@@ -513,7 +513,7 @@ NAMED = [
     # everything in rounds, halves of words, writers with wider accesses than readers
     ("d0 = 2@sg 2@lane, d1 = 8@lane:2, d2 = 8@reg", "d0 = 2@lane:8 2@sg, d1 = 8@lane, d2 = 8@reg", 16, 256),
     ("d0 = 2@sg 8@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 2@sg 8@reg", 64, None),
-    # digits that are no bits, in words of two and four elements
+    # factors that are not bits, in words of two and four elements
     ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 4@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 4@reg", 16, None),
     ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 4@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 4@reg", 8, None),
     ("d0 = 3@sg 2@lane, d1 = 8@lane:2, d2 = 6@reg", "d0 = 2@lane 3@sg, d1 = 8@lane:2, d2 = 6@reg", 32, 512),

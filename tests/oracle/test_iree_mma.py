@@ -44,7 +44,7 @@ def test_sizes_types_and_layouts_of_every_intrinsic(row: dict[str, Any]) -> None
         return
     for fragment in MMAFragment:
         expected, operand = row["layout"][fragment.name], one.operand(fragment)
-        # The stride of a unit digit means nothing; IREE's nested layouts store it as 0.
+        # The stride of a unit factor means nothing; IREE's nested layouts store it as 0.
         strides = [0 if n == 1 else s for n, s in zip(expected["thread"], expected["tstrides"], strict=True)]
         assert [list(operand.outer), list(operand.thread)] == [expected["outer"], expected["thread"]]
         assert [list(operand.tstrides), list(operand.element)] == [strides, expected["element"]]
@@ -94,7 +94,7 @@ def test_data_tiled_kinds(row: dict[str, Any]) -> None:
             assert [list(digits) for digits in swizzle.expand] == expected["expand"]
             assert list(swizzle.permutation) == expected["permutation"]
         else:
-            # IREE folded a transposition that moves only digits of extent 1: in memory it is the plain tile.
+            # IREE folded a transposition that moves only factors of extent 1: in memory it is the plain tile.
             assert [[n for n in digits if n > 1] for digits in swizzle.expand] == [
                 [n for n in digits if n > 1] for digits in expected["expand"]
             ]

@@ -38,7 +38,7 @@ def test_every_coordinate_of_every_thread_agrees() -> None:
 
 
 def test_a_layout_is_the_table_and_none_means_uncovered() -> None:
-    """Where IREE's threads cover the tensor and its digits nest, the layout holds each coordinate; else it says why."""
+    """Where IREE's threads cover the tensor and its factors nest, the layout holds each coordinate; else it says why."""
     exact = refused = 0
     for row in TABLES:
         attr = parse_nested(row["layout"])
@@ -111,7 +111,7 @@ def test_rules_in_irees_words_and_ours() -> None:
         fields = {name: getattr(attr, name) for name in (field.name for field in dataclasses.fields(attr))} | change
         with pytest.raises(VerificationError):
             NestedLayoutAttr(**fields)
-    with pytest.raises(DistributionError, match="no multiple of subgroup_size"):
+    with pytest.raises(DistributionError, match="not a multiple of subgroup_size"):
         attr.layout((4, 16), subgroup_size=64, workgroup_size=96)
     with pytest.raises(DistributionError, match="stride 0: only its first tile"):
         NestedLayoutAttr((1,), (1,), (1,), (4,), (1,), (0,), (0,)).layout((4,))

@@ -1,4 +1,4 @@
-"""Triton's linear layouts: there and back, text, other sizes, and what has no digits."""
+"""Triton's linear layouts: there and back, text, other sizes, and what has no factors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_other_layouts_are_refused() -> None:
         if all(n & (n - 1) == 0 for n in extents):
             assert from_linear_layout(to_linear_layout(layout)) == layout
         else:
-            with pytest.raises(ConversionError, match="no power of two"):
+            with pytest.raises(ConversionError, match="not a power of two"):
                 to_linear_layout(layout)
 
 
@@ -54,7 +54,7 @@ def random_linear(rng: random.Random) -> LinearLayout:
     return LinearLayout(*map(tuple, groups), shape)
 
 
-def test_random_bases_are_converted_exactly_or_are_no_digits() -> None:
+def test_random_bases_are_converted_exactly_or_have_no_factors() -> None:
     rng = random.Random(4)
     converted = refused = 0
     for _ in range(3000):
@@ -84,15 +84,15 @@ def test_blocks_are_an_axis_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("d0 = 12@lane", "dimension d0: 12@lane is no power of two"),
-        ("d0 = 4@lane | replicas 3@sg", "replica: 3@sg is no power of two"),
-        ("d0 = 4@lane:2", "no digit moves 1 along lane"),
+        ("d0 = 12@lane", "dimension d0: 12@lane is not a power of two"),
+        ("d0 = 4@lane | replicas 3@sg", "replica: 3@sg is not a power of two"),
+        ("d0 = 4@lane:2", "no factor moves 1 along lane"),
         ("d0 = 4@lane 4@lane:2", "dimension d0: 4@lane overlaps"),
         ("d0 = 4@lane 2@_", "2@_ moves along no axis"),
         ("d0 = 4@addr", "'addr'"),
     ],
 )
-def test_a_refusal_names_the_digit(text: str, reason: str) -> None:
+def test_a_refusal_names_the_factor(text: str, reason: str) -> None:
     with pytest.raises(ConversionError) as caught:
         to_linear_layout(parse(text))
     assert reason in str(caught.value)

@@ -174,10 +174,10 @@ class Indices:
         for bit in range((count - 1).bit_length()):
             pattern = sum(1 << i for i in range(count) if i >> bit & 1)
             if mask in (pattern, everyone ^ pattern):
-                digit = (
+                value = (
                     number if count <= 2 else self._once((axis, "bit", bit), lambda b=bit: self._masked(number, 1 << b))
                 )
-                return arith.CmpiOp(digit, self.constant(0), "ne" if mask == pattern else "eq").result
+                return arith.CmpiOp(value, self.constant(0), "ne" if mask == pattern else "eq").result
         if mask & (mask - 1) == 0:
             return arith.CmpiOp(number, self.constant(mask.bit_length() - 1), "eq").result
         if mask & (mask + 1) == 0:
@@ -235,8 +235,8 @@ class Indices:
         terms = linear_terms(lanes)
         if terms is not None:
             return self._joined((("lane", terms),), lanes[0])
-        turned = (lanes[0] + i for i in range(count))
-        if count & (count - 1) == 0 and all(a % count == b for a, b in zip(turned, lanes, strict=True)):
+        rotated = (lanes[0] + i for i in range(count))
+        if count & (count - 1) == 0 and all(a % count == b for a, b in zip(rotated, lanes, strict=True)):
             return self._masked(arith.AddiOp(self.number("lane"), self.constant(lanes[0])).result, count - 1)
         if count <= 16:  # four bits for each lane in one constant
             return self._looked_up("lane", sum(lane << 4 * i for i, lane in enumerate(lanes)), 4)
@@ -265,22 +265,22 @@ class Indices:
     def _address(self, address: Address) -> SSAValue:
         if address.xor:
             return self._joined((("lane", address.lane), ("sg", address.sg)), address.base)
-        moving = self._once(address.digits, lambda: self._digits(address.digits))
+        moving = self._once(address.factors, lambda: self._factors(address.factors))
         return arith.AddiOp(moving, self.constant(address.base)).result if address.base else moving
 
-    def _digits(self, digits: tuple[tuple[str, int, int, int], ...]) -> SSAValue:
-        """The sum of digits of numbers, each times its stride."""
-        single = [digit for digit in digits if digit[2] == 2]
+    def _factors(self, factors: tuple[tuple[str, int, int, int], ...]) -> SSAValue:
+        """The sum of factors of numbers, each times its stride."""
+        single = [factor for factor in factors if factor[2] == 2]
         parts: list[SSAValue] = []
-        for axis, divisor, extent, stride in digits:
+        for axis, divisor, extent, stride in factors:
             count = self.counts[axis]
             if extent == 1 or stride == 0 or divisor >= count:
                 continue
             moved = [(d.bit_length(), s.bit_length()) for other, d, _, s in single if other == axis]
-            digit = self._divided(self._veiled(axis) if reverses(moved) else self.number(axis), divisor)
+            value = self._divided(self._veiled(axis) if reverses(moved) else self.number(axis), divisor)
             if -(-count // divisor) > extent:
-                digit = self._remainder(digit, extent)
-            parts.append(self._multiplied(digit, stride))
+                value = self._remainder(value, extent)
+            parts.append(self._multiplied(value, stride))
         return _folded(arith.AddiOp, parts) if parts else self.constant(0)
 
     def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> SSAValue:

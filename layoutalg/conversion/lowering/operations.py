@@ -261,7 +261,7 @@ class _Body:
         """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
         if self.shared is None:
             raise ConversionError(f"step {position} needs shared local memory, and slm_words is 0")
-        terms = (*address.lane, *address.sg) if address.xor else tuple(stride for *_, stride in address.digits)
+        terms = (*address.lane, *address.sg) if address.xor else tuple(stride for *_, stride in address.factors)
         first = self.indices.address(address)
         found: list[tuple[SSAValue, int, int, dict[str, Attribute]]] = []
         start = 0

@@ -47,6 +47,6 @@ def program_ways(program: Program) -> list[int]:
     for step in program.steps:
         if isinstance(step, (Store, Load)):
             words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
-            anywhere = replace(step.address, base=0)  # where an access begins turns the banks, for all lanes alike
+            anywhere = replace(step.address, base=0)  # where an access begins rotates the banks, for all lanes alike
             found.append(access_ways(anywhere, len(words), program.subgroups, program.lanes, where))
     return found

@@ -81,7 +81,7 @@ class Builder:
         return self._made(on, off, mask if axis == "lane" else ~mask)
 
     def select_all(self, on: Sequence[int], off: Sequence[int], mask: int) -> list[int]:
-        """Many selects by lane at once; where `off` is -1 there is no word.
+        """Many selects by lane at once; -1 in `off` stands for no word.
 
         >>> Builder(1, 16, 32, pack=[0, 1]).select_all([1, 0, 1], [0, 1, -1], 0b10)
         [2, 3, -1]
@@ -113,7 +113,7 @@ class Builder:
         return made
 
     def rotate(self, word: int, bits: int) -> int:
-        """The word turned right by so many bits.
+        """The word rotated right by so many bits.
 
         >>> Builder(1, 2, 16, pack=[0, 1]).rotate(0, 16)
         1

@@ -37,7 +37,7 @@ __all__ = ["Address", "Barrier", "Load", "Program", "Rotate", "Select", "Shuffle
 WORD = 32
 """The bits of a word."""
 BANKS = 32
-"""The banks of shared local memory, each a word wide (see conversion.banks)."""
+"""The banks of shared local memory, each a word wide (see `memory.conflicts`)."""
 VECTOR = 4
 """The words that a lane moves in one access to it, at most: 16 bytes."""
 NEW: Any = vars(tuple)["__new__"]
@@ -113,14 +113,14 @@ class Rotate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address in words, from the numbers of lane and subgroup: sums of digits, or XORs of bits.
+    """An address in words, from the numbers of lane and subgroup: sums of factors, or XORs of bits.
 
     With `xor`, bit i of the lane's number brings in `lane[i]`, bit i of the subgroup's `sg[i]`, all joined by XOR with `base`.
-    Otherwise `digits` are (axis, divisor, extent, stride): `(number // divisor) % extent * stride` is added to `base`.
+    Otherwise `factors` are (axis, divisor, extent, stride): `(number // divisor) % extent * stride` is added to `base`.
 
     >>> Address(1, xor=True, lane=(2, 4)).of(np.array([0]), np.array([0, 1, 2, 3])).tolist()
     [[1, 3, 5, 7]]
-    >>> Address(0, digits=(("lane", 1, 2, 10), ("sg", 1, 4, 1))).of(np.array([3]), np.array([0, 1])).tolist()
+    >>> Address(0, factors=(("lane", 1, 2, 10), ("sg", 1, 4, 1))).of(np.array([3]), np.array([0, 1])).tolist()
     [[3, 13]]
     """
 
@@ -128,14 +128,14 @@ class Address:
     xor: bool = False
     lane: tuple[int, ...] = ()
     sg: tuple[int, ...] = ()
-    digits: tuple[tuple[str, int, int, int], ...] = ()
+    factors: tuple[tuple[str, int, int, int], ...] = ()
 
     def __str__(self) -> str:
         """The address as an expression, in words.
 
         >>> str(Address(3, xor=True, lane=(1, 5)))
         '3 ^ lane[0] ^ 5*lane[1]'
-        >>> str(Address(0, digits=(("lane", 1, 2, 10), ("sg", 2, 4, 1))))
+        >>> str(Address(0, factors=(("lane", 1, 2, 10), ("sg", 2, 4, 1))))
         '10*(lane % 2) + (sg // 2 % 4)'
         """
         terms: list[tuple[int, str]] = []
@@ -143,7 +143,7 @@ class Address:
             for axis, columns in (("lane", self.lane), ("sg", self.sg)):
                 terms += [(column, f"{axis}[{bit}]") for bit, column in enumerate(columns) if column]
         else:
-            for axis, divisor, extent, stride in self.digits:
+            for axis, divisor, extent, stride in self.factors:
                 terms.append((stride, f"({axis} % {extent})" if divisor == 1 else f"({axis} // {divisor} % {extent})"))
         texts = [text if times == 1 else f"{times}*{text}" for times, text in terms]
         return (" ^ " if self.xor else " + ").join([str(self.base), *texts] if self.base or not texts else texts)
@@ -160,7 +160,7 @@ class Address:
                 for bit, term in enumerate(terms):
                     found = found ^ (numbers >> bit & 1) * term
             return found
-        for axis, divisor, extent, stride in self.digits:
+        for axis, divisor, extent, stride in self.factors:
             numbers = sg[:, None] if axis == "sg" else lane[None, :]
             found = found + numbers // divisor % extent * stride
         return found

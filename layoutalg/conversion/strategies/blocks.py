@@ -1,4 +1,4 @@
-"""Digits that stay in registers: the conversion of one of their values, as many times as they have values.
+"""Factors that stay in registers: the conversion of one of their values, as many times as they have values.
 
 A tile of three blocks, each of which is transposed between registers and lanes:
 
@@ -83,7 +83,7 @@ class _Piece(NamedTuple):
 
 
 def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | None:
-    """What is left of two layouts without the factors that registers have on both sides; None where there are none.
+    """What is left of two layouts without the factors that registers have on both sides; None without such factors.
 
     With `odd` only what is odd of their extents is left out, so that bits may remain bits.
 

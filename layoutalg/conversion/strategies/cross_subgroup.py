@@ -47,15 +47,15 @@ def across_subgroups(
         if middle in seen:
             continue
         seen.append(middle)
-        crossing = _Crossing(middle, swaps, element_bits).program(limit)
-        if crossing is None:
+        across = _CrossSubgroup(middle, swaps, element_bits).program(limit)
+        if across is None:
             continue
         exchanged: dict[Place, Place] = {}
         for sg, register in swaps:
             exchanged |= {("sg", sg): ("reg", register), ("reg", register): ("sg", sg)}
         between = View(tuple(exchanged.get(place, place) for place in middle.places), middle.widths)
         before, after = exchange(source, middle, element_bits), exchange(between, destination, element_bits)
-        found.append(tuple(program for program in (before, crossing, after) if program is crossing or not program.idle))
+        found.append(tuple(program for program in (before, across, after) if program is across or not program.idle))
     return found
 
 
@@ -94,7 +94,7 @@ def _arranged(source: View, destination: View) -> Iterator[tuple[View, list[tupl
         yield early, [(bit, place_of[place][1]) for bit, place in wanted.items()]
 
 
-def _early(source: View, destination: View, crossing: set[Place]) -> View | None:
+def _early(source: View, destination: View, moving: set[Place]) -> View | None:
     """All lanes as the destination has them, but for what comes from another subgroup; what is to cross in registers.
 
     None where bits are repeated or dropped.
@@ -103,13 +103,13 @@ def _early(source: View, destination: View, crossing: set[Place]) -> View | None
         return None
     to = dict(zip(source.places, destination.places, strict=True))
     found = {place: place for place in source.places if place[0] == "sg"}
-    found |= {place: at for place, at in to.items() if place[0] != "sg" and at[0] == "lane" and place not in crossing}
+    found |= {place: at for place, at in to.items() if place[0] != "sg" and at[0] == "lane" and place not in moving}
     used = set(found.values())
     lanes = [("lane", bit) for bit in range(source.widths["lane"]) if ("lane", bit) not in used]
     rest = [place for place in source.places if place not in found]
     # A lane that waits for what another subgroup has keeps what it holds, or holds what else there is.
     for lane in lanes:
-        able = [place for place in rest if place not in crossing]
+        able = [place for place in rest if place not in moving]
         if not able:
             return None
         filler = lane if lane in able else min(able, key=lambda place: (place[0] != "lane", place))
@@ -127,10 +127,10 @@ def _early(source: View, destination: View, crossing: set[Place]) -> View | None
     return View(tuple(found[place] for place in source.places), source.widths)
 
 
-class _Crossing:
+class _CrossSubgroup:
     """The program that exchanges subgroup bits with register bits, lanes as they are.
 
-    Words are numbered so that the high bits are those that are exchanged. Each subgroup turns its words by its own bits: word
+    Words are numbered so that the high bits are those that are exchanged. Each subgroup rotates its words by its own bits: word
     t of a group is then what the subgroup t further on wants, and word 0 stays.
     """
 

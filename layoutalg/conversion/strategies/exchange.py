@@ -1,6 +1,6 @@
 """Exchanges within a subgroup, between layouts of powers of two: the fewest shuffles, and few selects.
 
-The renaming of bits (conversion.bits) says all. A register bit of the source that is a lane bit of the destination and a
+The renaming of bits (`memory.machine_bits`) says all. A register bit of the source that is a lane bit of the destination and a
 lane bit that is a register bit change places: with m such pairs, a lane gets a share of 1/2^m of its words from each of 2^m
 lanes, itself included. In 4 lanes with 4 registers, transposed, lane l keeps one word and gets one from each other lane:
 
@@ -246,8 +246,8 @@ class _Exchange:
                 found = [self.builder.select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
             word = found[0]
             for i, bit in enumerate(self.picked, len(self.together)):
-                turned = self.builder.rotate(word, WORD // self.parts << i)
-                word = self.builder.select(turned, word, "lane", self._mask("lane", self._picks(bit)))
+                rotated = self.builder.rotate(word, WORD // self.parts << i)
+                word = self.builder.select(rotated, word, "lane", self._mask("lane", self._picks(bit)))
             arrived.append(word)
         return arrived
 

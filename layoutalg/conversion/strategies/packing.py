@@ -1,6 +1,6 @@
 """Which elements share a word: those that every lane takes from one lane, always the same ones together.
 
-Four elements of 8 bits in 12 lanes that change places, and turn their registers: all four travel together:
+Four elements of 8 bits in 12 lanes that change places, and rotate their registers: all four travel together:
 
 >>> from_lane = np.tile((np.arange(12) * 5 % 12).reshape(1, 12, 1), (1, 1, 4))
 >>> from_register = np.tile(np.array([0, 2, 1, 3]), (1, 12, 1))

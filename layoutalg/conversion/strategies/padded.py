@@ -6,10 +6,10 @@ Three subgroups with two elements each that change places with the registers:
 >>> found = through_padded_memory(source, destination, 32)
 >>> for step in found.steps:
 ...     print(step)
-Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 2),)), where=None)
+Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 2),)), where=None)
 Barrier()
-Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
-Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), digits=(('sg', 1, 3, 1),)))
+Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)))
+Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)))
 
 Elements below 32 bits share a word where both sides hold them in neighbouring registers. What registers repeat is moved once.
 """
@@ -114,34 +114,34 @@ class _Side(NamedTuple):
 
     bases: list[int]
     """The address of each cell of lane 0 in subgroup 0."""
-    digits: tuple[tuple[str, int, int, int], ...]
-    """What digits of lane and subgroup add (see `Address`)."""
+    factors: tuple[tuple[str, int, int, int], ...]
+    """What the factors of lane and subgroup add (see `Address`)."""
     where: tuple[int, ...] | None
-    """Of lanes and subgroups that hold the same, those that store: the ones whose other digits are 0. None for all."""
+    """Of lanes and subgroups that hold the same, those that store: the ones with 0 in the other factors. None for all."""
 
     @staticmethod
     def of(memory: Layout, layout: Layout, cells: int) -> _Side:
         slots = Layout(layout.dims, layout.replicas, names=memory.names).inverse()
-        digits = _digits(compose(memory, slots))
+        factors = _factors(compose(memory, slots))
         registers = np.arange(_count(layout, "reg"))
-        bases = sum((registers // d % n * stride for d, n, stride in digits["reg"]), np.zeros_like(registers))
-        idle = {axis: [digit for digit in digits[axis] if not digit[2]] for axis in ("sg", "lane")}
+        bases = sum((registers // d % n * stride for d, n, stride in factors["reg"]), np.zeros_like(registers))
+        idle = {axis: [factor for factor in factors[axis] if not factor[2]] for axis in ("sg", "lane")}
         where = None
         if idle["sg"] or idle["lane"]:
             mask = sum(1 << lane for lane in range(_count(layout, "lane")) if _is_first(lane, idle["lane"]))
             where = tuple(mask if _is_first(sg, idle["sg"]) else 0 for sg in range(_count(layout, "sg")))
         return _Side(
             (bases[:, None] * cells + np.arange(cells)).reshape(-1).tolist(),
-            tuple((axis, d, n, stride * cells) for axis in idle for d, n, stride in digits[axis] if stride),
+            tuple((axis, d, n, stride * cells) for axis in idle for d, n, stride in factors[axis] if stride),
             where,
         )
 
     def address(self, cell: int) -> Address:
-        return Address(self.bases[cell], digits=self.digits)
+        return Address(self.bases[cell], factors=self.factors)
 
     def runs(self) -> list[tuple[int, ...]]:
         """The accesses: cells that lie at consecutive, aligned addresses, up to four; each address once."""
-        strides = [stride for _, _, _, stride in self.digits]
+        strides = [stride for _, _, _, stride in self.factors]
         left = sorted({base: cell for cell, base in reversed(list(enumerate(self.bases)))}.values())
         found: list[tuple[int, ...]] = []
         while left:
@@ -157,8 +157,8 @@ class _Side(NamedTuple):
         return found
 
 
-def _digits(reached: Layout) -> dict[str, list[tuple[int, int, int]]]:
-    """For each axis of the machine its digits: divisor, extent, and what a step of it adds (0: nothing)."""
+def _factors(reached: Layout) -> dict[str, list[tuple[int, int, int]]]:
+    """For each axis of the machine its factors: divisor, extent, and what a step of it adds (0: nothing)."""
     found: dict[str, list[tuple[int, int, int]]] = {axis: [] for axis in MACHINE}
     for name, factors in zip(reached.names, reached.dims, strict=True):
         divisor = 1

@@ -2,7 +2,7 @@
 
 Every slot of the destination is looked up in the source (the own lane first, then the nearest replica). Elements that travel
 together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).
-Three lanes that turn their registers:
+Three lanes that rotate their registers:
 
 >>> from layoutalg.conversion.program.program import Shuffle
 >>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
@@ -12,7 +12,7 @@ Three lanes that turn their registers:
 (2, 2)
 
 Which word a lane sends, and where it puts what arrives, is picked by selects: one for each bit of the lane's number, shared
-by all words that are turned alike (240 registers of 15 lanes: 1,920 selects where one for each further word would be 6,496).
+by all words that are rotated alike (240 registers of 15 lanes: 1,920 selects where one for each further word would be 6,496).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_tabl
 
 
 Slots = NDArray[np.int64]
-"""The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 where there is none."""
+"""The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 for an empty slot."""
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -202,7 +202,7 @@ class _Exchange:
     def _tree(self, table: Slots) -> tuple[list[Slots], Slots]:
         """A select for each bit of the lane, shared by the rows: the pairs (off, on) of each bit, and each row's last word.
 
-        Rows that are turned by their lanes share nearly all of it: n rows take n selects for each bit.
+        Rows that are rotated by their lanes share nearly all of it: n rows take n selects for each bit.
         """
         made = self.builder.next_word
         width = (table.shape[1] - 1).bit_length()

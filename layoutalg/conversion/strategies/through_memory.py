@@ -11,7 +11,7 @@ lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 16*lane[3] ^ 8*sg[0]
 lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 8*lane[3] ^ 16*sg[0]
 
 Elements below 32 bits that are in registers on both sides share words. Which bit of a word's number makes which bit of its
-address is found by conversion.bank_bits: the widest accesses first, then the fewest bank conflicts. Under a limit of memory,
+address is found by `memory.bank_matrix`: the widest accesses first, then the fewest bank conflicts. Under a limit of memory,
 the words go in several rounds through the same places.
 """
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from layoutalg.nested.gpu.enums import MMAFragment, TilingLevel
     from layoutalg.nested.gpu.intrinsics import INTRINSICS, VIRTUAL_INTRINSICS, Intrinsic, OperandLayout, intrinsic
     from layoutalg.nested.gpu.kinds import MMAAttr, VirtualMMAAttr, mma
-    from layoutalg.nested.gpu.known_targets import known_target, known_targets
     from layoutalg.nested.gpu.lanes import (
         LaneConstantAttr,
         LaneIdAttr,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from layoutalg.nested.gpu.scaled import DataTiledScaledMMAAttr, ScaledMMAAttr
     from layoutalg.nested.gpu.schedule import MMAScheduleAttr, contraction_operands
     from layoutalg.nested.gpu.target import MMAOpsAttr, TargetAttr, TargetChipAttr, TargetWgpAttr
+    from layoutalg.nested.gpu.target_table import known_target, known_targets
     from layoutalg.nested.gpu.tile_swizzle import TileSwizzle
 
 _HOMES = {
@@ -79,8 +79,8 @@ _HOMES = {
     "MMAAttr": "kinds",
     "VirtualMMAAttr": "kinds",
     "mma": "kinds",
-    "known_target": "known_targets",
-    "known_targets": "known_targets",
+    "known_target": "target_table",
+    "known_targets": "target_table",
     "LaneConstantAttr": "lanes",
     "LaneIdAttr": "lanes",
     "LaneIncrementAttr": "lanes",

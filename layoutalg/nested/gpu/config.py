@@ -21,7 +21,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect, since_3_13
+from layoutalg.nested.gpu.dialects import IREE_3_2, LaterAttr, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
 from layoutalg.nested.gpu.enums import ReorderWorkgroupsStrategy, TilingLevel
 from layoutalg.nested.gpu.kinds import MMAKind
@@ -283,13 +283,15 @@ class GPUEncodingLayoutAttr(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class GPUPaddingResolverAttr(Notation):
+class GPUPaddingResolverAttr(LaterAttr):
     """`#iree_gpu.gpu_padding_resolver<...>` of IREE 3.13: how rows are padded for a cache; what is None is left out.
 
     Raises `VerificationError` for sizes that are not whole numbers of 32 bits.
 
     >>> print(GPUPaddingResolverAttr(cache_line_bytes=128, cache_sets=4))
     #iree_gpu.gpu_padding_resolver<cache_line_bytes = 128, cache_sets = 4>
+    >>> GPUPaddingResolverAttr().text()
+    '#iree_gpu.gpu_padding_resolver<>'
     """
 
     cache_line_bytes: int | None = None
@@ -301,29 +303,21 @@ class GPUPaddingResolverAttr(Notation):
                 whole_number(size, f"{name} =", 0, 2**32 - 1, VerificationError)
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> GPUPaddingResolverAttr().text()
-        '#iree_gpu.gpu_padding_resolver<>'
-        """
         sizes = (("cache_line_bytes", self.cache_line_bytes), ("cache_sets", self.cache_sets))
         parts = ", ".join(f"{name} = {size}" for name, size in sizes if size is not None)
-        return since_3_13(f"#iree_gpu.gpu_padding_resolver<{parts}>", dialect)
+        return f"#iree_gpu.gpu_padding_resolver<{parts}>"
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionalTransposeAttr(Notation):
+class ConditionalTransposeAttr(LaterAttr):
     """`#iree_gpu.conditional_transpose<8, 38>` of IREE 3.13: workgroups are reordered where that loads fewer tiles.
 
     `num_xcds` dies have `num_cus` compute units each. Raises `VerificationError` in IREE's words where one is 0.
 
     >>> print(ConditionalTransposeAttr(8, 38))
     #iree_gpu.conditional_transpose<8, 38>
+    >>> ConditionalTransposeAttr(8, 32).text()
+    '#iree_gpu.conditional_transpose<8, 32>'
     """
 
     num_xcds: int
@@ -336,25 +330,17 @@ class ConditionalTransposeAttr(Notation):
             raise VerificationError(f"conditional_transpose must have non-zeros parameters (in {self})")
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> ConditionalTransposeAttr(8, 32).text()
-        '#iree_gpu.conditional_transpose<8, 32>'
-        """
-        return since_3_13(f"#iree_gpu.conditional_transpose<{self.num_xcds}, {self.num_cus}>", dialect)
+        return f"#iree_gpu.conditional_transpose<{self.num_xcds}, {self.num_cus}>"
 
 
 @dataclass(frozen=True, slots=True)
-class InnerTiledSemanticsAttr(Notation):
+class InnerTiledSemanticsAttr(LaterAttr):
     """`#iree_gpu.mma_semantics<...>` of IREE 3.13: whether an operation's tiles are one thread's, and whether opaque.
 
     >>> print(InnerTiledSemanticsAttr(distributed=True, opaque=False))
     #iree_gpu.mma_semantics<distributed = true, opaque = false>
+    >>> InnerTiledSemanticsAttr(False, True).text()[-36:]
+    '<distributed = false, opaque = true>'
     """
 
     distributed: bool
@@ -366,15 +352,5 @@ class InnerTiledSemanticsAttr(Notation):
                 raise VerificationError(f"{name} = {shown(given)}: expected True or False")
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> InnerTiledSemanticsAttr(False, True).text()[-36:]
-        '<distributed = false, opaque = true>'
-        """
         distributed, opaque = value_text(self.distributed), value_text(self.opaque)
-        return since_3_13(f"#iree_gpu.mma_semantics<distributed = {distributed}, opaque = {opaque}>", dialect)
+        return f"#iree_gpu.mma_semantics<distributed = {distributed}, opaque = {opaque}>"

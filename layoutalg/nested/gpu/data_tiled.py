@@ -22,21 +22,20 @@ iree-opt 3.13.0, 74 kinds. IREE 3.2 reads kinds without `subgroups_k` and interl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
-from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
-from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.kinds import MMAAttr
 from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
+from layoutalg.nested.gpu.tile_counts import INTERLEAVING, TileCounts, check_counts
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 
 if TYPE_CHECKING:
@@ -44,15 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = ["DataTiledMMAAttr"]
 
-Ints: TypeAlias = tuple[int, ...]
-
-_COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k", "subgroups_k")
-_INTERLEAVING = tuple(f"operands_interleaving_intrinsics_{d}" for d in "mnk")
 _SOURCES = {MMAFragment.Lhs: "mk", MMAFragment.Rhs: "nk", MMAFragment.Acc: "mn"}
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledMMAAttr(MatrixProduct):
+class DataTiledMMAAttr(TileCounts, MatrixProduct):
     """`#iree_gpu.data_tiled_mma_layout<...>`: counts of intrinsics per thread and of subgroups, along m, n and k.
 
     `operands_interleaving_intrinsics_*` list the operands (0 Lhs, 1 Rhs, 2 Acc) that keep that count next to a thread's own
@@ -68,17 +63,6 @@ class DataTiledMMAAttr(MatrixProduct):
     #iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x16_F16, intrinsics_m = 2, subgroups_n = 4>
     """
 
-    intrinsic: str
-    intrinsics_m: int = 1
-    subgroups_m: int = 1
-    intrinsics_n: int = 1
-    subgroups_n: int = 1
-    intrinsics_k: int = 1
-    subgroups_k: int = 1
-    operands_interleaving_intrinsics_m: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_n: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_k: Ints | None = field(default=None)
-
     def __post_init__(self) -> None:
         native = MMAAttr(self.intrinsic)
         if native.intrinsic.blocks:
@@ -86,17 +70,7 @@ class DataTiledMMAAttr(MatrixProduct):
                 f"{native.name}: data tiling is defined for intrinsics without blocks (IREE accepts this)"
             )
         object.__setattr__(self, "intrinsic", native.name)
-        for name in _COUNTS:
-            whole_number(getattr(self, name), f"{name} =", 1, MAX_EXTENT, VerificationError, " (IREE accepts this)")
-        for name in _INTERLEAVING:
-            operands = getattr(self, name)
-            if operands is not None:
-                operands = as_ints(name, operands)
-                if any(not 0 <= one <= 2 for one in operands):
-                    raise VerificationError(
-                        f"{name} = {shown(list(operands))}: expected operands of 0 (Lhs), 1 (Rhs), 2 (Acc)"
-                    )
-                object.__setattr__(self, name, operands)
+        check_counts(self, INTERLEAVING, ("Lhs", "Rhs", "Acc"))
         if max(self.shape) > MAX_EXTENT:
             raise VerificationError(f"sizes {'x'.join(map(str, self.shape))}: over 2^31 (IREE accepts this)")
 
@@ -181,7 +155,7 @@ class DataTiledMMAAttr(MatrixProduct):
         return self.swizzle(fragment).fragment(self.subgroups, self.subgroup_size)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """A, B (turned to K x N) and C, to draw around the product; each notes how its tile lies in memory.
+        """A, B (transposed to K x N) and C, to draw around the product; each notes how its tile lies in memory.
 
         Raises `DistributionError` where no layout is published, for a shape that is not m, n, k, and for a machine with
         another number of lanes or fewer subgroups.
@@ -211,9 +185,11 @@ class DataTiledMMAAttr(MatrixProduct):
         True
         """
         tile = self.instruction.shape(fragment)
-        turned = fragment is MMAFragment.Rhs
+        transposed = fragment is MMAFragment.Rhs
         notes = (("memory", str(self.swizzle(fragment).memory)),)
-        return Operand(name, layout, tile[::-1] if turned else tile, None if turned else "ABC"[fragment], notes=notes)
+        return Operand(
+            name, layout, tile[::-1] if transposed else tile, None if transposed else "ABC"[fragment], notes=notes
+        )
 
     @property
     def instruction(self) -> Intrinsic:
@@ -264,7 +240,6 @@ class DataTiledMMAAttr(MatrixProduct):
     def from_memory(self, fragment: str | int, values: NDArray[Any]) -> NDArray[Any]:
         """Fragments `[..., sg, lane, reg]` of an operand's tile as it lies in memory, `[..., element]`.
 
-        >>> import numpy as np
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").from_memory("Lhs", np.zeros(256)).shape
         (1, 64, 4)
         """
@@ -275,7 +250,6 @@ class DataTiledMMAAttr(MatrixProduct):
     def to_memory(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
         """The way back from `from_memory`.
 
-        >>> import numpy as np
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").to_memory("Lhs", np.zeros((1, 64, 4))).shape
         (256,)
         """
@@ -317,7 +291,6 @@ class DataTiledMMAAttr(MatrixProduct):
 
         Raises `LayoutError` for fragments of another shape.
 
-        >>> import numpy as np
         >>> one, zero = np.ones((1, 64, 8)), np.zeros((1, 64, 4))
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_k=2).multiply(one, one, zero)[0, 0].tolist()
         [32.0, 32.0, 32.0, 32.0]
@@ -342,7 +315,7 @@ class DataTiledMMAAttr(MatrixProduct):
             value = getattr(self, one.name)
             if value in (1, None):
                 continue
-            if check_dialect(dialect) == IREE_3_2 and (one.name in _INTERLEAVING or one.name == "subgroups_k"):
+            if check_dialect(dialect) == IREE_3_2 and (one.name in INTERLEAVING or one.name == "subgroups_k"):
                 raise VerificationError(f"IREE 3.2 has no {one.name} (of {self.text()})")
             parts.append(f"{one.name} = {value_text(value, inside=True)}")
         return f"#iree_gpu.data_tiled_mma_layout<{', '.join(parts)}>"

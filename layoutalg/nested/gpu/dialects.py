@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
+from layoutalg.core.notation import Notation
 
-__all__ = ["IREE_3_2", "NEWEST", "check_dialect", "since_3_13"]
+__all__ = ["IREE_3_2", "NEWEST", "LaterAttr", "check_dialect", "since_3_13"]
 
 IREE_3_2 = "iree-3.2"
 """IREE 3.2: its parser takes every spelling of the dialect's page."""
@@ -46,3 +47,25 @@ def since_3_13(text: str, dialect: str | None) -> str:
         name = text.removeprefix("#iree_gpu.").partition("<")[0]
         raise VerificationError(f"IREE 3.2 has no {name} (of {text})")
     return text
+
+
+class LaterAttr(Notation):
+    """An attribute that came after IREE 3.2; `str` prints it.
+
+    >>> from layoutalg.nested.gpu import LaneScopeAttr
+    >>> isinstance(LaneScopeAttr(), LaterAttr)
+    True
+    """
+
+    __slots__ = ()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text.
+
+        Raises `VerificationError` for IREE 3.2, which has no such attribute.
+
+        >>> from layoutalg.nested.gpu import LaneScopeAttr
+        >>> LaneScopeAttr().text("iree-3.13")
+        '#iree_gpu.lane_scope'
+        """
+        return since_3_13(str(self), dialect)

@@ -188,7 +188,7 @@ class Dictionary(Notation):
 
 
 def key(name: str) -> str:
-    """A name as MLIR prints it: quoted where it is no word.
+    """A name as MLIR prints it: quoted where it is not a word.
 
     >>> key("two words")
     '"two words"'

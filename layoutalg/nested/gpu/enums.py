@@ -8,8 +8,8 @@ fp32|fp16
 5
 
 Sets of bits (`ComputeBitwidths`, `StorageBitwidths`, `SubgroupOps`, `DotProductOps`) are flags joined by `|`, printed from
-the lowest bit on; `none` is the empty set. The values are those of IREE's page; `fp8`, `fp6` and `fp4` came after it, and
-IREE 3.13 reads them.
+the lowest bit on; `none` is the empty set. The other enums count from 0. The values are those of IREE's page; `fp8`, `fp6`
+and `fp4` came after it, and IREE 3.13 reads them.
 """
 
 from __future__ import annotations
@@ -134,9 +134,7 @@ class MMAFragment(IntEnum):
     2
     """
 
-    Lhs = 0
-    Rhs = 1
-    Acc = 2
+    Lhs, Rhs, Acc = range(3)
 
 
 class MMAScope(IntEnum):
@@ -146,8 +144,7 @@ class MMAScope(IntEnum):
     1
     """
 
-    Workgroup = 0
-    Subgroup = 1
+    Workgroup, Subgroup = range(2)
 
 
 class ReorderWorkgroupsStrategy(IntEnum):
@@ -157,8 +154,7 @@ class ReorderWorkgroupsStrategy(IntEnum):
     1
     """
 
-    None_ = 0
-    Transpose = 1
+    None_, Transpose = range(2)
 
 
 class TilingLevel(IntEnum):
@@ -168,12 +164,7 @@ class TilingLevel(IntEnum):
     2
     """
 
-    Workgroup = 0
-    Reduction = 1
-    PartialReduction = 2
-    Thread = 3
-    Subgroup = 4
-    Lane = 5
+    Workgroup, Reduction, PartialReduction, Thread, Subgroup, Lane = range(6)
 
 
 class VirtualMMAIntrinsic(IntEnum):
@@ -183,10 +174,12 @@ class VirtualMMAIntrinsic(IntEnum):
     1
     """
 
-    VMFMA_F32_16x16x32_F16 = 0
-    VMFMA_F32_32x32x16_F16 = 1
-    VMFMA_F32_16x16x32_F8E4M3FNUZ = 2
-    VMFMA_F32_32x32x16_F8E4M3FNUZ = 3
+    (
+        VMFMA_F32_16x16x32_F16,
+        VMFMA_F32_32x32x16_F16,
+        VMFMA_F32_16x16x32_F8E4M3FNUZ,
+        VMFMA_F32_32x32x16_F8E4M3FNUZ,
+    ) = range(4)
 
 
 class IteratorType(IntEnum):
@@ -196,8 +189,7 @@ class IteratorType(IntEnum):
     1
     """
 
-    parallel = 0
-    reduction = 1
+    parallel, reduction = range(2)
 
 
 class LoweringPipeline(IntEnum):
@@ -207,13 +199,7 @@ class LoweringPipeline(IntEnum):
     6
     """
 
-    Default = 0
-    BaseLowering = 1
-    Distribute = 2
-    Vectorize = 3
-    VectorDistribute = 4
-    WinogradVectorize = 5
-    TileAndFuse = 6
+    Default, BaseLowering, Distribute, Vectorize, VectorDistribute, WinogradVectorize, TileAndFuse = range(7)
 
 
 class SPIRVLoweringPipeline(IntEnum):
@@ -223,10 +209,12 @@ class SPIRVLoweringPipeline(IntEnum):
     3
     """
 
-    BaseLowering = 0
-    BaseDistribute = 1
-    BaseVectorize = 2
-    SubgroupReduce = 3
-    MatmulPromoteVectorize = 4
-    CooperativeMatrixVectorize = 5
-    WinogradVectorize = 6
+    (
+        BaseLowering,
+        BaseDistribute,
+        BaseVectorize,
+        SubgroupReduce,
+        MatmulPromoteVectorize,
+        CooperativeMatrixVectorize,
+        WinogradVectorize,
+    ) = range(7)

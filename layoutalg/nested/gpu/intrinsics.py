@@ -10,7 +10,7 @@ Lhs d0 = 16@lane, d1 = 4@lane:16 4@reg
 Rhs d0 = 4@lane:16 4@reg, d1 = 16@lane
 Acc d0 = 4@lane:16 4@reg, d1 = 16@lane
 
-A dimension of an operand is cut into `outer` x `thread` x `element`; with `tstrides` saying where a thread digit sits in the
+A dimension of an operand is cut into `outer` x `thread` x `element`; with `tstrides` saying where a thread factor sits in the
 lane,
 
     virtual thread = (lane // tstrides[d]) % thread[d]
@@ -126,9 +126,9 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class OperandLayout:
-    """An operand of one intrinsic: per dimension, outer x thread x element, and each thread digit's stride in the lane.
+    """An operand of one intrinsic: per dimension, outer x thread x element, and each thread factor's stride in the lane.
 
-    The stride of a unit digit is kept as 0.
+    The stride of a unit factor is kept as 0.
 
     >>> OperandLayout((1, 1), (16, 4), (1, 16), (1, 4)).shape
     (16, 16)

@@ -7,10 +7,9 @@ d0 = 4@lane:16 4@reg, d1 = 16@lane
 #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
 
 `multiply` computes from fragments. Rows of A, columns of B and elements of C are where the layouts say; what meets along k
-is what A and B hold in equal *slots* (the same k digit of the lane, the same register along k), whatever k that is. So the
+is what A and B hold in equal *slots* (the same k factor of the lane, the same register along k), whatever k that is. So the
 product is the matrix product only if both operands agree on the k of every slot:
 
->>> import numpy as np
 >>> a, b = np.arange(256).reshape(16, 16) % 7, np.arange(256).reshape(16, 16) % 5
 >>> zero = np.zeros((64, 4), np.float32)
 >>> d = mma.multiply(mma.distribute("Lhs", a), mma.distribute("Rhs", b), zero)
@@ -195,7 +194,6 @@ class MMAKind(MatrixProduct):
     def distribute(self, fragment: str | int, matrix: NDArray[Any]) -> NDArray[Any]:
         """Spread a matrix `[..., rows, columns]` over the lanes: `[..., lane, reg]`.
 
-        >>> import numpy as np
         >>> MMAAttr("MFMA_F32_16x16x16_F16").distribute("Acc", np.zeros((16, 16))).shape
         (64, 4)
         """
@@ -206,7 +204,6 @@ class MMAKind(MatrixProduct):
     def collect(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
         """Put a matrix together from `[..., lane, reg]`.
 
-        >>> import numpy as np
         >>> MMAAttr("MFMA_F32_16x16x16_F16").collect("Acc", np.zeros((64, 4))).shape
         (16, 16)
         """
@@ -283,7 +280,6 @@ class MMAKind(MatrixProduct):
     def to_memory(self, fragment: str | int, fragments: NDArray[Any]) -> NDArray[Any]:
         """The way back from `from_memory`.
 
-        >>> import numpy as np
         >>> MMAAttr("MFMA_F32_16x16x16_F16").to_memory("Lhs", np.zeros((64, 4))).shape
         (256,)
         """
@@ -296,7 +292,6 @@ class MMAKind(MatrixProduct):
 
         Raises `LayoutError` for fragments of another shape.
 
-        >>> import numpy as np
         >>> one = np.ones((64, 4))
         >>> MMAAttr("MFMA_F32_16x16x16_F16").multiply(one, one, np.zeros((64, 4)))[0].tolist()
         [16.0, 16.0, 16.0, 16.0]

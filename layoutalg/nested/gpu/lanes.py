@@ -17,7 +17,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.nested.gpu.dialects import check_dialect, since_3_13
+from layoutalg.nested.gpu.dialects import LaterAttr, check_dialect
 
 __all__ = ["LaneConstantAttr", "LaneIdAttr", "LaneIncrementAttr", "LaneScopeAttr", "SubgroupScopeAttr"]
 
@@ -51,11 +51,13 @@ class LaneIdAttr(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class LaneConstantAttr(Notation):
+class LaneConstantAttr(LaterAttr):
     """`#iree_gpu.lane_constant<16>`: a value is the same in each group of that many lanes.
 
     >>> print(LaneConstantAttr(16))
     #iree_gpu.lane_constant<16>
+    >>> LaneConstantAttr(32).text()
+    '#iree_gpu.lane_constant<32>'
     """
 
     group_size: int
@@ -64,27 +66,19 @@ class LaneConstantAttr(Notation):
         whole_number(self.group_size, "lane_constant =", _LOW, _HIGH, VerificationError)
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> LaneConstantAttr(32).text()
-        '#iree_gpu.lane_constant<32>'
-        """
-        return since_3_13(f"#iree_gpu.lane_constant<{self.group_size}>", dialect)
+        return f"#iree_gpu.lane_constant<{self.group_size}>"
 
 
 @dataclass(frozen=True, slots=True)
-class LaneIncrementAttr(Notation):
+class LaneIncrementAttr(LaterAttr):
     """`#iree_gpu.lane_increment<16, step = 2, aligned>`: a value grows by `step` from lane to lane in each group of lanes.
 
     `aligned`: the group's first value is a multiple of the group's size. A step of 1 is not printed.
 
     >>> print(LaneIncrementAttr(16))
     #iree_gpu.lane_increment<16>
+    >>> LaneIncrementAttr(64, aligned=True).text()
+    '#iree_gpu.lane_increment<64, aligned>'
     """
 
     group_size: int
@@ -98,22 +92,12 @@ class LaneIncrementAttr(Notation):
             raise VerificationError(f"aligned = {shown(self.aligned)}: expected True or False")
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> LaneIncrementAttr(64, aligned=True).text()
-        '#iree_gpu.lane_increment<64, aligned>'
-        """
         step = f", step = {self.step}" if self.step != 1 else ""
-        return since_3_13(f"#iree_gpu.lane_increment<{self.group_size}{step}{', aligned' * self.aligned}>", dialect)
+        return f"#iree_gpu.lane_increment<{self.group_size}{step}{', aligned' * self.aligned}>"
 
 
 @dataclass(frozen=True, slots=True)
-class LaneScopeAttr(Notation):
+class LaneScopeAttr(LaterAttr):
     """`#iree_gpu.lane_scope`: the lanes of one subgroup work together.
 
     >>> print(LaneScopeAttr())
@@ -121,21 +105,11 @@ class LaneScopeAttr(Notation):
     """
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> LaneScopeAttr().text()
-        '#iree_gpu.lane_scope'
-        """
-        return since_3_13("#iree_gpu.lane_scope", dialect)
+        return "#iree_gpu.lane_scope"
 
 
 @dataclass(frozen=True, slots=True)
-class SubgroupScopeAttr(Notation):
+class SubgroupScopeAttr(LaterAttr):
     """`#iree_gpu.subgroup_scope`: the subgroups of a workgroup work together.
 
     >>> print(SubgroupScopeAttr())
@@ -143,14 +117,4 @@ class SubgroupScopeAttr(Notation):
     """
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> SubgroupScopeAttr().text()
-        '#iree_gpu.subgroup_scope'
-        """
-        return since_3_13("#iree_gpu.subgroup_scope", dialect)
+        return "#iree_gpu.subgroup_scope"

@@ -223,7 +223,6 @@ class MultiMma:
 
         Raises `VerificationError` with `check`'s diagnostic for arrays that do not fit, and for those that fit twice.
 
-        >>> import numpy as np
         >>> maps = ("(i, j, k) -> (i, k)", "(i, j, k) -> (k, j)", "(i, j, k) -> (i, j)")
         >>> op = MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), maps, ("parallel", "parallel", "reduction"))
         >>> a, b = np.ones((2, 3, 16, 16)), np.ones((3, 5, 16, 16))

@@ -1,7 +1,7 @@
 """What matrix intrinsics compute, on numpy arrays of fragments.
 
 Fragments are `[..., lane, reg]`. Lane and register say which values of A meet which of B, not a number k. A **slot** is a k
-digit of the lane together with a register position along k; the values of A and B in equal slots are multiplied and added
+factor of the lane together with a register position along k; the values of A and B in equal slots are multiplied and added
 up.
 
 >>> from layoutalg.nested.gpu.kinds import mma
@@ -32,7 +32,7 @@ __all__ = ["k_of_slots", "multiply", "multiply_tiles"]
 
 
 def k_of_slots(operand: OperandLayout, dim: int) -> NDArray[np.intp]:
-    """The coordinate along dimension `dim` in each slot: lane digit major, then outer and element, the register's order.
+    """The coordinate along dimension `dim` in each slot: lane factor major, then outer and element, the register's order.
 
     >>> k_of_slots(OperandLayout((2, 1), (4, 8), (1, 4), (2, 1)), 0)[:4]
     array([0, 1, 8, 9])
@@ -121,7 +121,7 @@ def _add(product: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
 
 
 def _native_order(kind: DataTiledMMAAttr, fragment: MMAFragment) -> tuple[list[int], list[int], list[int]]:
-    """A slice's digits (memory order) as: their extents, where each goes, and the extents [count, count, registers].
+    """A slice's factors (memory order) as: their extents, where each goes, and the extents [count, count, registers].
 
     In the native order the two counts of intrinsics come first (m or n, then k or n), then the intrinsic's registers.
     """
@@ -137,9 +137,9 @@ def _apart(kind: DataTiledMMAAttr, fragment: MMAFragment, fragments: NDArray[Any
     """Fragments `[..., lane, reg]` as fragments of each intrinsic: `[..., count, count, lane, reg]`."""
     extents, order, sizes = _native_order(kind, fragment)
     lead = fragments.ndim - 1
-    digits = fragments.reshape(*fragments.shape[:-1], *extents)
-    sorted_digits = digits.transpose(*range(lead), *(lead + i for i in order))
-    return np.moveaxis(sorted_digits.reshape(*fragments.shape[:-1], *sizes), lead - 1, -2)
+    split = fragments.reshape(*fragments.shape[:-1], *extents)
+    in_order = split.transpose(*range(lead), *(lead + i for i in order))
+    return np.moveaxis(in_order.reshape(*fragments.shape[:-1], *sizes), lead - 1, -2)
 
 
 def _together(kind: DataTiledMMAAttr, native: NDArray[Any]) -> NDArray[Any]:
@@ -147,6 +147,6 @@ def _together(kind: DataTiledMMAAttr, native: NDArray[Any]) -> NDArray[Any]:
     extents, order, _ = _native_order(kind, MMAFragment.Acc)
     moved = np.moveaxis(native, -2, -4)
     lead = moved.ndim - 3
-    digits = moved.reshape(*moved.shape[:lead], *(extents[i] for i in order))
+    split = moved.reshape(*moved.shape[:lead], *(extents[i] for i in order))
     back = sorted(range(len(order)), key=order.__getitem__)
-    return digits.transpose(*range(lead), *(lead + i for i in back)).reshape(*moved.shape[:lead], -1)
+    return split.transpose(*range(lead), *(lead + i for i in back)).reshape(*moved.shape[:lead], -1)

@@ -22,7 +22,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.nested.gpu.dialects import check_dialect, since_3_13
+from layoutalg.nested.gpu.dialects import LaterAttr, check_dialect
 from layoutalg.nested.gpu.dictionary import Value, value_text
 
 __all__ = [
@@ -69,7 +69,7 @@ class DerivedThreadConfigAttr(Promotion):
 
 
 @dataclass(frozen=True, slots=True)
-class UseGlobalLoadDMAAttr(Promotion):
+class UseGlobalLoadDMAAttr(Promotion, LaterAttr):
     """`#iree_gpu.use_global_load_dma`: the copy goes from global to shared memory without registers.
 
     >>> print(UseGlobalLoadDMAAttr())
@@ -77,43 +77,25 @@ class UseGlobalLoadDMAAttr(Promotion):
     """
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> UseGlobalLoadDMAAttr().text()
-        '#iree_gpu.use_global_load_dma'
-        """
-        return since_3_13("#iree_gpu.use_global_load_dma", dialect)
+        return "#iree_gpu.use_global_load_dma"
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteWithCacheSwizzleAttr(Promotion):
+class PromoteWithCacheSwizzleAttr(Promotion, LaterAttr):
     """`#iree_gpu.promote_with_cache_swizzle<...>`: the copy reads through a buffer whose cache lines are swizzled.
 
     `copy_config` is the lowering config of the copy; IREE takes any attribute.
 
     >>> print(PromoteWithCacheSwizzleAttr(UseGlobalLoadDMAAttr()))
     #iree_gpu.promote_with_cache_swizzle<#iree_gpu.use_global_load_dma>
+    >>> PromoteWithCacheSwizzleAttr(3).text()
+    '#iree_gpu.promote_with_cache_swizzle<3 : i64>'
     """
 
     copy_config: Value
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> PromoteWithCacheSwizzleAttr(3).text()
-        '#iree_gpu.promote_with_cache_swizzle<3 : i64>'
-        """
-        return since_3_13(f"#iree_gpu.promote_with_cache_swizzle<{value_text(self.copy_config)}>", dialect)
+        return f"#iree_gpu.promote_with_cache_swizzle<{value_text(self.copy_config)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +173,15 @@ SwizzleAttr: TypeAlias = XORShuffleAttr | RotateRowsAttr
 
 
 @dataclass(frozen=True, slots=True)
-class SwizzleOperandAttr(Promotion):
+class SwizzleOperandAttr(Promotion, LaterAttr):
     """`#iree_gpu.swizzle_operand<...>`: the copy in shared memory is swizzled.
 
     `copy_config` is the lowering config of the copy; IREE takes any attribute.
 
     >>> print(SwizzleOperandAttr(DerivedThreadConfigAttr(), XORShuffleAttr(256, 32)))
     #iree_gpu.swizzle_operand<copy_config = #iree_gpu.derived_thread_config, swizzle = #iree_codegen.xor_shuffle<256, 32>>
+    >>> SwizzleOperandAttr(3, RotateRowsAttr(64, 4)).text()
+    '#iree_gpu.swizzle_operand<copy_config = 3 : i64, swizzle = #iree_codegen.rotate_rows<64, 4>>'
     """
 
     copy_config: Value
@@ -208,15 +192,5 @@ class SwizzleOperandAttr(Promotion):
             raise VerificationError(f"swizzle {shown(self.swizzle)}: expected an xor_shuffle or rotate_rows")
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> SwizzleOperandAttr(3, RotateRowsAttr(64, 4)).text()
-        '#iree_gpu.swizzle_operand<copy_config = 3 : i64, swizzle = #iree_codegen.rotate_rows<64, 4>>'
-        """
         parts = f"copy_config = {value_text(self.copy_config)}, swizzle = {self.swizzle}"
-        return since_3_13(f"#iree_gpu.swizzle_operand<{parts}>", dialect)
+        return f"#iree_gpu.swizzle_operand<{parts}>"

@@ -11,16 +11,15 @@ and types; who holds what of the operands is not known here, and `operands` says
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand
-from layoutalg.core.whole_numbers import as_ints, whole_number
-from layoutalg.nested.gpu.dialects import since_3_13
+from layoutalg.core.notation import Machine, Operand
+from layoutalg.nested.gpu.dialects import LaterAttr
 from layoutalg.nested.gpu.dictionary import value_text
+from layoutalg.nested.gpu.tile_counts import COUNTS, INTERLEAVING, TileCounts, check_counts
 
 __all__ = ["SCALED_INTRINSICS", "DataTiledScaledMMAAttr", "ScaledMMAAttr"]
 
@@ -29,17 +28,19 @@ Ints: TypeAlias = tuple[int, ...]
 SCALED_INTRINSICS = ("MFMA_SCALE_F32_16x16x128_B32", "MFMA_SCALE_F32_32x32x64_B32")
 """The scaled intrinsics that IREE 3.13 knows."""
 
-_COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k", "subgroups_k")
-_OPERAND_LISTS = (*(f"operands_interleaving_intrinsics_{d}" for d in "mnk"), "unswizzled_operands")
+_TYPES = ("intrinsic", "lhs_elem_type", "rhs_elem_type", "acc_elem_type")
+_OPERAND_LISTS = (*INTERLEAVING, "unswizzled_operands")
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledMMAAttr(Notation):
+class ScaledMMAAttr(LaterAttr):
     """`#iree_gpu.scaled_mma_layout<...>` of IREE 3.13: an MMA with block scales; its name and types, no layout.
 
     >>> print(ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32"))
     #iree_gpu.scaled_mma_layout<intrinsic = MFMA_SCALE_F32_16x16x128_B32, lhs_elem_type = f4E2M1FN,
     rhs_elem_type = f4E2M1FN, acc_elem_type = f32>
+    >>> ScaledMMAAttr("MFMA_SCALE_F32_32x32x64_B32", "f8E5M2", "f8E5M2", "f32", True).text()[-17:]
+    'col_major = true>'
     """
 
     intrinsic: str
@@ -61,22 +62,14 @@ class ScaledMMAAttr(Notation):
         raise _unknown(self.intrinsic)
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> ScaledMMAAttr("MFMA_SCALE_F32_32x32x64_B32", "f8E5M2", "f8E5M2", "f32", True).text()[-17:]
-        'col_major = true>'
-        """
-        parts = [f"{one.name} = {getattr(self, one.name)}" for one in fields(self)[:4]]
+        parts = [f"{name} = {getattr(self, name)}" for name in _TYPES]
         if self.col_major:
             parts.append("col_major = true")
-        return since_3_13(f"#iree_gpu.scaled_mma_layout<{', '.join(parts)}>", dialect)
+        return f"#iree_gpu.scaled_mma_layout<{', '.join(parts)}>"
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledScaledMMAAttr(Notation):
+class DataTiledScaledMMAAttr(TileCounts, LaterAttr):
     """`#iree_gpu.data_tiled_scaled_mma_layout<...>`: several scaled intrinsics at once, on operands in fragment order.
 
     Operands are counted Lhs, Rhs, Lhs scales, Rhs scales, Acc (0 to 4). `operands_interleaving_intrinsics_*` list those that
@@ -88,37 +81,19 @@ class DataTiledScaledMMAAttr(Notation):
     >>> print(DataTiledScaledMMAAttr("MFMA_SCALE_F32_32x32x64_B32", "f8E5M2", "f8E5M2", "f32", unswizzled_operands=(0, 1)))
     #iree_gpu.data_tiled_scaled_mma_layout<intrinsic = MFMA_SCALE_F32_32x32x64_B32, lhs_elem_type = f8E5M2,
     rhs_elem_type = f8E5M2, acc_elem_type = f32, unswizzled_operands = [0, 1]>
+    >>> DataTiledScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32", subgroups_m=2).text()[-40:]
+    'N, acc_elem_type = f32, subgroups_m = 2>'
     """
 
-    intrinsic: str
     lhs_elem_type: str
     rhs_elem_type: str
     acc_elem_type: str
-    intrinsics_m: int = 1
-    subgroups_m: int = 1
-    intrinsics_n: int = 1
-    subgroups_n: int = 1
-    intrinsics_k: int = 1
-    subgroups_k: int = 1
-    operands_interleaving_intrinsics_m: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_n: Ints | None = field(default=None)
-    operands_interleaving_intrinsics_k: Ints | None = field(default=None)
-    unswizzled_operands: Ints | None = field(default=None)
+    unswizzled_operands: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_name(self.intrinsic)
-        for name in _COUNTS:
-            whole_number(getattr(self, name), f"{name} =", 1, MAX_EXTENT, VerificationError, " (IREE accepts this)")
-        for name in _OPERAND_LISTS:
-            given = getattr(self, name)
-            if given is not None:
-                operands = as_ints(name, given)
-                if any(not 0 <= one <= 4 for one in operands):
-                    raise VerificationError(
-                        f"{name} = {shown(list(operands))}: expected operands of 0 (Lhs), 1 (Rhs), 2 (Lhs scales), "
-                        "3 (Rhs scales), 4 (Acc) (IREE accepts this)"
-                    )
-                object.__setattr__(self, name, operands)
+        operands = ("Lhs", "Rhs", "Lhs scales", "Rhs scales", "Acc")
+        check_counts(self, _OPERAND_LISTS, operands, " (IREE accepts this)")
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """Not known: raises `DistributionError`.
@@ -130,22 +105,12 @@ class DataTiledScaledMMAAttr(Notation):
         raise _unknown(self.intrinsic)
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text; counts of 1 are left out.
-
-        Raises `VerificationError` for IREE 3.2, which has no such attribute.
-
-        >>> DataTiledScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32", subgroups_m=2).text()[-40:]
-        'N, acc_elem_type = f32, subgroups_m = 2>'
-        """
-        parts = [f"{one.name} = {getattr(self, one.name)}" for one in fields(self)[:4]]
-        for name in (*_COUNTS, *_OPERAND_LISTS):
+        parts = [f"{name} = {getattr(self, name)}" for name in _TYPES]
+        for name in (*COUNTS, *_OPERAND_LISTS):
             value = getattr(self, name)
             if value not in (1, None):
                 parts.append(f"{name} = {value_text(value, inside=True)}")
-        return since_3_13(f"#iree_gpu.data_tiled_scaled_mma_layout<{', '.join(parts)}>", dialect)
+        return f"#iree_gpu.data_tiled_scaled_mma_layout<{', '.join(parts)}>"
 
 
 def _check_name(name: object) -> None:

@@ -305,7 +305,7 @@ WRONG = {
         "%x = xegpu.load_nd %u[0, 0] : !xegpu.tensor_desc<7x16xf16> -> vector<7xf16>",
         r"line 4: xegpu.load_nd: .*7 rows",
     ),
-    "a column that is no multiple of 4 bytes": (
+    "a column that is not a multiple of 4 bytes": (
         f"%x = xegpu.load_nd %t[0, 1] : {TILE} -> vector<8xf16>",
         r"line 3: xegpu.load_nd: column 1: .* multiple of 2",
     ),
@@ -313,7 +313,7 @@ WRONG = {
         f"%u = xegpu.create_nd_tdesc %src, shape : [64, 16], strides : [64, 1] : i64 -> {TILE}",
         r"line 3: xegpu.create_nd_tdesc: rows of 32 bytes",
     ),
-    "a pitch that is no multiple of 16 bytes": (
+    "a pitch that is not a multiple of 16 bytes": (
         f"%u = xegpu.create_nd_tdesc %src, shape : [64, 64], strides : [68, 1] : i64 -> {TILE}",
         r"line 3: xegpu.create_nd_tdesc: rows 136 bytes apart",
     ),
@@ -321,7 +321,7 @@ WRONG = {
         f"%u = xegpu.create_nd_tdesc %src, shape : [64, 64], strides : [1, 64] : i64 -> {TILE}",
         r"line 3: xegpu.create_nd_tdesc: .*next to each other",
     ),
-    "an address that is no multiple of 64": (
+    "an address that is not a multiple of 64": (
         "%c4 = arith.constant 4 : i64\n%q = arith.addi %src, %c4 : i64\n"
         f"%u = xegpu.create_nd_tdesc %q, shape : [64, 64], strides : [64, 1] : i64 -> {TILE}",
         r"line 5: xegpu.create_nd_tdesc: the address .*multiple of 64",

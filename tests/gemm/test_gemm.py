@@ -242,7 +242,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tile": "ab"}, r"tile"),
     ({"k": 20}, r"A is 64x20 f16: its rows of 40 bytes are shorter than the 64 bytes .* 32 columns would fit"),
     ({"n": 16}, r"B is 64x16 f16: its rows of 32 bytes are shorter"),
-    ({"k": 51}, r"A is 64x51 f16: its rows of 102 bytes are no multiple of 4 bytes.* 56 columns would fit"),
+    ({"k": 51}, r"A is 64x51 f16: its rows of 102 bytes are not a multiple of 4 bytes.* 56 columns would fit"),
     ({"k": 50}, r"A is 64x50 f16: its rows are 100 bytes apart.*multiple of 16 bytes.*lda = 56 would fit"),
     ({"n": 36}, r"B is 64x36 f16: its rows are 72 bytes apart.*ldb = 40 would fit"),
     ({"n": 36, "ldb": 40, "ldc": 37}, r"C is 64x36 f32 .* 148 bytes apart.*ldc = 40 would fit"),

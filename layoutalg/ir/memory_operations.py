@@ -1,0 +1,47 @@
+"""What operations on memory have in common: hints for the caches, and a place that is partly known.
+
+>>> from layoutalg.ir import read_module, write_module
+>>> tile = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>'
+>>> prefetch = "xegpu.prefetch_nd %t[0, 0] <{l1_hint = #xegpu.cache_hint<cached>}> : !xegpu.tensor_desc<8x16xf16>"
+>>> print(write_module(read_module(f"{tile} {prefetch}")).splitlines()[2].strip())
+xegpu.prefetch_nd %t[0, 0] <{l1_hint = #xegpu.cache_hint<cached>}> : !xegpu.tensor_desc<8x16xf16>
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, var_operand_def
+
+from layoutalg.ir.attributes import CacheHintAttr, LayoutAttr, SliceAttr
+
+__all__ = ["CachedOp", "PlacedOp"]
+
+
+class CachedOp(IRDLOperation, ABC):
+    """A load, store or prefetch: a hint for each level of cache, and the layout of the value.
+
+    >>> from layoutalg.ir.block import LoadNdOp
+    >>> issubclass(LoadNdOp, CachedOp)
+    True
+    """
+
+    l1_hint = opt_prop_def(CacheHintAttr)
+    l2_hint = opt_prop_def(CacheHintAttr)
+    l3_hint = opt_prop_def(CacheHintAttr)
+    layout = opt_prop_def(LayoutAttr | SliceAttr)
+
+
+class PlacedOp(IRDLOperation, ABC):
+    """An operation at a place such as `[%m, 16]`: the values in it, and the numbers.
+
+    Its offsets follow the operands that the operation itself declares.
+
+    >>> from layoutalg.ir.shared import LoadMatrixOp
+    >>> [name for name, _ in LoadMatrixOp.get_irdl_definition().operands]
+    ['mem_desc', 'offsets']
+    """
+
+    offsets = var_operand_def(IndexType)
+    const_offsets = prop_def(DenseArrayBase)

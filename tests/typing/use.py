@@ -1,0 +1,20 @@
+"""How a user's code looks to a type checker: `make lint` reads it with pyright and mypy, nothing runs it."""
+
+from __future__ import annotations
+
+import layoutalg as la
+
+TEXT = "#xegpu.layout<lane_layout = [1, 16]>"
+
+
+def layouts(text: str = TEXT) -> tuple[la.Layout, la.Layout]:
+    """What `parse` returns has a layout for a shape, and for a machine."""
+    value: la.Notation = la.parse(text)
+    return value.layout((8, 16)), la.parse(text).layout((8, 16), machine=la.Machine(lanes=16))
+
+
+def answers(text: str = TEXT) -> tuple[bool, int, int, str]:
+    """Text, value and layout are taken alike."""
+    value, layout = la.parse(text), layouts(text)[0]
+    plan = la.convert(text, layout, (8, 16))
+    return bool(la.same(text, value, (8, 16))), plan.shuffles, la.bank_conflicts(value, shape=(8, 16)).ways, str(plan)
