@@ -123,10 +123,10 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     spans: Any = None
     copies: list[Factor] = []
     machine = machine | Machine()  # threads and lanes say the subgroups
-    if machine.lanes and machine.subgroups and machine.threads not in (None, machine.lanes * machine.subgroups):
+    lanes, subgroups, threads = machine.lanes, machine.subgroups, machine.threads
+    if lanes and subgroups and threads not in (None, lanes * subgroups):
         raise DistributionError(
-            f"a machine of {machine.threads} threads in {machine.subgroups} subgroups of {machine.lanes}: {notation} needs whole "
-            "subgroups"
+            f"a machine of {threads} threads in {subgroups} subgroups of {lanes}: {notation} needs whole subgroups"
         )
     for axis, count, word in (("sg", machine.subgroups, "subgroups"), ("lane", machine.lanes, "lanes")):
         if count is None:
@@ -143,5 +143,10 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
     if not copies:
         return layout
     return Layout(
-        layout.dims, (*layout.replicas, *copies), layout.offsets, names=layout.names, origins=layout.origins
+        layout.dims,
+        (*layout.replicas, *copies),
+        layout.offsets,
+        names=layout.names,
+        origins=layout.origins,
+        codomain=layout.codomain_order,
     ).canonical()

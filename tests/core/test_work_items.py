@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import layoutalg as la
+from layoutalg.core.work_items import cover
 from layoutalg.xegpu import LayoutAttr
 
 
@@ -35,3 +36,8 @@ def test_a_subgroup_that_is_not_full_is_refused_where_work_items_must_hold_copie
     attr = LayoutAttr(lane_layout=(16,), lane_data=(1,))
     with pytest.raises(la.LayoutError, match="whole subgroups"):
         attr.layout((16,), la.Machine(lanes=16, threads=40))
+
+
+def test_copies_keep_the_order_of_the_codomain() -> None:
+    layout = la.Layout([[(8, 1, "lane")]], codomain=("lane", "sg", "reg"))
+    assert cover(layout, la.Machine(lanes=16, subgroups=2), "it").fragment_map().shape == (16, 2, 1, 1)
