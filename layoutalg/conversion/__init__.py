@@ -6,7 +6,8 @@
 
 `plan` has `convert` and what it gives; `candidates` weighs the ways by `cost`, `explanation` and `picture` show the
 result. `strategies` has the ways (how elements get from one layout to the other), `program` what is executed, and `lowering`
-writes it as MLIR.
+writes it as MLIR. The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live in `layoutalg.memory`; their
+names are here too, where they once were.
 """
 
 from layoutalg.conversion.candidates import Candidate

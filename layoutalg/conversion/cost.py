@@ -3,7 +3,7 @@
 Costs rank candidates; they are not timings. A select and a move are one instruction each, a shuffle as many as the chip's row
 says (`hardware.chips`). A message to shared memory has a fixed price and one per 4 bytes and lane, served a bank's width at a
 time; lanes that wait for one bank take that many rounds; a barrier stalls its subgroup for about as long as a round trip. All
-but what the chip's row has from a listing is estimated.
+but what the chip's row has from a listing is estimated. Lanes that wait are counted by `conversion.program.access_conflicts`.
 
 >>> cost_of("pvc").shuffle, cost_of(None).name
 (3, 'generic')
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from layoutalg.conversion.program.bank_conflicts import program_ways
+from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.hardware.chips import target_info
 

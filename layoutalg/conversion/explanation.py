@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.program.program import BANKS, WORD, Load, Store
 from layoutalg.conversion.strategies.common_factors import common_factors
 from layoutalg.core.errors import SizeError
-from layoutalg.memory.counted import counted
+from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import Place, View, view
 
 if TYPE_CHECKING:

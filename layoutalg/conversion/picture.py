@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.program.program import Barrier, Load, Select, Shuffle, Store
 from layoutalg.core.limits import MOST_LETTERS, MOST_STRIPS
-from layoutalg.memory.counted import counted
+from layoutalg.core.plurals import counted
 from layoutalg.viz.colours import hexes, ink, ramp
 from layoutalg.viz.svg import escaped
 

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.candidates import Candidate, candidates_of, lower_bound_of, machine_counts
 from layoutalg.conversion.cost import cost_of
-from layoutalg.conversion.program.bank_conflicts import program_ways
+from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import WORD, Barrier, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.memory.arguments import distributions, element_size
+from layoutalg.memory.asked import distributions, element_size
 
 __all__ = ["ConversionPlan", "convert"]
 

@@ -2,7 +2,8 @@
 
 `LayoutError` is the root, and a `ValueError`: code that only wants to know "was the input bad?" catches that.
 The message is written for the person who pasted the text: it repeats what was read, the shape it met, the dimension
-or the column at fault, and what would have been accepted.
+or the column at fault, and what would have been accepted. A shape that does not fit is refused by the notation's own
+distribution (`xegpu.distribution`, `nested.distribution`), a machine that does not fit by `core.work_items.cover`.
 
 >>> issubclass(ParseError, LayoutError) and issubclass(LayoutError, ValueError)
 True

@@ -1,4 +1,4 @@
-"""XOR swizzles of an address: which shared-memory bank an element falls into.
+"""XOR swizzles of an address, as values; `layoutalg.memory` counts the bank conflicts that they avoid.
 
 A swizzle moves no data between rows, it renames addresses inside a block: some high bits are XORed onto low ones, so that
 a column of a row-major tile no longer falls into one bank. It is linear over bits, not over the integers, so it is not

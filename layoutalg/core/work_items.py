@@ -1,7 +1,9 @@
 """The factors of a layout as the machine counts them: for every notation that deals a tensor out to work-items.
 
 A layout lists factors by dimension; a notation such as XeGPU's or IREE's lists subgroups, lanes and registers, each counting
-from 0 without gap or overlap. `machine_factors` turns one into the other:
+from 0 without gap or overlap. `machine_factors` turns one into the other, `level_steps` gives the strides of factors that count
+level by level, and `cover` puts a layout on a whole machine: work-items that are left over hold copies, or the machine is
+refused because the copies would not come out even.
 
 >>> tile = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
 >>> factors = machine_factors(tile, "this notation")
@@ -136,9 +138,9 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
         if used == count:
             continue
         if type(used) is not int or count % used:
-            raise DistributionError(
-                f"a machine of {count} {word}: {notation} uses {used}, and {count} is not a multiple of that"
-            )
+            more = type(used) is int and used > count
+            problem = "more than there are" if more else f"and {count} is not a multiple of that"
+            raise DistributionError(f"a machine of {count} {word}: {notation} uses {used}, {problem}")
         copies.append(Factor(count // used, used, axis))
     if not copies:
         return layout

@@ -5,9 +5,9 @@
 True
 """
 
+from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store, gather, row_fragment
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo, target_info
 from layoutalg.hardware.dpas import Dpas, dpas, dpas_instructions
-from layoutalg.hardware.messages import BlockLoad, BlockStore, block_load, block_store, gather, row_fragment
 
 __all__ = [
     "BlockLoad",

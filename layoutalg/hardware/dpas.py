@@ -23,8 +23,8 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.hardware.block_messages import row_fragment
 from layoutalg.hardware.chips import TargetInfo, target_info
-from layoutalg.hardware.messages import row_fragment
 
 __all__ = ["Dpas", "dpas", "dpas_instructions"]
 

@@ -17,11 +17,11 @@ import numpy as np
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of
-from layoutalg.memory.arguments import distributions, element_size
+from layoutalg.memory.asked import distributions, element_size
 from layoutalg.memory.conflicts import changes, in_chunks, instructions_text
-from layoutalg.memory.counted import counted
 
 __all__ = ["Coalescing", "coalescing"]
 

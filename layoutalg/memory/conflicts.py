@@ -1,4 +1,5 @@
-"""Bank conflicts: how often banks of shared memory make a subgroup wait.
+"""Bank conflicts: how often banks of shared memory make a subgroup wait. (Those of a planned conversion are counted by
+`layoutalg.conversion.program.access_conflicts`, which asks this module for each access.)
 
 Shared local memory is dealt out to banks a word at a time; a bank serves one word per cycle. Four lanes with two registers
 each, on four banks, hold a row of a 2 x 4 tile per register, and want to write it to memory row by row, then column by column:
@@ -37,10 +38,10 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
-from layoutalg.memory.arguments import distributions, element_size
-from layoutalg.memory.counted import counted
+from layoutalg.memory.asked import distributions, element_size
 
 __all__ = ["Banks", "Conflicts", "bank_conflicts", "changes", "count_conflicts", "in_chunks", "instructions_text"]
 

@@ -42,7 +42,7 @@ from layoutalg.core.limits import MOST_PADDING as _MOST_PADDING
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.memory.accesses import held_elements
 from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordinates
-from layoutalg.memory.arguments import distributions
+from layoutalg.memory.asked import distributions
 from layoutalg.memory.bank_matrix import Side, bank_rows
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 from layoutalg.memory.linear_address import BitAddress, ElementBit

@@ -1,5 +1,8 @@
 """IREE: `#iree_vector_ext.nested_layout` here, and the `iree_gpu` dialect (matrix intrinsics) in `layoutalg.nested.gpu`.
 
+`attributes` has the attribute and what can be asked of it, `tiles` its fields and derived layouts, `coordinates` the threads'
+coordinates as IREE has them, `distribution` the exact layout, `regrouping` and `from_layout` the way back from a `Layout`.
+
 >>> from layoutalg.nested import parse_nested
 >>> text = (
 ...     "#iree_vector_ext.nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [16], "

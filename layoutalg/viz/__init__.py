@@ -1,4 +1,4 @@
-"""Pictures of layouts, for notebooks and papers.
+"""Pictures of layouts, for notebooks and papers. Start with `picture`: its story has the way of the data through the room.
 
 >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().save("build/c.svg")
 """

@@ -4,7 +4,9 @@ A layout distributes in levels, outermost first: subgroups over the workgroup's 
 subgroup's block, lanes inside an instruction tile. At a level with `layout` L and `data` D, an id is taken apart over all
 of L in the given `order` (first dimension of the order fastest), its coordinate c picks the block at c*D, and the whole
 is repeated until the tensor is covered. A slice drops its dimensions only after the id was taken apart: ids that differ
-in a dropped dimension hold the same data.
+in a dropped dimension hold the same data. Where ids outnumber blocks they share them, evenly or not at all: 16 lanes share 8
+columns, and cannot share 15. That is `layout`, the exact relation; LLVM is stricter about sharing (`accepts`, which
+`LayoutAttr.check` asks; versions in `xegpu.rules`).
 
 >>> tensor = Distribution(sg_layout=(2, 4), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1), rank=2)
 >>> print(tensor.layout((32, 64), "this layout"))

@@ -1,7 +1,7 @@
 """What depends on the version of LLVM: one row per version, every field measured with that version's mlir-opt.
 
 LLVM goes on changing how an XeGPU layout is read. Everything that does is a field here, LLVM 22 the default, so that the
-next version is a row and not a rewrite.
+next version is a row and not a rewrite. The rules themselves are in `distribution` (`accepts`), `attributes` and `descriptors`.
 
 >>> [row.llvm for row in map(rules, (22, 23, 24)) if row.data_with_layout]
 [23, 24]

@@ -21,9 +21,9 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-from layoutalg.nested.gpu.dialects import IREE_3_2, LaterAttr, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
 from layoutalg.nested.gpu.enums import ReorderWorkgroupsStrategy, TilingLevel
+from layoutalg.nested.gpu.iree_versions import IREE_3_2, LaterAttr, check_dialect
 from layoutalg.nested.gpu.kinds import MMAKind
 from layoutalg.nested.gpu.product import MatrixProduct, Product
 from layoutalg.nested.gpu.promotion import Promotion

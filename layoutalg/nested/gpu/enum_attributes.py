@@ -16,8 +16,8 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.nested.gpu import enums
-from layoutalg.nested.gpu.dialects import check_dialect, since_3_13
 from layoutalg.nested.gpu.intrinsics import intrinsic
+from layoutalg.nested.gpu.iree_versions import check_dialect, since_3_13
 from layoutalg.nested.gpu.target import check_bitwidths
 
 __all__ = ["FLAGS", "WORDS", "EnumAttr", "words_of"]

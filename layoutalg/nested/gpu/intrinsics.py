@@ -39,8 +39,8 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine
 from layoutalg.nested.attributes import NestedLayoutAttr
-from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment, VirtualMMAIntrinsic
+from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
 
 __all__ = ["INTRINSICS", "VIRTUAL_INTRINSICS", "Intrinsic", "OperandLayout", "fragment_of", "intrinsic"]
 

@@ -32,9 +32,9 @@ from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
-from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
+from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.nested.gpu.dialects import LaterAttr, check_dialect
+from layoutalg.nested.gpu.iree_versions import LaterAttr, check_dialect
 
 __all__ = ["LaneConstantAttr", "LaneIdAttr", "LaneIncrementAttr", "LaneScopeAttr", "SubgroupScopeAttr"]
 

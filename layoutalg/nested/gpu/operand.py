@@ -20,9 +20,9 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-from layoutalg.nested.gpu.dialects import check_dialect
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of
+from layoutalg.nested.gpu.iree_versions import check_dialect
 from layoutalg.nested.gpu.kinds import MMAKind
 from layoutalg.nested.gpu.product import cover_all, machine_for
 

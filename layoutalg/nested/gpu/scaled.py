@@ -17,8 +17,8 @@ from typing import TypeAlias
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand
-from layoutalg.nested.gpu.dialects import LaterAttr
 from layoutalg.nested.gpu.dictionary import value_text
+from layoutalg.nested.gpu.iree_versions import LaterAttr
 from layoutalg.nested.gpu.tile_counts import COUNTS, INTERLEAVING, TileCounts, check_counts
 
 __all__ = ["SCALED_INTRINSICS", "DataTiledScaledMMAAttr", "ScaledMMAAttr"]

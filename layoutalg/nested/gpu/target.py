@@ -23,10 +23,10 @@ from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import as_ints
-from layoutalg.nested.gpu.dialects import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, as_bytes, value_text
 from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps
 from layoutalg.nested.gpu.intrinsics import intrinsic
+from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.kinds import MMAAttr
 from layoutalg.nested.gpu.scaled import ScaledMMAAttr
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.nested.gpu.dialects import check_dialect
+from layoutalg.nested.gpu.iree_versions import check_dialect
 from layoutalg.nested.gpu.reading import parse_gpu
 from layoutalg.nested.gpu.target import TargetAttr
 
