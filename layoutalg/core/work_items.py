@@ -21,9 +21,9 @@ from layoutalg.core.extents import Extent, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
-from layoutalg.core.notation import Machine
+from layoutalg.core.notation import Machine, as_machine
 
-__all__ = ["MachineFactor", "cover", "level_steps", "machine_factors", "refuse"]
+__all__ = ["MachineFactor", "cover", "cover_all", "level_steps", "machine_factors", "machine_for", "refuse"]
 
 MachineFactor: TypeAlias = tuple[int, int, int, int]
 """A factor on an axis: its stride there, its extent, its stride in its dimension, and which that is (-1: a replica)."""
@@ -152,3 +152,27 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
         origins=layout.origins,
         codomain=layout.codomain_order,
     ).canonical()
+
+
+def machine_for(machine: Machine | None, lanes: int, who: object) -> Machine:
+    """The machine that an instruction of so many lanes runs on.
+
+    Raises `DistributionError` for a machine whose subgroups have another number of lanes.
+
+    >>> machine_for(Machine(lanes=16), 32, "WMMA")
+    Traceback (most recent call last):
+    layoutalg.core.errors.DistributionError: a machine of 16 lanes: WMMA is executed by 32 lanes together
+    """
+    on = as_machine(machine)
+    if on.lanes not in (None, lanes):
+        raise DistributionError(f"a machine of {on.lanes} lanes: {who} is executed by {lanes} lanes together")
+    return on | Machine(lanes=lanes)
+
+
+def cover_all(layouts: tuple[Layout, ...], machine: Machine, who: object) -> tuple[Layout, ...]:
+    """Layouts on a whole machine: subgroups that they do not use hold copies.
+
+    >>> [str(one) for one in cover_all((Layout.parse("d0 = 32@lane"),), Machine(lanes=32, subgroups=2), "WMMA")]
+    ['d0 = 32@lane | replicas 2@sg']
+    """
+    return tuple(cover(layout, machine, who) for layout in layouts)

@@ -25,6 +25,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
+from layoutalg.core.work_items import cover, machine_for
 from layoutalg.hardware.chips import target_info
 
 __all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "row_fragment"]
@@ -111,7 +112,8 @@ class BlockLoad(Distributed):
         'read_16b_8r16x1c'
         """
         own_sizes(self.name, self.layout.shape, shape)
-        return one_operand(self.name, self.layout)
+        on = machine_for(machine, self.subgroup_size, self.name)
+        return one_operand(self.name, cover(self.layout, on, self.name))
 
     @property
     def _unit(self) -> int:
@@ -165,7 +167,8 @@ class BlockStore(Distributed):
         '2D block store of 8x16, 32 bits'
         """
         own_sizes(self, self.layout.shape, shape)
-        return one_operand(f"2D block store of {self.rows}x{self.width}, {self.bits} bits", self.layout)
+        name = f"2D block store of {self.rows}x{self.width}, {self.bits} bits"
+        return one_operand(name, cover(self.layout, machine_for(machine, self.subgroup_size, name), name))
 
     @property
     def layout(self) -> Layout:

@@ -23,6 +23,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.core.work_items import cover_all, machine_for
 from layoutalg.hardware.block_messages import row_fragment
 from layoutalg.hardware.chips import TargetInfo, target_info
 
@@ -78,15 +79,16 @@ class Dpas(Distributed):
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C, to draw around the product.
 
-        Raises `DistributionError` for a shape: the instruction has sizes of its own.
+        Raises `DistributionError` for a shape (the instruction has sizes of its own) and for a machine with other lanes; other
+        subgroups hold copies.
 
         >>> [str(part.layout) for part in dpas("f16", "f16", "f32").operands()]
         ['d0 = 8@reg, d1 = 16@lane', 'd0 = 16@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane']
         """
         own_sizes(self.builtin, (self.m, self.n, self.k), shape)
-        return product_operands(
-            (self.a, self.b, self.c), (self.a_type, self.b_type, self.acc_type), (self.m, self.n, self.k)
-        )
+        on = machine_for(machine, self.subgroup_size, self.builtin)
+        layouts = cover_all((self.a, self.b, self.c), on, self.builtin)
+        return product_operands(layouts, (self.a_type, self.b_type, self.acc_type), (self.m, self.n, self.k))
 
     @property
     def subgroup_size(self) -> int:

@@ -29,12 +29,13 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
+from layoutalg.core.work_items import cover_all, machine_for
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.kinds import MMAAttr
-from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
+from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, titled
 from layoutalg.nested.gpu.tile_counts import INTERLEAVING, TileCounts, check_counts
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 

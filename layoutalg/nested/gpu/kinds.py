@@ -32,10 +32,11 @@ from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand, own_sizes, product_operands
+from layoutalg.core.work_items import cover_all, machine_for
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
 from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
-from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, cover_all, machine_for, titled
+from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

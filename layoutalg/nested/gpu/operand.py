@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes
+from layoutalg.core.work_items import cover_all, machine_for
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of
 from layoutalg.nested.gpu.iree_versions import check_dialect
 from layoutalg.nested.gpu.kinds import MMAKind
-from layoutalg.nested.gpu.product import cover_all, machine_for
 
 __all__ = ["MMAOperand"]
 

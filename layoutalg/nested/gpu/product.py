@@ -14,12 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from layoutalg.core.errors import DistributionError
-from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine
-from layoutalg.core.work_items import cover
+from layoutalg.core.notation import Machine, Notation, Note, Operand
 
-__all__ = ["OPAQUE", "MatrixProduct", "Product", "cover_all", "machine_for", "titled"]
+__all__ = ["OPAQUE", "MatrixProduct", "Product", "titled"]
 
 OPAQUE = "opaque: no layout of its fragments is published"
 """The note of an intrinsic whose fragments nobody describes."""
@@ -117,27 +114,3 @@ def titled(
         one._replace(notes=(("title", f"{name}  {letters}  {one.name.split()[-1]}"), *notes))
         for one, (name, letters), notes in zip(operands, _TITLES, more, strict=True)
     )
-
-
-def machine_for(machine: Machine | None, lanes: int, who: object) -> Machine:
-    """The machine that an instruction of so many lanes runs on.
-
-    Raises `DistributionError` for a machine whose subgroups have another number of lanes.
-
-    >>> machine_for(Machine(lanes=16), 32, "WMMA")
-    Traceback (most recent call last):
-    layoutalg.core.errors.DistributionError: a machine of 16 lanes: WMMA is executed by 32 lanes together
-    """
-    on = as_machine(machine)
-    if on.lanes not in (None, lanes):
-        raise DistributionError(f"a machine of {on.lanes} lanes: {who} is executed by {lanes} lanes together")
-    return on | Machine(lanes=lanes)
-
-
-def cover_all(layouts: tuple[Layout, ...], machine: Machine, who: object) -> tuple[Layout, ...]:
-    """Layouts on a whole machine: subgroups that they do not use hold copies.
-
-    >>> [str(one) for one in cover_all((Layout.parse("d0 = 32@lane"),), Machine(lanes=32, subgroups=2), "WMMA")]
-    ['d0 = 32@lane | replicas 2@sg']
-    """
-    return tuple(cover(layout, machine, who) for layout in layouts)

@@ -24,13 +24,14 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand, as_sizes, product_operands
 from layoutalg.core.whole_numbers import as_ints, whole_number
+from layoutalg.core.work_items import machine_for
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic
 from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr
 from layoutalg.nested.gpu.maps import MapLike, as_map
-from layoutalg.nested.gpu.product import MatrixProduct, Product, machine_for, titled
+from layoutalg.nested.gpu.product import MatrixProduct, Product, titled
 
 __all__ = ["MMAScheduleAttr", "contraction_operands"]
 
