@@ -217,7 +217,7 @@ def value_of(value: object) -> Distributed:
 
 
 def machine_of(machine: Machine | None, subgroup_size: int | None = None, workgroup_size: int | None = None) -> Machine:
-    """A machine, or what threads per subgroup and per workgroup say of it.
+    """The machine, as given or from the threads per subgroup and per workgroup.
 
     Raises `ConversionError` for sizes that are not whole numbers of at least 1.
 

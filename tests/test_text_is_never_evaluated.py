@@ -68,7 +68,7 @@ def test_no_public_name_evaluates_a_text(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # some write files of the names that they are given
+    monkeypatch.chdir(tmp_path)  # some of the names write files
     del _seen[:]
     count = min(_parameters(value), 4)
     forms = (TEXT, [4, TEXT], {"a": TEXT}, ((TEXT, 1, "reg"),))

@@ -37,7 +37,7 @@ _LARGEST = 2**31
 
 
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
-    """A name out of a table, which is read when a name is given.
+    """One of the names in a table; the table is loaded when a name is given.
 
     >>> OneOf(lambda: ("a", "b")).convert("c", None, None)
     Traceback (most recent call last):

@@ -45,8 +45,8 @@ def banks(
     MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
     attributes, types or layouts, of any notation. One may be `-` for standard input.
     """
+    from layoutalg.core.agreement import agree
     from layoutalg.core.elements import element_bits
-    from layoutalg.core.notation import agree
     from layoutalg.memory import bank_conflicts
 
     if memory == layout == "-":

@@ -27,7 +27,7 @@ def same(
     """Say whether A and B mean the same map of a tensor of SHAPE, or the first element that lives elsewhere.
 
     Both are attributes, types or layouts, of any notation; layouts know their shape. One may be `-` for standard input.
-    Exits with 0 where they are the same, with 1 where they are not.
+    Exits with 0 if they are the same, with 1 if not.
     """
     from layoutalg.compare import same as compare
 

@@ -155,7 +155,7 @@ def owners_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None 
 
 
 def places_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None = None) -> str:
-    """Some owners in words: those that differ in one coordinate only are told together, of others the first two.
+    """Some owners in words: those that differ in one coordinate only are listed together; of others, the first two.
 
     >>> places_text([(0, 0), (1, 1)], ("lane", "reg")), places_text([(0,)], ("addr",))
     ('in lane 0, register 0 and in lane 1, register 1', 'in addr 0')

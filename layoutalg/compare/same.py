@@ -23,13 +23,14 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
+from layoutalg.core.agreement import Asked, agree
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
 from layoutalg.core.limits import MOST_OWNERS_LISTED as _LISTED
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Asked, Distributed, Machine, agree
+from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
 

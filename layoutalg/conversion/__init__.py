@@ -4,7 +4,7 @@
 >>> plan.kind, plan.shuffles, plan.slm_bytes
 ('shuffles', 15, 0)
 
-`plan` has `convert` and what it gives; `candidates` weighs the ways there are by `cost`, `explanation` and `picture` show the
+`plan` has `convert` and what it gives; `candidates` weighs the ways by `cost`, `explanation` and `picture` show the
 result. `strategies` has the ways (how elements get from one layout to the other), `program` what is executed, and `lowering`
 writes it as MLIR.
 """

@@ -87,7 +87,7 @@ def machine_counts(layout: Layout) -> dict[str, int]:
 def candidates_of(
     source: Layout, destination: Layout, element_bits: int, target: str, slm_limit: int | None
 ) -> tuple[Candidate, ...]:
-    """Every way that there is, the cheapest first."""
+    """All ways, the cheapest first."""
     cost = cost_of(target)
     limit = cost.slm_bytes if slm_limit is None else slm_limit
     found = _ways(source, destination, element_bits, limit)
@@ -107,7 +107,7 @@ def candidates_of(
 
 
 def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
-    """The programs of every way that there is, with its name."""
+    """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
     if ours.dims == theirs.dims and ours.replicas == theirs.replicas:
         return [(_NOTHING, (_identity(source, element_bits),))]
@@ -149,7 +149,7 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
 def _ways_of_blocks(
     source: Layout, destination: Layout, element_bits: int, limit: int
 ) -> list[tuple[str, tuple[Program, ...]]]:
-    """The ways to convert one block of what registers have on both sides, for all blocks (see conversion.blocks)."""
+    """The ways to convert one block of what registers have on both sides, for all blocks (see `strategies.blocks`)."""
     for odd in (True, False):  # bits where there are bits, then the smallest block
         blocks = split(source, destination, odd=odd)
         if blocks is None or (odd and (view(blocks.source) is None or view(blocks.destination) is None)):

@@ -63,7 +63,7 @@ class Cost:
 def cost_of(target: str | None) -> Cost:
     """The prices of a chip; None for a GPU in general.
 
-    Raises `PlanError` for a chip that is not known, naming those that are.
+    Raises `PlanError` for an unknown chip, naming the known ones.
 
     >>> cost_of("i486")
     Traceback (most recent call last):

@@ -264,7 +264,7 @@ def convert(
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given).
 
     Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
-    16, 32 or 64 bits; `PlanError` for a target that is not known; `SizeError` for a plan of more than 2^16 steps, and where
+    16, 32 or 64 bits; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16 steps, and where
     what has to be in shared memory at a time is more than the limit.
 
     >>> from layoutalg.xegpu import LayoutAttr

@@ -113,7 +113,7 @@ def read_element(reader: Reader) -> str:
 def numpy_type(element: str) -> np.dtype[Any]:
     """The numpy type that holds elements of an MLIR type; the small floats are those of ml_dtypes.
 
-    Raises `LayoutError` for a type that numpy has no elements of.
+    Raises `LayoutError` for a type that numpy cannot hold.
 
     >>> numpy_type("tf32")
     Traceback (most recent call last):

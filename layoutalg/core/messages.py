@@ -1,4 +1,4 @@
-"""What a message shows of a value that somebody gave: its beginning, on one line, whatever the value is.
+"""What a message shows of a value that a caller gave: its beginning, on one line, whatever the value is.
 
 A message about `10**5000` cannot print the number (Python refuses to), and one about a long array should not:
 

@@ -11,13 +11,12 @@ A `Machine` says what a notation leaves open: how many lanes a subgroup has, and
 that a notation does not use hold copies (`core.work_items.cover`), so that no work-item is a gap.
 
 `Distributed` is the contract. `Notation`, what `parse` returns, adds `layout(shape, machine)` for values with one operand. To
-write a new notation, subclass it and give `operands`; `agree` then finds the shape and the machine that two values share.
+write a new notation, subclass it and give `operands`. `core.agreement` finds the shape and machine that several values share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -38,26 +37,25 @@ if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
 __all__ = [
-    "Asked",
     "Distributed",
     "Machine",
     "Notation",
     "Note",
     "Operand",
-    "agree",
     "as_machine",
     "as_sizes",
     "one_operand",
     "own_sizes",
     "plain_layout",
     "product_operands",
+    "single_operand",
     "sole_layout",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a layout is for: `lanes` in each subgroup, and `subgroups`; None where that is left open.
+    """The hardware that a layout is for: `lanes` in each subgroup, and `subgroups`; None where left open.
 
     `threads` is their number in all, where it is not a whole number of subgroups or where the lanes are left open.
 
@@ -90,6 +88,9 @@ class Machine:
         if self.threads is not None and self.subgroups is None and lanes is not None:
             subgroups = -(-self.threads // lanes)
         return Machine(lanes, subgroups, self.threads)
+
+
+_OPEN = Machine()
 
 
 def as_machine(machine: object) -> Machine:
@@ -173,7 +174,7 @@ class Distributed:
         >>> TensorDescType((8, 16), "f16", layout=LayoutAttr(lane_layout=(1, 16))).tensor_shape()
         (8, 16)
         """
-        return _single(self, None, None).layout.shape
+        return single_operand(self, None, None).layout.shape
 
     @property
     def needs_machine(self) -> bool:
@@ -214,7 +215,7 @@ class Distributed:
         >>> LayoutAttr(lane_layout=(2,), lane_data=(1,)).coordinates((2,)).tolist()
         [[[[0]], [[1]]]]
         """
-        return plain_layout(self, _single(self, shape, machine)).fragment_map()
+        return plain_layout(self, single_operand(self, shape, machine)).fragment_map()
 
     def report(
         self,
@@ -322,10 +323,17 @@ class Notation(Distributed):
         """
         if shape is None and self.needs_shape:
             raise DistributionError(f"{self} needs a shape, such as (32, 64)")
-        return plain_layout(self, _single(self, cast("Sequence[int] | None", shape), machine))
+        return plain_layout(self, single_operand(self, cast("Sequence[int] | None", shape), machine))
 
 
-def _single(value: Distributed, shape: Sequence[int] | None, machine: Machine | None) -> Operand:
+def single_operand(value: Distributed, shape: Sequence[int] | None, machine: Machine | None) -> Operand:
+    """The one operand of a value, for a tensor of `shape` on a `machine`.
+
+    Raises what `operands` raises, and `ConversionError` for a value with several.
+
+    >>> single_operand(Layout.parse("d0 = 4@lane"), None, None).name
+    'd0 = 4@lane'
+    """
     try:
         found = value.operands(shape, machine)
     except DistributionError:
@@ -362,117 +370,7 @@ def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | N
         raise ConversionError(f"{asking} of a {type(value).__name__}: expected a Layout or a value of a notation")
     if shape is None and value.needs_shape:
         raise ConversionError(f"{value} needs a shape, such as (32, 64)")
-    return plain_layout(value, _single(value, shape, as_machine(machine)))
-
-
-class Asked(NamedTuple):
-    """A value, and what to ask it with; its operand is None where the value has coordinates and no exact layout.
-
-    >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine.lanes
-    4
-    """
-
-    value: Distributed
-    shape: Sequence[Any] | None
-    machine: Machine
-    operand: Operand | None
-
-    def coordinates(self) -> NDArray[Any]:
-        """The coordinates that each work-item holds (see `Distributed.coordinates`).
-
-        >>> agree((Layout.parse("d0 = 2@lane"),))[0].coordinates().tolist()
-        [[[[0]], [[1]]]]
-        """
-        return self.value.coordinates(self.shape, self.machine)
-
-
-def agree(
-    values: Sequence[Distributed], shape: Sequence[Any] | None = None, machine: Machine | None = None
-) -> tuple[Asked, ...]:
-    """What to ask each of several values with, so that they speak of one tensor on one machine.
-
-    A value that leaves the shape open is asked with `shape`, or with the shape of another value. What `machine` leaves open
-    is what the values themselves say, the largest number of each: one that uses fewer lanes or subgroups holds copies in the
-    others. A value that does not go into that machine is asked as it says itself.
-
-    Raises what `operands` raises; `ConversionError` where no value says the shape, for a value with several operands, and where
-    lanes are needed and only subgroups are said.
-
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> few, all16 = LayoutAttr(lane_layout=(8,), lane_data=(1,)), Layout.parse("d0 = 8@lane | replicas 2@lane:8")
-    >>> [str(one.operand.layout) for one in agree((few, all16))]
-    ['d0 = 8@lane | replicas 2@lane:8', 'd0 = 8@lane | replicas 2@lane:8']
-    """
-    given = as_machine(machine)
-    shapes: list[Sequence[Any] | None] = [shape] * len(values)
-    if shape is None and any(value.needs_shape for value in values):
-        known = next((value.tensor_shape() for value in values if not value.needs_shape), None)
-        if known is None:
-            raise ConversionError(f"{values[0]} needs a shape, such as (32, 64)")
-        shapes = [known if value.needs_shape else None for value in values]
-    found: list[Operand | None] = [None] * len(values)
-    reached = [(0, 0)] * len(values)
-    on = given
-    for i, value in enumerate(values):
-        if not value.needs_machine:
-            found[i] = operand = _single(value, shapes[i], on)
-            reached[i] = _reach(operand)
-    open_ones = [i for i, value in enumerate(values) if value.needs_machine]
-    if open_ones:
-        on = _filled(given, reached)
-        for i in open_ones:
-            value = values[i]
-            if on.lanes is None and given.subgroups is None and (on.subgroups or 1) > 1:
-                said = next(other for other, (_, subgroups) in zip(values, reached, strict=True) if subgroups > 1)
-                raise ConversionError(
-                    f"{said} deals out subgroups and no lanes: say their number, subgroup_size or machine"
-                )
-            with suppress(DistributionError):  # it may have coordinates all the same
-                found[i] = operand = _single(value, shapes[i], on)
-                reached[i] = _reach(operand)
-    on = _filled(given, reached)
-    asked: list[Asked] = []
-    for value, sizes, operand, alone in zip(values, shapes, found, reached, strict=True):
-        machine = on
-        if operand is not None and alone != (on.lanes or 0, on.subgroups or 0):
-            try:
-                operand = _single(value, sizes, on)
-            except DistributionError:
-                machine = _filled(given, [alone])  # it does not go into that machine: it stays as it says itself
-        asked.append(Asked(value, sizes, machine, operand))
-    return tuple(asked)
-
-
-def _filled(given: Machine, reached: Sequence[tuple[int, int]]) -> Machine:
-    """A machine, with what it leaves open taken from the largest numbers of lanes and subgroups (0: none said)."""
-    if given.lanes is not None and given.subgroups is not None:
-        return given
-    most = Machine(max([one[0] for one in reached]) or None, max([one[1] for one in reached]) or None)
-    return most if given == _OPEN else given | most
-
-
-def _reach(operand: Operand) -> tuple[int, int]:
-    """How many lanes and subgroups a layout on the machine reaches; 0 where it says none, as one of memory does."""
-    if operand.layout.is_swizzled:
-        return 0, 0
-    layout = cast("Layout", operand.layout)
-    lanes = subgroups = 1
-    axes: set[str | None] = set()
-    for factors in (*layout.dims, layout.replicas):
-        for extent, stride, axis in factors:
-            axes.add(axis)
-            if type(extent) is type(stride) is int:
-                if axis == "lane":
-                    lanes += (extent - 1) * stride
-                elif axis == "sg":
-                    subgroups += (extent - 1) * stride
-    if not axes & _MACHINE:
-        return 0, 0
-    return lanes if "lane" in axes or "sg" not in axes else 0, subgroups
-
-
-_MACHINE = {"lane", "reg", "sg"}
-_OPEN = Machine()
+    return plain_layout(value, single_operand(value, shape, as_machine(machine)))
 
 
 def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:
@@ -504,7 +402,7 @@ def product_operands(
 
 
 def own_sizes(value: object, sizes: Sequence[Extent], shape: Sequence[Extent] | None) -> None:
-    """Refuse a shape that is not the one that a value has, for a product its m, n, k.
+    """Refuse a shape other than the value's own (for a product: its m, n, k).
 
     >>> own_sizes("a product", (8, 16, 16), (32, 32))
     Traceback (most recent call last):

@@ -1,7 +1,7 @@
 """What a layout is made of: the factors of each dimension, replicas, offsets, names; and when two of them are the same.
 
 A `Relation` is a `Layout` without its operations. The algebra, the views and the maps are written in terms of it;
-`Layout` (core.layout) adds their methods, and is the one class that anybody makes.
+`Layout` (core.layout) adds their methods, and is the one class that users construct.
 
 >>> one, other = Layout.parse("d0 = 4@reg:2 2@reg 1@sg"), Layout.parse("d0 = 8@reg")
 >>> one == other, one.canonical()

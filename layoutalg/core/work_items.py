@@ -110,7 +110,7 @@ def refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
 
 
 def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
-    """The layout on a whole machine: the lanes and subgroups that it does not use hold copies, in turn.
+    """The layout on a whole machine: the lanes and subgroups that it does not use hold copies.
 
     Raises `DistributionError` where the machine has fewer work-items than the layout uses, or not a multiple of them.
 

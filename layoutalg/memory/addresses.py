@@ -34,7 +34,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 class Addresses:
-    """Addresses of the elements of one tensor, that are not a `Layout`: `BitAddress` and `BestSwizzle` are such.
+    """Addresses of the elements of one tensor that no `Layout` expresses: `BitAddress` and `BestSwizzle` are such.
 
     >>> from layoutalg.memory.linear_address import BitAddress
     >>> isinstance(BitAddress.of(Layout.parse("d0 = 4@addr")), Addresses)

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from layoutalg.core.agreement import Asked, agree
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Asked, Distributed, Machine, agree, as_sizes
+from layoutalg.core.notation import Distributed, Machine, as_sizes
 from layoutalg.notations import value_of
 
 __all__ = ["ELEMENT_BITS", "distributions", "element_size"]

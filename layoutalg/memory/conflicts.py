@@ -15,7 +15,7 @@ each, on four banks, hold a row of a 2 x 4 tile per register, and want to write 
 1 instruction of 2 x 32 bits per lane, 2 cycles: conflict-free
 1 instruction of 2 x 32 bits per lane, 4 cycles, 2 without conflicts: 2-way conflicts
 
-What one lane moves in one instruction, and how the registers are grouped for it, is told in `layoutalg.memory.accesses`.
+What one lane moves in one instruction, and how the registers are grouped for it, is explained in `layoutalg.memory.accesses`.
 
 The model of the banks is the common one of GPUs. 32 banks of 4 bytes, one word per bank and cycle, lanes that touch one word
 served together: NVIDIA, CUDA C++ Best Practices Guide, "Shared Memory". An AMD MI355X has 64 banks of 4 bytes (Modular,

@@ -1,4 +1,4 @@
-"""What a value says of a tensor: the answer of `layoutalg show`, as text and as data.
+"""What a value means for a tensor: the answer of `layoutalg show`, as text and as data.
 
 Every notation is described by the contract alone: its operands give layouts, and `report` adds what only the notation knows,
 such as a compiler's verdict.
@@ -119,7 +119,7 @@ def describe(
     a nested layout by the elements that nobody holds.
 
     Raises `DistributionError` for a value that distributes nothing, for a shape that is missing or differs, and where there
-    is neither a layout nor such a report; `LayoutError` for a work-item or an element that is not there.
+    is neither a layout nor such a report; `LayoutError` for a work-item or an element that does not exist.
 
     >>> describe("d0 = 2@reg, d1 = 16@lane", holder={"lane": 5}).facts["holds"]
     [[0, 5], [1, 5]]

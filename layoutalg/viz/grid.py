@@ -141,7 +141,7 @@ class Grid:
         return self.tensor and self.label_names[:1] == ("lane",) and self.span("sg") > len(HUES)
 
     def notes(self) -> list[str]:
-        """What else to say under the grid: replicas, and what is folded away.
+        """The remarks under the grid: replicas, and what is folded away.
 
         >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
         'folded: 4 of 64 columns drawn'

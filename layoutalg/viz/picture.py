@@ -6,7 +6,7 @@
 >>> picture.svg().count("<rect")        # the background, 128 cells, and the legends
 146
 
-The way of the data: a value gives operands (core.notation), each becomes a `Grid` of cells (viz.grid), folded where it is
+How the data flows: a value gives operands (core.notation), each becomes a `Grid` of cells (viz.grid), folded where it is
 large (viz.sides, viz.folding); a `Scene` lays grids out in pixels (viz.scene); viz.svg, viz.page and viz.figure draw scenes.
 """
 
@@ -64,7 +64,7 @@ class Picture:
 
     @property
     def colourings(self) -> tuple[str, ...]:
-        """What it can be coloured by; the first, unless told otherwise.
+        """What it can be coloured by; the first is the default.
 
         >>> Layout.parse("d0 = 4@addr").picture().colourings
         ('addr',)

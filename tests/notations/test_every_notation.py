@@ -12,7 +12,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
-from layoutalg.core.notation import agree
+from layoutalg.core.agreement import agree
 from tests.notations import tiled  # registers a notation from outside
 
 Shape = tuple[int, ...] | None

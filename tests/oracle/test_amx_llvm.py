@@ -11,7 +11,6 @@ import platform
 import random
 import re
 import secrets
-import shutil
 import sys
 from itertools import product as combinations
 from pathlib import Path
@@ -23,7 +22,7 @@ from ml_dtypes import bfloat16
 
 from layoutalg.amx import TileConfig, TileProduct, TileType, check_product, pack_vnni, parse_tile
 from layoutalg.core import ParseError, VerificationError
-from tests.oracle.toolchains import MISSING, absent, require, run
+from tests.oracle.toolchains import absent, require, require_new, run
 
 WIDTHS = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i8": 1}
 ELEMENTS = list(WIDTHS)
@@ -335,10 +334,7 @@ def test_llvms_loads_read_rows_that_overlap_and_its_stores_keep_the_later_row(tm
 
 @pytest.mark.parametrize("llvm", [22, 23, 24])
 def test_what_is_printed_for_a_version_it_reads_and_the_others_do_not(llvm: int) -> None:
-    """Later versions are looked for on PATH; without one the test is skipped."""
-    program = shutil.which(f"mlir-opt-{llvm}")
-    if program is None:
-        pytest.skip(f"{MISSING}: mlir-opt-{llvm}")
+    program = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
     kinds = [TileProduct(m, 16, 64, "i8", "i8", *signs) for m in (1, 7, 16) for signs in SIGNS]
     kinds += [TileProduct(m, 8, 32, element, element) for m in (2, 16) for element in ("bf16", "f16")]
     for version in (22, 23, 24):

@@ -26,7 +26,7 @@ What LLVM 22 takes on the way to SPIR-V for Intel GPUs, as it was found by askin
 - Vectors have 2, 3, 4, 8 or 16 elements in SPIR-V: others make an invalid binary (1, 5, 6, 12), or the compiler stops
   ("unable to legalize instruction", above 16). So a fragment of another size is passed as several (24 = 16 + 8), and one
   element as a scalar.
-- It has no bf16 ("requires the following SPIR-V extension: SPV_KHR_bfloat16") and no floats of 8 bits: as integers they go.
+- It has no bf16 ("requires the following SPIR-V extension: SPV_KHR_bfloat16") and no floats of 8 bits: passed as integers.
 - Shared local memory is a `memref.global` in address space 3. A `memref.alloca` or `llvm.alloca` there becomes an invalid
   OpVariable, `memref.alloc` a call of malloc, a `workgroup(...)` attribution one more argument of the kernel;
   `#gpu.address_space<workgroup>` is not converted ("conversion of memref memory space ... to integer address space failed").

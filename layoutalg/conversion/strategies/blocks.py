@@ -8,7 +8,7 @@ A tile of three blocks, each of which is transposed between registers and lanes:
 >>> print(found.source, "to", found.destination, "times", found.count)
 d0 = 1, d1 = 4@reg, d2 = 4@lane to d0 = 1, d1 = 4@lane, d2 = 4@reg times 3
 
-What is left has powers of two more often, and is smaller where it has not. Blocks that use shared memory do so side by side,
+What is left is smaller, and consists of powers of two more often. Blocks that use shared memory do so side by side,
 or in rounds where a limit says so.
 """
 

@@ -95,7 +95,7 @@ def _arranged(source: View, destination: View) -> Iterator[tuple[View, list[tupl
 
 
 def _early(source: View, destination: View, moving: set[Place]) -> View | None:
-    """All lanes as the destination has them, but for what comes from another subgroup; what is to cross in registers.
+    """All lanes as the destination has them, but for what comes from another subgroup; what must cross is in registers.
 
     None where bits are repeated or dropped.
     """
@@ -153,7 +153,7 @@ class _CrossSubgroup:
         if not together:
             return None
         layout = self.layout
-        self._turn()
+        self._xored()
         others = self.staying - vector - rounds  # word bits that tell accesses of a round apart
         widths = layout.widths
         lane_terms = tuple(1 << vector + i for i in range(widths["lane"]))
@@ -179,7 +179,7 @@ class _CrossSubgroup:
                             )
                     if not load:
                         self.builder.barrier()
-        self._turn()
+        self._xored()
         registers = 1 << widths["reg"]
         unpack = unpacked(self.words, self.index, self.inside, self.parts, self.width)
         return self.builder.program(registers, registers, unpack, slm_words=min(together, len(distances)) << block)
@@ -199,7 +199,7 @@ class _CrossSubgroup:
                 return min(vector, self.staying - rounds), rounds, together
             rounds += 1
 
-    def _turn(self) -> None:
+    def _xored(self) -> None:
         """XOR the exchanged bits of a word's number by the subgroup's bits."""
         for i, (bit, _) in enumerate(self.swaps):
             mask = bit_mask(1 << self.layout.widths["sg"], bit)

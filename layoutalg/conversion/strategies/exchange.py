@@ -1,6 +1,6 @@
 """Exchanges within a subgroup, between layouts of powers of two: the fewest shuffles, and few selects.
 
-The renaming of bits (`memory.machine_bits`) says all. A register bit of the source that is a lane bit of the destination and a
+The renaming of bits (`renaming`) says all. A register bit of the source that is a lane bit of the destination and a
 lane bit that is a register bit change places: with m such pairs, a lane gets a share of 1/2^m of its words from each of 2^m
 lanes, itself included. In 4 lanes with 4 registers, transposed, lane l keeps one word and gets one from each other lane:
 
@@ -149,12 +149,12 @@ class _Exchange:
             elif (row := self.followed[place[1]]).round is None:
                 current = self._halve(current, position, bit, "lane", self._mask("lane", row.bit))
             else:
-                current = self._turn(current, position[bit], self._mask("lane", row.bit))
+                current = self._xored(current, position[bit], self._mask("lane", row.bit))
                 index[bit] = ("round", row.round)
         arrived = self._arrive(current, position, index, choices, rows)
         for row in reversed(rows):
             if row.round is not None and row.lane is not None:
-                arrived = self._turn(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
+                arrived = self._xored(arrived, self.rounds.index(row.round), self._mask("lane", row.lane))
         unpack = unpacked(arrived, self.rounds, [bit for _, bit in self.together], self.parts, self.bits)
         return self.builder.program(1 << (self.source_bits - self.wide), 1 << (self.bits - self.wide), unpack)
 
@@ -162,7 +162,7 @@ class _Exchange:
         """What each bit of the source lane is, seen from the destination lane; free choices are made here.
 
         A bit that comes from the round, or that is free, may follow any lane bit of the destination. Those that pick the
-        source's register come first, so that the lane which sends can tell; a bit that follows itself stays in its lane.
+        source's register come first, so that the sending lane knows it; a bit that follows itself stays in its lane.
         """
         fixed = {place[1] for place in self.lane_places if place is not None and place[0] == "lane"}
         picking = {place[1] for place in self.registers if place is not None and place[0] == "lane"}
@@ -206,7 +206,7 @@ class _Exchange:
             for x in range(len(words))
         ]
 
-    def _turn(self, words: list[int], position: int, mask: int) -> list[int]:
+    def _xored(self, words: list[int], position: int, mask: int) -> list[int]:
         """XOR a bit of the index, where the mask says so."""
         step = 1 << position
         return self.builder.select_all([words[x ^ step] for x in range(len(words))], words, mask)
@@ -252,7 +252,7 @@ class _Exchange:
         return arrived
 
     def _half_known(self, choices: list[int], pattern: tuple[int, ...] | None, terms: tuple[int, ...]) -> int | None:
-        """The subgroup bit that says which half of the lanes has its words already; None where no lane is so lucky.
+        """The subgroup bit that says which half of the lanes has its words already; None where no lane has.
 
         That is where one lane bit of the source is a subgroup bit, every other is itself, and that same lane bit picks the
         register: lanes whose bit is the subgroup's keep their word, all others ask for the other one.

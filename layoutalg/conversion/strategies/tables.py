@@ -1,7 +1,7 @@
 """Exchanges within a subgroup by tables: for factors that have no bits in common, such as 3 lanes against 2 registers.
 
 Every slot of the destination is looked up in the source (the own lane first, then the nearest replica). Elements that travel
-together share words (conversion.packing); who sends which word to whom in which shuffle is scheduled (conversion.schedule).
+together share words (`packing`); who sends which word to whom in which shuffle is scheduled (`program.schedule`).
 Three lanes that rotate their registers:
 
 >>> from layoutalg.conversion.program.program import Shuffle
@@ -61,7 +61,7 @@ def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
 
 
 def stays_by_table(source: Slots, destination: Slots) -> bool:
-    """Whether every subgroup has all elements already that it is to have.
+    """Whether every subgroup already has all elements that it needs.
 
     >>> stays_by_table(*slot_tables(Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")))
     False
