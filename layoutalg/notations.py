@@ -26,8 +26,10 @@ from typing import NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, LayoutError, ParseError
 from layoutalg.core.limits import MOST_ALIASES as _MOST_ALIASES
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Notation, as_machine
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import instance_of
 
 __all__ = ["NotationText", "machine_of", "notations", "parse", "read_value", "register_notation", "value_of"]
 
@@ -59,6 +61,7 @@ class NotationText:
         >>> print(notations()["XeGPU"].read(Reader("#xegpu.layout<lane_layout = [16]>")))
         #xegpu.layout<lane_layout = [16]>
         """
+        instance_of(reader, Reader, "reader")
         read = self.reader
         if isinstance(read, str):
             module, _, name = read.partition(":")
@@ -227,7 +230,7 @@ def machine_of(machine: Machine | None, subgroup_size: int | None = None, workgr
     on = as_machine(machine)
     for name, given in (("subgroup_size", subgroup_size), ("workgroup_size", workgroup_size)):
         if given is not None and (type(given) is not int or not 1 <= given <= 2**31):
-            raise ConversionError(f"{name} = {given!r:.60}: expected a whole number of at least 1")
+            raise ConversionError(f"{name} = {shown(given)}: expected a whole number of at least 1")
     lanes = subgroup_size if subgroup_size is not None else on.lanes
     subgroups = on.subgroups
     if workgroup_size is not None:

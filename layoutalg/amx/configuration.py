@@ -20,7 +20,7 @@ The record has no element types: what is kept is rows and bytes per row; a regis
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_tile
@@ -57,8 +57,10 @@ class TileConfig:
 
     def __post_init__(self) -> None:
         for given in (self.rows, self.colsb):  # a range may be longer than memory
-            if isinstance(given, Sized) and len(given) > MOST_TILES_GIVEN:  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise VerificationError(f"{len(given)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
+            if isinstance(given, (tuple, list, range)) and given[MOST_TILES_GIVEN:]:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise VerificationError(
+                    f"more than {MOST_TILES_GIVEN} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7"
+                )
         rows, colsb = as_ints("rows", self.rows), as_ints("colsb", self.colsb)
         if len(rows) != len(colsb):
             raise VerificationError(
@@ -66,7 +68,8 @@ class TileConfig:
             )
         if len(rows) > REGISTERS:
             raise VerificationError(f"{len(rows)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
-        whole_number(self.start_row, "start_row =", 0, ROWS - 1, VerificationError)
+        start = whole_number(self.start_row, "start_row =", 0, ROWS - 1, VerificationError)
+        object.__setattr__(self, "start_row", start)
         for tmm, (height, width) in enumerate(zip(rows, colsb, strict=True)):
             whole_number(height, f"tmm{tmm} with rows =", 0, ROWS, VerificationError)
             whole_number(width, f"tmm{tmm} with bytes per row =", 0, BYTES_PER_ROW, VerificationError)

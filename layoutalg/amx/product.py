@@ -112,7 +112,8 @@ class TileProduct(Distributed):
 
     def __post_init__(self) -> None:
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
-            whole_number(size, f"tile product with {name} =", 1, MAX_EXTENT // 4, VerificationError)
+            number = whole_number(size, f"tile product with {name} =", 1, MAX_EXTENT // 4, VerificationError)
+            object.__setattr__(self, name, number)
         for operand, element in (("A", self.a), ("B", self.b)):
             if not isinstance(element, str) or element not in _FEATURES:  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise VerificationError(f"{operand} of {shown(element)}: expected bf16, f16 or i8")

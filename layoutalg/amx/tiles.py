@@ -126,7 +126,8 @@ class TileType(Notation):
         for what, size in (("rows", self.rows), ("cols", self.cols)):
             if type(size) is int and size == 0:
                 raise VerificationError(f"tile with {what} = 0: expected at least 1 (LLVM 22 accepts this)")
-            whole_number(size, f"tile with {what} =", 1, MAX_EXTENT, VerificationError)
+            number = whole_number(size, f"tile with {what} =", 1, MAX_EXTENT, VerificationError)
+            object.__setattr__(self, what, number)
 
     def __str__(self) -> str:
         return self.text()

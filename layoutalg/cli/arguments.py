@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine, Notation
@@ -58,7 +60,7 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         found = [one for one in self.names() if str(one) == str(value)]
         if found:
             return found[0]
-        return self.fail(f"{str(value)!r:.60}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
+        return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """The names, for the help.
@@ -142,7 +144,7 @@ def read_text(text: str) -> Notation:
         return parse(_standard_input())
     if text.endswith(".mlir") or _is_file(text):
         raise LayoutError(
-            f"{text!r:.80}: files are not read yet; give the text of an attribute, or - for standard input"
+            f"{shown(text)}: files are not read yet; give the text of an attribute, or - for standard input"
         )
     return parse(text)
 
@@ -158,7 +160,7 @@ def _standard_input() -> str:
     if sys.stdin is None or sys.stdin.closed:  # pyright: ignore[reportUnnecessaryComparison]
         raise LayoutError("standard input is closed")
     try:
-        found = sys.stdin.read()
+        found = sys.stdin.read(MAX_TEXT + 1)  # one more than is read, so that the reader refuses it
         found.encode()
     except UnicodeDecodeError as error:
         raise LayoutError(f"standard input: byte {error.start} is not UTF-8") from None

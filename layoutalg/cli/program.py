@@ -24,6 +24,8 @@ from layoutalg.cli.gemm import gemm
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shortened
+from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = ["cli", "main"]
 
@@ -57,9 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(AttributeError, ValueError, OSError):  # a stream of a test, or a closed one
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        done: object = cli.main(
-            args=None if arguments is None else list(arguments), prog_name="layoutalg", standalone_mode=False
-        )
+        given = None if arguments is None else list(listed(arguments, "arguments"))
+        for one in given or ():
+            instance_of(one, str, "argument")
+        done: object = cli.main(args=given, prog_name="layoutalg", standalone_mode=False)
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
         return done if isinstance(done, int) else 0
@@ -83,8 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str) -> int:
-    one_line = " ".join(message.split())
+    one_line = shortened(" ".join(message.split()))
     with suppress(OSError, ValueError):
+        if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+            return 2  # closed: print would take standard output
         print(f"layoutalg: {one_line}", file=sys.stderr)
     return 2
 

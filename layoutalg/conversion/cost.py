@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.core.errors import ConversionError
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 
 __all__ = ["Cost", "cost_of"]
@@ -46,6 +48,7 @@ class Cost:
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """
+        instance_of(program, Program, "program", ConversionError)
         counts = Counter(map(type, program.steps))
         found = (
             (program.moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select

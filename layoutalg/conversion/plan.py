@@ -32,6 +32,7 @@ from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.memory.asked import distributions, element_size
 
 __all__ = ["ConversionPlan", "convert"]
@@ -202,6 +203,7 @@ class ConversionPlan:
         >>> plan.apply(np.arange(4.0).reshape(1, 4, 1)).ravel().tolist()
         [0.0, 2.0, 1.0, 3.0]
         """
+        instance_of(done, (Counter, type(None)), "done", ConversionError)
         for program in self.programs:
             fragments = program.run(fragments, done)
         return fragments
@@ -220,7 +222,7 @@ class ConversionPlan:
         """
         from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 
-        write = emit_kernel if kernel else emit_function
+        write = emit_kernel if as_flag(kernel, "kernel") else emit_function
         return write(self.programs, f"i{self.element_bits}" if element is None else element, name)
 
     def __str__(self) -> str:

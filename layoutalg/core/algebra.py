@@ -44,6 +44,8 @@ def block_product(outer: _L, inner: _L) -> _L:
     >>> print(block_product(Layout.parse("d0 = 2@reg"), Layout.parse("d0 = 4@reg 2@lane")))
     d0 = 2@reg:4 4@reg 2@lane
     """
+    as_layout(outer, "outer layout")
+    as_layout(inner, "inner layout")
     if outer.names != inner.names:
         raise LayoutError(
             f"block product of dimensions {list(outer.names)} and {list(inner.names)}: expected the same ones"
@@ -86,6 +88,7 @@ def inverse(layout: _L) -> _L:
     layoutalg.core.errors.LayoutError: axis 'reg' has a gap: no factor moves 2 along it, the next is 2@reg:4
     (in d0 = 2@reg:4 2@reg)
     """
+    as_layout(layout)
     on_axis: dict[str, list[_Moving]] = {}
     replicas: list[Factor] = []
     for name, factors in zip(layout.names, layout.dims, strict=True):

@@ -11,7 +11,7 @@ True
 
 from __future__ import annotations
 
-from layoutalg.core.messages import shortened
+from layoutalg.core.messages import one_line, shortened
 
 __all__ = [
     "CompositionError",
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class LayoutError(ValueError):
-    """The root of layoutalg's errors; a message of more than 2,000 characters is cut in its middle.
+    """The root of layoutalg's errors; a message is one line, and cut in its middle over 2,000 characters.
 
     >>> raise LayoutError("axis 'lane' has a gap")
     Traceback (most recent call last):
@@ -34,7 +34,7 @@ class LayoutError(ValueError):
     """
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
+        super().__init__(*(shortened(one_line(one)) if isinstance(one, str) else one for one in args))
 
 
 class ParseError(LayoutError):

@@ -313,6 +313,8 @@ def extent_text(value: Extent) -> str:
     """
     if type(value) is int:
         return str(value) if value.bit_length() < MOST_PRINTED_BITS else number_text(value)
+    if not _is_expression(value):  # a factor that nobody checked
+        return shown(value)
     with SYMPY:
         numerator, denominator = value.as_numer_denom()
         if denominator == 1:

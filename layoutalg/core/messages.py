@@ -12,7 +12,7 @@ from reprlib import Repr
 
 from layoutalg.core.limits import LONGEST_MESSAGE, LONGEST_SHOWN
 
-__all__ = ["number_text", "shortened", "shown"]
+__all__ = ["number_text", "one_line", "shortened", "shown"]
 
 
 def number_text(number: int) -> str:
@@ -52,6 +52,15 @@ def shown(value: object, most: int = LONGEST_SHOWN) -> str:
     ('range(0, 1000000000)', "{'a': None}", '[(a number of 5001 digits), 1]')
     """
     return shortened(" ".join(_SHORT.repr(value).split()), most)
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks: a message is one line, whatever it repeats.
+
+    >>> one_line("LLVM a\\nb: unknown")
+    'LLVM a b: unknown'
+    """
+    return text if text.isprintable() else " ".join(text.splitlines())
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:

@@ -83,6 +83,7 @@ class Machine:
         >>> (Machine(lanes=16) | Machine(lanes=32, subgroups=4)).subgroups, (Machine(threads=64) | Machine(lanes=16)).subgroups
         (4, 4)
         """
+        other = as_machine(other)
         lanes = other.lanes if self.lanes is None else self.lanes
         subgroups = other.subgroups if self.subgroups is None else self.subgroups
         if self.threads is not None and self.subgroups is None and lanes is not None:
@@ -424,7 +425,10 @@ def as_sizes(shape: object) -> tuple[Extent, ...]:
     """
     if isinstance(shape, str) or not isinstance(shape, Iterable):
         raise LayoutError(f"shape {shown(shape)}: expected sizes, such as (32, 64)")
-    sizes = tuple(islice(cast("Iterable[Extent]", shape), MOST_DIMENSIONS + 1))
+    try:
+        sizes = tuple(islice(cast("Iterable[Extent]", shape), MOST_DIMENSIONS + 1))
+    except TypeError:  # an array without dimensions
+        raise LayoutError("a shape without sizes: expected sizes, such as (32, 64)") from None
     if len(sizes) > MOST_DIMENSIONS:
         raise LayoutError(f"a shape of more than {MOST_DIMENSIONS} sizes: expected sizes, such as (32, 64)")
     return tuple([size if type(size) is int else as_extent(size, "size", low=0) for size in sizes])

@@ -171,10 +171,11 @@ class Reader:
         if "\\" not in inner:
             return inner
         # Escapes are bytes: several of them may be one character of UTF-8.
-        parts = _ESCAPE.split(inner)
-        pieces = [part.encode("utf-8", "surrogatepass") for part in parts[::3]]
-        codes = [_unescaped(letter, code) for letter, code in zip(parts[1::3], parts[2::3], strict=True)]
-        joined = b"".join(piece + code for piece, code in zip(pieces, [*codes, b""], strict=True))
+        joined, start = bytearray(), 0
+        for escape in _ESCAPE.finditer(inner):
+            joined += inner[start : escape.start()].encode("utf-8", "surrogatepass") + _unescaped(*escape.groups())
+            start = escape.end()
+        joined += inner[start:].encode("utf-8", "surrogatepass")
         return joined.decode("utf-8", "surrogateescape")
 
     def string(self) -> str:

@@ -208,9 +208,13 @@ class Relation:
         """
         if self._codomain is not None:
             return self._codomain
+        if not isinstance(used, set):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"axes {shown(used)}: expected a set of names, such as {{'lane', 'reg'}}")
         others = used.difference(MACHINE)
         if not others:
             return MACHINE
+        for axis in others:
+            as_name(axis, "axis")
         return ((*MACHINE,) if len(others) < len(used) else ()) + tuple(sorted(others, key=natural_order))
 
     @property

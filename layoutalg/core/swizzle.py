@@ -19,13 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.extents import Extent
 from layoutalg.core.fragments import Indices, owner_map
 from layoutalg.core.layout import Layout
-from layoutalg.core.messages import shown
+from layoutalg.core.limits import MAX_ENTRIES
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.relation import as_layout
+from layoutalg.core.whole_numbers import found_whole
 
 __all__ = ["Swizzle", "Swizzled"]
 
@@ -60,7 +62,15 @@ class Swizzle:
         >>> Swizzle(2, 0, 2)(6)
         7
         """
-        return address ^ ((address >> self.shift) & (((1 << self.bits) - 1) << self.base))
+        at: Any = found_whole(address)
+        if at is None:
+            at = address
+            if getattr(getattr(address, "dtype", None), "kind", None) not in ("i", "u"):
+                raise LayoutError(f"address {shown(address)}: expected a whole number or an array of them")
+            if at.size > MAX_ENTRIES:
+                raise SizeError(f"{number_text(at.size)} addresses: over the limit of 2^28")
+            at = at.astype(np.int64) if at.dtype.itemsize < 8 else at
+        return at ^ ((at >> self.shift) & (((1 << self.bits) - 1) << self.base))
 
     @property
     def period(self) -> int:

@@ -93,6 +93,8 @@ class Table:
         >>> lanes.compose(view).codomain.tolist()
         [[0, 0], [0, 1], [0, 2], [1, 0]]
         """
+        if not isinstance(inner, Table):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LayoutError(f"compose with {shown(inner)}: expected a Table, such as Table.of(layout)")
         middle = tuple(dict.fromkeys((*self.names, *inner.axes)))
         left, right = _columns(inner.codomain, inner.axes, middle), _columns(self.domain, self.names, middle)
         both = np.concatenate([left, right])

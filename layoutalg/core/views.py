@@ -71,9 +71,10 @@ def permute(layout: _L, order: Sequence[int]) -> _L:
             f"permute by {shown(order)}: expected an order of the dimensions 0..{layout.rank - 1} of {layout}"
         )
     old = layout.shape
-    view = [[(old[d], 1, layout.names[d])] for d in order]
+    wanted: list[int] = [int(d) for d in given]
+    view = [[(old[d], 1, layout.names[d])] for d in wanted]
     return compose(
-        layout, type(layout)(view, offsets=_starts(layout), names=_names(layout, [layout.names[d] for d in order]))
+        layout, type(layout)(view, offsets=_starts(layout), names=_names(layout, [layout.names[d] for d in wanted]))
     )
 
 
@@ -171,7 +172,7 @@ def broadcast(layout: _L, dim: int, size: Extent) -> _L:
     >>> print(broadcast(Layout.parse("d0 = 16@lane"), 1, 4))
     d0 = 16@lane, d1 = 4@_
     """
-    if not isinstance(dim, int) or not 0 <= dim <= layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if type(dim) is not int or not 0 <= dim <= layout.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"broadcast before dimension {shown(dim)}: expected 0..{layout.rank} (in {layout})")
     new = as_extent(size, "size")
     view = [[Factor(n, 1, name)] for n, name in zip(layout.shape, layout.names, strict=True)]
@@ -226,7 +227,7 @@ def restrict(layout: _L, dim: int, start: int, size: Extent) -> _L:
     dim = _dimension(layout, dim)
     whole, count = layout.shape[dim], as_extent(size, "size")
     first = as_extent(start, "start", low=0)
-    if type(whole) is int and type(count) is int and first + count > whole:
+    if type(whole) is type(count) is type(first) is int and first + count > whole:
         raise LayoutError(
             f"restrict dimension {dim} to {first}..{first + count - 1}: it has 0..{whole - 1} (in {layout})"
         )

@@ -1,4 +1,4 @@
-"""Is it a whole number? One place says so for sizes, strides, fields of attributes and arguments of all kinds.
+"""Is it a whole number, a truth value, a name of a list? One place says so for sizes, fields and arguments of all kinds.
 
 A whole number is an `int`, or what Python can use as one (numpy's integers); a bool is not, a float is not, text is not.
 
@@ -17,7 +17,17 @@ from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.limits import MAX_START, MOST_GIVEN
 from layoutalg.core.messages import number_text, shown
 
-__all__ = ["as_ints", "as_whole", "found_whole", "listed", "whole_number", "whole_numbers"]
+__all__ = [
+    "as_flag",
+    "as_ints",
+    "as_whole",
+    "found_whole",
+    "instance_of",
+    "listed",
+    "one_of",
+    "whole_number",
+    "whole_numbers",
+]
 
 _WHOLE = {int}
 
@@ -64,6 +74,57 @@ def whole_number(
         accepted = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise error(f"{what} {number_text(number)}: expected a whole number {accepted}{hint}")
     return number
+
+
+def as_flag(value: object, what: str, error: type[LayoutError] = LayoutError) -> bool:
+    """A truth value that a caller gave, numpy's included; 0 and 1 are taken for one.
+
+    Raises `error` for anything else.
+
+    >>> as_flag(True, "full"), as_flag(0, "full")
+    (True, False)
+    >>> as_flag("no", "full")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: full = 'no': expected True or False
+    """
+    if isinstance(value, bool):
+        return value
+    number = int(cast(Any, value)) if type(value).__name__ in ("bool", "bool_") else found_whole(value)
+    if number not in (0, 1):
+        raise error(f"{what} = {shown(value)}: expected True or False")
+    return bool(number)
+
+
+def one_of(value: object, names: Sequence[str], what: str, error: type[LayoutError] = LayoutError) -> str:
+    """A name out of a list that a caller gave.
+
+    Raises `error` for anything else.
+
+    >>> one_of("lane", ("subgroup", "lane"), "level")
+    'lane'
+    >>> one_of("warp", ("subgroup", "lane"), "level")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: level 'warp': expected 'subgroup' or 'lane'
+    """
+    if type(value) is not str or value not in names:
+        *others, last = map(repr, names)
+        raise error(f"{what} {shown(value)}: expected {', '.join(others)}{' or ' * bool(others)}{last}")
+    return value
+
+
+def instance_of(
+    value: object, kind: type | tuple[type, ...], what: str, error: type[LayoutError] = LayoutError
+) -> None:
+    """Refuse what is not of a class, or of one of several.
+
+    >>> instance_of(4, (str, type(None)), "name")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: name 4: expected a str or None
+    """
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        names = ["None" if one is type(None) else f"a {one.__name__}" for one in kinds]
+        raise error(f"{what} {shown(value)}: expected {' or '.join(names)}")
 
 
 def listed(

@@ -40,7 +40,7 @@ from layoutalg.core.limits import MOST_LEAVES as _MOST_LEAVES
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand, own_sizes
 from layoutalg.core.reader import Reader
-from layoutalg.core.whole_numbers import whole_numbers
+from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.cute.thread_values import Leaf, from_thread_values, thread_values
 
@@ -136,7 +136,7 @@ class CuteLayout(Notation):
             found = from_cute(self, None, lanes)
         own_sizes(self, found.shape, shape)
         if machine is not None and isinstance(found, Layout) and set(found.axes) & set(MACHINE):
-            found = cover(found, machine, self)
+            found = cover(found, as_machine(machine), self)
         return one_operand(self, found)
 
     @property
@@ -242,7 +242,7 @@ def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
     """The thread-value layout of a map onto the machine."""
     factors = thread_values(layout)
     lanes = prod([n for n, _ in factors.lane])
-    if subgroup_size is not None and subgroup_size != lanes:
+    if subgroup_size is not None and found_whole(subgroup_size) != lanes:
         _refuse(layout, f"it has {lanes} lanes, and a subgroup of {shown(subgroup_size)} was asked for")
     threads, values = _mode([*factors.lane, *factors.sg]), _mode(factors.reg)
     return CuteLayout((threads[0], values[0]), (threads[1], values[1]), tile=layout.shape, subgroup_size=lanes)

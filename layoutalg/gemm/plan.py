@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core import Layout
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes, product_operands
 from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store, dpas, target_info
@@ -326,10 +327,10 @@ class Gemm(Distributed):
         >>> plan_gemm(64, 64, 64).emit("lane").count("xegpu.dpas")
         8
         """
-        if level not in LEVELS:
-            raise PlanError(f"level {level!r}: a kernel is emitted at one of the levels {', '.join(LEVELS)}")
+        if type(level) is not str or level not in LEVELS:
+            raise PlanError(f"level {shown(level)}: a kernel is emitted at one of the levels {', '.join(LEVELS)}")
         if level != "lane":
-            raise PlanError(f"level {level!r}: kernels are planned for the level 'lane' so far")
+            raise PlanError(f"level {shown(level)}: kernels are planned for the level 'lane' so far")
         from layoutalg.gemm.lane import emit_lane
 
         return emit_lane(self)
@@ -387,7 +388,7 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise PlanError(f"{name} is of type {type(value).__name__}: expected a name, such as 'f16' or 'pvc'")
     if target != "pvc":
-        raise PlanError(f"target {target!r}: products are planned for the target 'pvc' so far")
+        raise PlanError(f"target {shown(target)}: products are planned for the target 'pvc' so far")
     if (a, b, c) not in TYPES:
         known = ", ".join(f"({', '.join(types)})" for types in TYPES)
         raise PlanError(f"types (a, b, c) = ({a}, {b}, {c}): products are planned for {known} so far")
@@ -408,7 +409,7 @@ def _checked_tile(tile: Sequence[int], depth: int) -> Tile:
     try:
         rows, columns = (whole_number("tile", size) for size in tile)
     except (TypeError, ValueError):
-        raise PlanError(f"tile {tile!r}: a tile is two sizes (m, n), such as (32, 16)") from None
+        raise PlanError(f"tile {shown(tile)}: a tile is two sizes (m, n), such as (32, 16)") from None
     if rows not in TILE_ROWS or columns not in TILE_COLUMNS:
         raise PlanError(
             f"tile {rows}x{columns}: a subgroup computes {', '.join(map(str, TILE_ROWS))} rows by "

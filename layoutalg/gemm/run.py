@@ -6,6 +6,7 @@ that reads beyond a row or leaves an element of C out gives a NaN where the test
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,11 +72,20 @@ def _empty(matrix: Matrix) -> NDArray[Any]:
     return np.full((matrix.rows, matrix.pitch), np.nan, dtype=numpy_type(matrix.element))
 
 
+def _length(values: Sized) -> int:
+    try:
+        return len(values)
+    except OverflowError:  # a range of more than 2^63
+        return -1
+
+
 def _lay_out(matrix: Matrix, values: ArrayLike) -> NDArray[Any]:
     """The matrix in memory, with NaN between its rows where they are padded."""
+    if isinstance(values, Sized) and not isinstance(values, np.ndarray) and _length(values) != matrix.rows:
+        raise PlanError(f"{matrix.name} is planned as {matrix.rows}x{matrix.columns}: expected {matrix.rows} rows")
     try:
         given = np.asarray(values)
-    except ValueError as problem:
+    except (ValueError, TypeError, RecursionError) as problem:
         raise PlanError(f"{matrix.name}: {problem}") from None
     if given.shape != (matrix.rows, matrix.columns):
         shape = "x".join(map(str, given.shape)) or "a scalar"

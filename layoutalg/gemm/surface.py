@@ -14,11 +14,12 @@ message needs; 32 columns would fit
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import found_whole
 from layoutalg.hardware import SurfaceLimits
 
 __all__ = ["Matrix", "check_matrix", "whole_number"]
@@ -134,11 +135,7 @@ def whole_number(name: str, value: object, largest: int = 2**24) -> int:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: m = 64.0: a size is an integer from 1 to 16777216
     """
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
+    number = found_whole(value)
     if number is None or not 1 <= number <= largest:
-        shown = repr(value) if number is None or abs(number) < 10**20 else "(a huge number)"
-        raise PlanError(f"{name} = {shown}: a size is an integer from 1 to {largest}")
+        raise PlanError(f"{name} = {shown(value)}: a size is an integer from 1 to {largest}")
     return number

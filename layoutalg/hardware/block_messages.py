@@ -25,6 +25,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
+from layoutalg.core.whole_numbers import as_flag
 from layoutalg.core.work_items import cover, machine_for
 from layoutalg.hardware.chips import target_info
 
@@ -201,6 +202,10 @@ def block_load(
     layoutalg.core.errors.VerificationError: 2D block load of 8 rows x 24 elements of 16 bits: no such
     message; of 16 bits there are 16 wide x 1, 2, 4, 8, 16, 32 rows x 1, 2 blocks
     """
+    transform, transpose = (
+        as_flag(transform, "transform", VerificationError),
+        as_flag(transpose, "transpose", VerificationError),
+    )
     if transform and transpose:
         raise VerificationError("transform and transpose cannot be combined in one 2D block load")
     sizes = (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("subgroup_size", subgroup_size))

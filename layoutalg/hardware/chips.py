@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag, whole_number
 
 __all__ = ["SurfaceLimits", "TargetInfo", "target_info", "target_names"]
 
@@ -52,7 +53,7 @@ class SurfaceLimits:
         >>> SurfaceLimits().x_multiple(8), SurfaceLimits().x_multiple(16), SurfaceLimits().x_multiple(32)
         (4, 2, 1)
         """
-        return max(1, 32 // bits)
+        return max(1, 32 // whole_number(bits, "bits =", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, dg2, acm-g10, acm-g11, ats-m150
     """
+    dpas = as_flag(dpas, "dpas")
     found = _CHIPS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if found is not None and (found.has_dpas or not dpas):
         return found

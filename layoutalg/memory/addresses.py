@@ -135,14 +135,16 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
     if not (given_array or isinstance(coords, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"coordinates {shown(coords)}: expected {len(shape)} of them, one array per dimension")
     if len(coords) != len(shape):
-        raise LayoutError(f"{len(coords)} coordinates: expected {len(shape)}, of a tensor of shape {list(shape)}")
+        raise LayoutError(
+            f"{len(coords)} coordinates: expected {len(shape)}, of a tensor of shape {shown(list(shape))}"
+        )
     found: list[Numbers] = []
     for given, name, size in zip(coords, names, shape, strict=True):
         if _length(given) > MOST_COORDINATES:
             raise SizeError(f"more than {MOST_COORDINATES} coordinates along {name}: ask for a part at a time")
         try:
             values = np.asarray(given)
-        except ValueError:
+        except (ValueError, TypeError, RecursionError, MemoryError):
             values = np.asarray("")
         if values.dtype.kind not in "iu":
             raise LayoutError(f"coordinates along {name}: expected whole numbers or an integer array of them")
@@ -153,7 +155,10 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
 
 
 def _length(given: object) -> int:
-    return len(cast("Sequence[object]", given)) if isinstance(given, Sequence) else 1
+    try:
+        return len(cast("Sequence[object]", given)) if isinstance(given, Sequence) else 1
+    except OverflowError:  # a range of more than 2^63
+        return MOST_COORDINATES + 1
 
 
 def memory_text(memory: Memory | None) -> str:

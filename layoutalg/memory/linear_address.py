@@ -29,7 +29,11 @@ import numpy as np
 
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import LONGEST_SHOWN
+from layoutalg.core.messages import shortened, shown
+from layoutalg.core.relation import as_layout
 from layoutalg.core.swizzle import Swizzled
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.memory.addresses import Addresses, Numbers, coordinates
 from layoutalg.memory.machine_bits import view
 
@@ -47,7 +51,7 @@ class ElementBit(NamedTuple):
     bit: int
 
     def __str__(self) -> str:
-        return f"{self.dim} bit {self.bit}"
+        return f"{self.dim} bit {shown(self.bit)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,15 @@ class BitAddress(Addresses):
         parts: tuple[object, ...] = (self.names, self.shape, self.matrix)
         if not all(isinstance(part, tuple) for part in parts) or not all(isinstance(row, tuple) for row in self.matrix):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError("a BitAddress has tuples: the names, the shape, and the bits of each address bit")
+        for name in self.names:
+            instance_of(name, str, "name of a dimension")
         if len(self.names) != len(self.shape) or any(type(n) is not int or n < 1 or n & (n - 1) for n in self.shape):
-            raise LayoutError(f"shape {list(self.shape)}: an address by bits needs sizes that are powers of two")
+            raise LayoutError(f"shape {shown(list(self.shape))}: an address by bits needs sizes that are powers of two")
         known = set(self.bits)
         for bit in (bit for row in self.matrix for bit in row):
-            if bit not in known:
-                raise LayoutError(f"{bit}: no bit of an element of shape {list(self.shape)}")
+            if type(bit) is not ElementBit or list(map(type, bit)) != [str, int] or bit not in known:  # pyright: ignore[reportUnnecessaryIsInstance]
+                said = str(bit) if type(bit) is ElementBit and type(bit.dim) is str else shown(bit)
+                raise LayoutError(f"{shortened(said, LONGEST_SHOWN)}: no bit of an element of shape {list(self.shape)}")
         rows: list[int] = []
         for address in self.rows:
             for pivot in rows:
@@ -151,6 +158,9 @@ class BitAddress(Addresses):
         address bit 0 = d0 bit 0 ^ d0 bit 1
         address bit 1 = d0 bit 1
         """
+        as_layout(tensor, "tensor")
+        tensor.require_numbers("taking its bits")
+        rows = [whole_number(row, "row of the matrix", 0) for row in listed(rows, "rows", 64)]
         pairs = zip(tensor.names, tensor.shape, strict=True)
         bits = [ElementBit(name, i) for name, size in pairs for i in range(size.bit_length() - 1)]
         matrix = tuple(tuple(bit for j, bit in enumerate(bits) if row >> j & 1) for row in rows)

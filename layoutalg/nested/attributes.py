@@ -289,9 +289,6 @@ class NestedLayoutAttr(NestedTiles, Notation):
         return max(groups, -(-threads // subgroup_size), 1) * subgroup_size
 
     def _require(self, shape: Sequence[int]) -> None:
-        given: object = shape
-        if type(given) is tuple and cast("Ints", given) == self.shape:
-            return
         problem = self.check(shape)
         if problem is not None:
             raise VerificationError(problem)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, sole_layout
+from layoutalg.core.whole_numbers import found_whole
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.regrouping import regroup
 
@@ -55,7 +56,7 @@ def to_nested(
     layout = sole_layout(value, shape, machine, "to_nested")
     found = regroup(layout)
     lanes = layout.axes.get("lane", 1)
-    if subgroup_size is not None and subgroup_size != lanes:
+    if subgroup_size is not None and found_whole(subgroup_size) != lanes:
         raise ConversionError(
             f"it has {lanes} lanes and a subgroup has {shown(subgroup_size)}: idle lanes would hold copies, and it has none "
             f"(in {layout})"

@@ -17,7 +17,8 @@ from math import prod
 from typing import Self
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import LONGEST_ATTRIBUTE, MAX_EXTENT
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import as_ints
 
 __all__ = ["FIELDS", "NestedTiles"]
@@ -59,7 +60,9 @@ class NestedTiles:
         """Bound the shape, and forget the strides of unit tiles."""
         levels = (*self.subgroup_tile, *self.batch_tile, *self.outer_tile, *self.thread_tile, *self.element_tile)
         if prod(levels) > MAX_EXTENT and max(self.shape) > MAX_EXTENT:
-            raise VerificationError(f"a tensor of shape {list(self.shape)}: a dimension over 2^31 (IREE accepts this)")
+            raise VerificationError(
+                f"a tensor of shape {shown(list(self.shape))}: a dimension over 2^31 (IREE accepts this)"
+            )
         for tile, name in ((self.subgroup_tile, "subgroup_strides"), (self.thread_tile, "thread_strides")):
             if 1 in tile:
                 strides = [0 if n == 1 else s for n, s in zip(tile, getattr(self, name), strict=True)]
@@ -88,7 +91,7 @@ class NestedTiles:
             if values and (min(values) < low or max(values) > MAX_EXTENT):
                 wrong = min(values) if min(values) < low else max(values)
                 raise VerificationError(
-                    f"{name} = {list(values)}: expected {low} to 2^31, got {wrong} (IREE accepts this)"
+                    f"{name} = {shown(list(values))}: expected {low} to 2^31, got {number_text(wrong)} (IREE accepts this)"
                 )
             if rank != len(values):
                 raise VerificationError("all fields must have the same rank as the layout")
@@ -157,8 +160,8 @@ class NestedTiles:
             if expected != actual:
                 text = str(self).removeprefix("#iree_vector_ext.")
                 return (
-                    f"Vector shape: {list(shape)} does not match the layout ({text}) at dim {d}. "
-                    f"Dimension expected by layout: {expected} actual: {actual}"
+                    f"Vector shape: {shown(list(shape), LONGEST_ATTRIBUTE)} does not match the layout ({text}) at dim {d}. "
+                    f"Dimension expected by layout: {expected} actual: {number_text(actual)}"
                 )
         return None
 
@@ -172,7 +175,9 @@ class NestedTiles:
         """
         order = as_ints("order", order)
         if sorted(order) != list(range(self.rank)):
-            raise VerificationError(f"permute by {list(order)}: expected an order of the dimensions 0..{self.rank - 1}")
+            raise VerificationError(
+                f"permute by {shown(list(order))}: expected an order of the dimensions 0..{self.rank - 1}"
+            )
         return self._picked(order)
 
     def project(self, dropped: Sequence[int]) -> Self:
@@ -184,7 +189,7 @@ class NestedTiles:
         dropped = as_ints("dropped", dropped)
         for d in dropped:
             if not 0 <= d < self.rank:
-                raise VerificationError(f"project {list(dropped)}: expected dimensions of 0..{self.rank - 1}")
+                raise VerificationError(f"project {shown(list(dropped))}: expected dimensions of 0..{self.rank - 1}")
         return self._picked([d for d in range(self.rank) if d not in dropped])
 
     def apply(self, dims: Sequence[int | None]) -> Self:
@@ -196,7 +201,9 @@ class NestedTiles:
         as_ints("dims", [0 if d is None else d for d in dims] if isinstance(dims, (tuple, list)) else dims)
         for d in dims:
             if d is not None and not 0 <= d < self.rank:
-                raise VerificationError(f"apply {list(dims)}: expected dimensions of 0..{self.rank - 1}, or None")
+                raise VerificationError(
+                    f"apply {shown(list(dims))}: expected dimensions of 0..{self.rank - 1}, or None"
+                )
         return self._picked(dims)
 
     def append(self, other: NestedTiles) -> Self:
@@ -226,13 +233,15 @@ class NestedTiles:
             raise VerificationError(f"recombine with a {type(other).__name__}: expected a nested layout")
         if len(mine) != self.rank or len(others) != other.rank:
             raise VerificationError(
-                f"recombine of ranks {self.rank} and {other.rank} by {list(mine)} and {list(others)}"
+                f"recombine of ranks {self.rank} and {other.rank} by {shown(list(mine))} and {shown(list(others))}"
             )
         columns: list[NestedTiles] = []
         for loop in result:
             held = [one._picked([where.index(loop)]) for one, where in ((self, mine), (other, others)) if loop in where]
             if not held or any(column != held[0] for column in held):
-                raise VerificationError(f"recombine: the operands {'disagree on' if held else 'lack'} dimension {loop}")
+                raise VerificationError(
+                    f"recombine: the operands {'disagree on' if held else 'lack'} dimension {number_text(loop)}"
+                )
             columns.append(held[0])
         found = type(self)((), (), (), (), (), (), ())
         for column in columns:

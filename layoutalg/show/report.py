@@ -30,6 +30,7 @@ from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
 from layoutalg.core.swizzle import Swizzled
+from layoutalg.core.whole_numbers import as_flag, instance_of, listed
 from layoutalg.notations import value_of
 from layoutalg.show.terminal import owner_grid, render
 
@@ -79,6 +80,9 @@ class Description:
         >>> text.getvalue().splitlines()[2]
         'layout    d0 = 4@lane'
         """
+        from rich.console import Console
+
+        instance_of(console, Console, "console")
         before = ""
         for name, text in self.lines():
             console.print(f"{'' if name == before else name:9} {text}", soft_wrap=True)
@@ -127,6 +131,9 @@ def describe(
     [{'sg': 0, 'lane': 5, 'reg': 1}]
     """
     found = value_of(value)
+    blocks = as_flag(blocks, "blocks")
+    instance_of(holder, (dict, type(None)), "holder")
+    at = None if at is None else listed(at, "element")
     sizes: Any = None if shape is None else as_sizes(shape)
     on = as_machine(machine)
     if sizes is None and found.needs_shape:

@@ -37,6 +37,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
 from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.swizzle import Swizzled
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hexes, hue_of, shades
 from layoutalg.viz.folding import Band, Run, fold
 from layoutalg.viz.grid import numbered
@@ -128,7 +129,12 @@ class OwnerGrid:
         21
         """
         wide = [
-            max(len(name), *(len(row[i].label) + (row[i].colour is not None) * 2 for row in self.cells))
+            max(
+                [
+                    len(name),
+                    *(len(row[i].label) + (row[i].colour is not None) * 2 for row in self.cells if i < len(row)),
+                ]
+            )
             for i, name in enumerate(self.columns)
         ]
         return max(map(len, self.rows), default=0) + 1 + sum(wide) + len(wide)  # a space between columns
@@ -149,6 +155,11 @@ def owner_grid(
     >>> owner_grid(Layout.parse("d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg")).columns[:3]
     ('0-1', '2-3', '4-5')
     """
+    instance_of(layout, (Layout, Swizzled), "layout")
+    most_rows = whole_number(most_rows, "most_rows =", 1)
+    most_columns = whole_number(most_columns, "most_columns =", 1)
+    if width is not None:
+        width = whole_number(width, "width =", 0)
     plain, swizzled = numbered(layout)
     axes = _owner_axes(plain)
     split = max(plain.rank - 1, 0)
@@ -161,11 +172,13 @@ def owner_grid(
     upright = tall.count * narrow.count < rows.count * columns.count
     if upright:
         rows, columns = tall, narrow
-    found = _grid(layout, rows, columns, (most_rows, most_columns), axes, upright)
+    # Cells beyond these are cut off in the end: a column takes two characters at least.
+    kept = (most_rows, most_columns if width is None else width // 2 + 1)
+    found = _grid(layout, rows, columns, (most_rows, most_columns), kept, axes, upright)
     while width is not None and found.width > width and most_columns > 1:
         most_columns = min(found.shown[1] - 1, found.shown[1] * width // found.width) or 1
         shown = found.shown[1]
-        found = _grid(layout, rows, columns, (most_rows, most_columns), axes, upright)
+        found = _grid(layout, rows, columns, (most_rows, most_columns), kept, axes, upright)
         if found.shown[1] == shown:
             break
     return _cut_off(found, most_rows, most_columns, width)
@@ -178,6 +191,7 @@ def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | No
     found = grid
     if (width is not None and grid.width > width) or (width is None and grid.shown[1] > most_columns):
         columns = _first(grid.columns, most_columns if width is None else columns)
+    columns = min(columns, max(map(len, grid.cells), default=columns))
     while True:
         names = grid.rows[:rows], grid.columns[:columns]
         cells = tuple(cut[:columns] for cut in grid.cells[:rows])
@@ -205,6 +219,7 @@ def render(grid: OwnerGrid) -> RenderableType:
     >>> type(render(owner_grid(Layout.parse("d0 = 8@reg, d1 = 16@lane")))).__name__
     'Table'
     """
+    instance_of(grid, OwnerGrid, "grid")
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -263,17 +278,25 @@ def _grid(
     rows: _Folded,
     columns: _Folded,
     most: tuple[int, int],
+    kept: tuple[int, int],
     axes: tuple[str | None, str],
     down: bool,
 ) -> OwnerGrid:
+    """The grid, with the names of all bands and the cells of the first `kept` rows and columns that are drawn."""
     tops, lefts = rows.side(most[0]), columns.side(most[1])
     plain, swizzled = numbered(layout)
     major, minor = axes
-    lowest = _owners(plain, swizzled, tops, lefts, ends=False)
-    highest = _owners(plain, swizzled, tops, lefts, ends=True)
+    names = [
+        tuple([_header(band, name) for band, name in zip(side.bands, side.headers(), strict=True)])
+        for side in (tops, lefts)
+    ]
+    bands = [side.bands[: _first(own, n)] for side, own, n in zip((tops, lefts), names, kept, strict=True)]
+    drawn = [[band for band in some if not band.gap] for some in bands]
+    lowest = _owners(plain, swizzled, (tops, lefts), drawn, ends=False)
+    highest = _owners(plain, swizzled, (tops, lefts), drawn, ends=True)
     first: Any = lowest[minor] * 0 if major is None else lowest[major]
     several = major is not None and plain.spans().get(major, 1) != 1
-    across: list[int | None] = _numbers(lefts.bands)
+    across: list[int | None] = _numbers(bands[1])
     cells = tuple(
         tuple(
             Cell(_DOTS, None)
@@ -281,17 +304,17 @@ def _grid(
             else _cell(int(first[i, j]), int(lowest[minor][i, j]), int(highest[minor][i, j]), several, down)
             for j in across
         )
-        for i in _numbers(tops.bands)
+        for i in _numbers(bands[0])
     )
-    names = [" x ".join([",".join(plain.names[:-1]), plain.names[-1]])] if plain.rank > 1 else [""]
+    plane = " x ".join([",".join(plain.names[:-1]), plain.names[-1]]) if plain.rank > 1 else ""
     return OwnerGrid(
-        tuple(_header(band, name) for band, name in zip(tops.bands, tops.headers(), strict=True)),
-        tuple(_header(band, name) for band, name in zip(lefts.bands, lefts.headers(), strict=True)),
+        names[0],
+        names[1],
         cells,
         (rows.count, columns.count),
         (len(tops.starts), len(lefts.starts)),
         f"{major}:{minor}" if several else minor,
-        names[0],
+        plane,
     )
 
 
@@ -309,11 +332,16 @@ def _header(band: Band, name: str) -> str:
     return f"{_TIMES}{band.again + 1}" if band.again else name
 
 
-def _owners(layout: Layout, swizzled: Swizzled | None, rows: Side, columns: Side, *, ends: bool) -> dict[str, Any]:
+def _owners(
+    layout: Layout, swizzled: Swizzled | None, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool
+) -> dict[str, Any]:
     """The owner of each drawn cell's first element, or of its last (`ends`)."""
-    sides = [side.at([b.start + (b.size - 1 if ends else 0) for b in side.drawn]) for side in (rows, columns)]
-    elements = [c[:, None] for c in sides[0]] + [c[None, :] for c in sides[1]]
-    shape = (len(rows.starts), len(columns.starts))
+    rows, columns = (
+        side.at([b.start + (b.size - 1 if ends else 0) for b in bands])
+        for side, bands in zip(sides, drawn, strict=True)
+    )
+    elements = [c[:, None] for c in rows] + [c[None, :] for c in columns]
+    shape = (len(drawn[0]), len(drawn[1]))
     found = places(layout, elements)
     if swizzled is not None:
         found[swizzled.axis] = swizzled.swizzle(found[swizzled.axis])

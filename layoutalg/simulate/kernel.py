@@ -38,6 +38,8 @@ from layoutalg.core.limits import LAUNCH_GROUP as GROUP
 from layoutalg.core.limits import MOST_VECTOR_ELEMENTS as MAX_ELEMENTS
 from layoutalg.core.limits import MOST_WORK_ITEMS as MAX_WORK_ITEMS
 from layoutalg.core.limits import MOST_WORKGROUPS as MAX_WORKGROUPS
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware import target_info
 from layoutalg.ir import gpu, line_of, read_module
 from layoutalg.ir.assembly import static_numbers
@@ -81,6 +83,9 @@ def run_kernel(
     >>> c[7, 31]
     np.float32(32.0)
     """
+    instance_of(memory, Memory, "memory")
+    instance_of(kernel, (str, type(None)), "kernel")
+    arguments = listed(arguments, "arguments")
     function = _find_kernel(read_module(text), kernel)
     block, lanes = _launch_sizes(function)
     entry = function.body.blocks[0]
@@ -105,7 +110,7 @@ def _grid(grid: Sequence[int]) -> tuple[int, int, int]:
     try:
         x, y, z = (index(size) for size in grid)
     except (TypeError, ValueError):
-        raise LayoutError(f"grid {grid!r}: expected three sizes, such as (4, 2, 1)") from None
+        raise LayoutError(f"grid {shown(grid)}: expected three sizes, such as (4, 2, 1)") from None
     if min(x, y, z) < 1 or x * y * z > MAX_WORKGROUPS:
         raise LayoutError(f"grid {x}x{y}x{z}: expected positive sizes, at most {MAX_WORKGROUPS} workgroups in all")
     return x, y, z
@@ -157,7 +162,7 @@ def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[int
         try:
             number = index(argument)
         except TypeError:
-            fail(function, f"argument {len(numbers)} is {argument!r}; an integer is needed for {value.type}")
+            fail(function, f"argument {len(numbers)} is {shown(argument)}; an integer is needed for {value.type}")
         if not -(1 << (bits - 1)) <= number < 1 << bits:
             fail(function, f"argument {len(numbers)} does not fit into {value.type}")
         numbers.append(number - (1 << bits) if number >= 1 << (bits - 1) else number)

@@ -28,6 +28,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core import elements
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
 
 __all__ = ["dpas_chain", "element_dtype", "numpy_type", "signed_bits", "wrap"]
 
@@ -45,8 +46,9 @@ def numpy_type(element: str) -> np.dtype[Any]:
     >>> numpy_type("f16"), numpy_type("i32"), numpy_type("bf16").itemsize
     (dtype('float16'), dtype('int32'), 2)
     """
-    if element not in _SIMULATED:
-        raise LayoutError(f"elements of type {element} are not simulated; {', '.join(_SIMULATED)} are")
+    if type(element) is not str or element not in _SIMULATED:
+        given = element if type(element) is str else shown(element)
+        raise LayoutError(f"elements of type {given} are not simulated; {', '.join(_SIMULATED)} are")
     return elements.numpy_type(element)
 
 

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import write_file
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
+from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.colouring import colourings
 from layoutalg.viz.grid import MOST, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import Scene, lay_out
@@ -52,11 +54,16 @@ class Picture:
     full: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "full", as_flag(self.full, "full"))
+        instance_of(self.parts, tuple, "parts")
+        for part in self.parts:
+            instance_of(part, Operand, "part")
+        instance_of(self.title, str, "title")
         if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LayoutError(f"direction {self.direction!r:.60}: expected {' or '.join(map(repr, DIRECTIONS))}")
+            raise LayoutError(f"direction {shown(self.direction)}: expected {' or '.join(map(repr, DIRECTIONS))}")
         if self.colour is not None and (not isinstance(self.colour, str) or self.colour not in self.colourings):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(
-                f"colour {self.colour!r:.60}: {self.title} can be coloured by {', '.join(self.colourings)}"
+                f"colour {shown(self.colour)}: {self.title} can be coloured by {', '.join(self.colourings)}"
             )
 
     def __repr__(self) -> str:
@@ -95,6 +102,8 @@ class Picture:
         [('A', 1, 0), ('B', 0, 1), ('C', 1, 1)]
         """
         most = None if self.full else MOST
+        if direction is not None:
+            direction = one_of(direction, DIRECTIONS, "direction")
         if (direction or self.direction) == "hardware":
             found = [(hardware_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
         elif [part.role for part in self.parts] != ["A", "B", "C"]:
@@ -128,6 +137,8 @@ class Picture:
         >>> len(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().scene("hardware").cells)
         128
         """
+        if colour is not None:
+            colour = one_of(colour, self.colourings, "colour")
         placed = self.grids(direction)
         grids = [grid for grid, _, _ in placed]
         lines: list[str] = []
@@ -197,11 +208,11 @@ class Picture:
         layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html
         """
         if not isinstance(path, (str, Path)) or "\0" in str(path):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LayoutError(f"picture {path!r:.60}: expected the name of a file")
+            raise LayoutError(f"picture {shown(path)}: expected the name of a file")
         target = Path(path)
         kind = target.suffix[1:].lower()
         if kind not in FORMATS:
-            raise LayoutError(f"picture {str(path)!r}: expected a name that ends in .svg, .png, .pdf or .html")
+            raise LayoutError(f"picture {shown(str(path))}: expected a name that ends in .svg, .png, .pdf or .html")
         if kind in ("svg", "html"):
             write_file(target, self.svg() if kind == "svg" else self.html())
             return
@@ -235,9 +246,10 @@ def picture_of(
     '#xegpu.layout<lane_layout = [2, 8]>, 4x8'
     """
     sizes: Any = None if shape is None else as_sizes(shape)
+    instance_of(value, Distributed, "picture of")
     drawn = value.operands(sizes, machine)
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"title {title!r:.60}: expected a text")
+        raise LayoutError(f"title {shown(title)}: expected a text")
     own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)
     found = Picture(drawn, legal(own if title is None else title), colour, direction, full)
     found.grids()

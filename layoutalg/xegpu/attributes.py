@@ -23,8 +23,9 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
@@ -154,6 +155,8 @@ class DistributeLayout(Notation, ABC):
             raise VerificationError(
                 f"expected layout rank to match tensor rank (shape {list(sizes)}, layout {shortened(self)})"
             )
+        if level is not None:
+            level = one_of(level, ("workgroup", "subgroup", "instruction"), "level")
         return self.distribution().blocks(sizes, str(self), level)
 
     @property
@@ -214,6 +217,7 @@ class DistributeLayout(Notation, ABC):
         """
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")
+        blocks = as_flag(blocks, "blocks")
         version = DEFAULT_LLVM if llvm is None else llvm
         verdict = self.check(shape, version)
         text = "accepts" if verdict is None else f"refuses: {verdict}"
@@ -257,11 +261,11 @@ class DistributeLayout(Notation, ABC):
         """
         sizes = as_numbers(shape)
         if type(array_length) is not int or not 1 <= array_length <= MAX_EXTENT:
-            raise DistributionError(f"array_length {array_length!r}: expected a whole number of at least 1")
+            raise DistributionError(f"array_length {shown(array_length)}: expected a whole number of at least 1")
+        level = one_of(level, ("subgroup", "lane"), "level", DistributionError)
+        block = as_flag(block, "block")
         if level == "subgroup":
             return subgroup_fragment(self.distribution(), sizes, element, str(self), array_length)
-        if level != "lane":
-            raise DistributionError(f"level {level!r}: expected 'subgroup' or 'lane'")
         return lane_fragment(self.distribution(), sizes, element, str(self), array_length, block)
 
 
@@ -397,7 +401,7 @@ class SliceAttr(DistributeLayout):
 
     def __post_init__(self) -> None:
         if not isinstance(self.parent, (LayoutAttr, SliceAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"slice of {self.parent!r}: expected #xegpu.layout or #xegpu.slice")
+            raise VerificationError(f"slice of {shown(self.parent)}: expected #xegpu.layout or #xegpu.slice")
         object.__setattr__(self, "dims", as_ints("dims", self.dims))
         depth, parent = 1, self.parent
         while isinstance(parent, SliceAttr):
@@ -433,4 +437,4 @@ class SliceAttr(DistributeLayout):
 
 def _numbers(values: Sequence[int]) -> str:
     """A list for a message; Python refuses to print numbers of thousands of digits."""
-    return f"[{', '.join(str(value) if abs(value) < 2**64 else '(a huge number)' for value in values)}]"
+    return f"[{', '.join(number_text(value) for value in values)}]"

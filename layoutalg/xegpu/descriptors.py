@@ -26,8 +26,9 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, one_operand, own_sizes
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_flag, as_ints
 from layoutalg.hardware import block_load
 from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr, fragment_notes
 from layoutalg.xegpu.fragments import FragmentType
@@ -84,6 +85,7 @@ class BlockTensorDescAttr(Encoding):
 
     def __post_init__(self) -> None:
         EnumAttr("memory_space", self.memory_space)
+        object.__setattr__(self, "boundary_check", as_flag(self.boundary_check, "boundary_check", VerificationError))
         verify_integer("array_length", self.array_length, self.array_length_type)
         if not 1 <= self.array_length <= MAX_EXTENT:
             raise VerificationError(
@@ -180,9 +182,9 @@ class TensorDescType(Notation):
         ):
             object.__setattr__(self, name, value)
         if encoding is not None and not isinstance(encoding, Encoding):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"encoding {encoding!r:.60}: expected a block_tdesc_attr or a scatter_tdesc_attr")
+            raise VerificationError(f"encoding {shown(encoding)}: expected a block_tdesc_attr or a scatter_tdesc_attr")
         if layout is not None and not isinstance(layout, DistributeLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"layout {layout!r:.60}: expected #xegpu.layout or #xegpu.slice")
+            raise VerificationError(f"layout {shown(layout)}: expected #xegpu.layout or #xegpu.slice")
         if self.shape:
             verify_shape("tensor_desc", self.shape)
         problem = self.check(llvm)

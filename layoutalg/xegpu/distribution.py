@@ -34,6 +34,8 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE
 from layoutalg.core.limits import MOST_BLOCKS as _MOST_BLOCKS
 from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import listed
 from layoutalg.core.work_items import level_steps
 from layoutalg.xegpu.rules import Rules, rules
 
@@ -52,10 +54,9 @@ def as_shape(shape: Sequence[Extent]) -> tuple[Extent, ...]:
     (8, 16)
     """
     if isinstance(shape, str) or not isinstance(shape, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"shape {shape!r:.60}: expected a sequence of whole numbers, such as (8, 16)")
-    if len(shape) > _MOST_DIMENSIONS:
-        raise LayoutError(f"a shape of {len(shape)} sizes: expected at most {_MOST_DIMENSIONS}")
-    return tuple(as_extent(size, f"dimension {d} of the shape: size") for d, size in enumerate(shape))
+        raise LayoutError(f"shape {shown(shape)}: expected a sequence of whole numbers, such as (8, 16)")
+    sizes = listed(shape, "shape", _MOST_DIMENSIONS)
+    return tuple(as_extent(size, f"dimension {d} of the shape: size") for d, size in enumerate(sizes))
 
 
 def as_numbers(shape: Sequence[Extent]) -> tuple[int, ...]:

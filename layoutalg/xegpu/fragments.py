@@ -19,7 +19,7 @@ from math import prod
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_flag, as_ints, instance_of, whole_number
 from layoutalg.xegpu.distribution import Distribution, shortened
 
 __all__ = ["FragmentType", "lane_fragment", "subgroup_fragment"]
@@ -41,6 +41,10 @@ class FragmentType:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", as_ints("shape", self.shape))
+        object.__setattr__(self, "count", whole_number(self.count, "count =", 0))
+        instance_of(self.element, str, "element")
+        for name in ("packed", "transposed"):
+            object.__setattr__(self, name, as_flag(getattr(self, name), name))
 
     def __str__(self) -> str:
         how = "packed " if self.packed else "transposed " if self.transposed else ""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.reader import Reader
 
 __all__ = ["integer_text", "integers_text", "read_integer", "read_integers", "verify_integer"]
@@ -29,14 +30,13 @@ def verify_integer(name: str, value: object, kind: object) -> None:
     match = _KIND.fullmatch(kind) if isinstance(kind, str) else None
     bits = 64 if match is None or match[2] is None else int(match[2])
     if match is None or not 2 <= bits <= 64:
-        raise VerificationError(f"{name}: type {kind!r:.40}: expected i64, i2 to i63, or index")
+        raise VerificationError(f"{name}: type {shown(kind)}: expected i64, i2 to i63, or index")
     if type(value) is not int:
-        raise VerificationError(f"{name} = {value!r:.40}: expected a whole number")
+        raise VerificationError(f"{name} = {shown(value)}: expected a whole number")
     low = 0 if match[1] == "u" else -(2 ** (bits - 1))
     high = 2**bits - 1 if match[1] == "u" else 2 ** (bits - 1) - 1  # LLVM wraps 200 : i8 to -56
     if not low <= value <= high:
-        shown = value if abs(value) < 2**65 else "(a huge number)"
-        raise VerificationError(f"{name} = {shown} : {kind}: integer constant out of range for attribute")
+        raise VerificationError(f"{name} = {number_text(value)} : {kind}: integer constant out of range for attribute")
 
 
 def integer_text(value: int, kind: str) -> str:

@@ -21,6 +21,7 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.xegpu.integers import integers_text, verify_integer
@@ -51,7 +52,9 @@ class MemLayoutAttr(Notation):
             object.__setattr__(self, name, value)
             object.__setattr__(self, f"{name}_types", _types(name, value, types))
             if value is not None and (not value or not all(1 <= v <= MAX_EXTENT for v in value)):
-                raise VerificationError(f"{name} = {list(value)}: expected sizes of at least 1 (LLVM 22 accepts this)")
+                raise VerificationError(
+                    f"{name} = {shown(list(value))}: expected sizes of at least 1 (LLVM 22 accepts this)"
+                )
         if self.stride is None and self.block is None:
             raise VerificationError("expected valid attribute name: stride or block")
 
@@ -88,7 +91,7 @@ class MemDescType(Notation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", as_ints("shape", self.shape))
         if self.mem_layout is not None and not isinstance(self.mem_layout, MemLayoutAttr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise VerificationError(f"mem_layout {self.mem_layout!r:.60}: expected #xegpu.mem_layout")
+            raise VerificationError(f"mem_layout {shown(self.mem_layout)}: expected #xegpu.mem_layout")
         if not self.shape:
             raise VerificationError("expected non-zero rank mem_desc (LLVM 22 accepts this)")
         verify_shape("mem_desc", self.shape)
@@ -97,7 +100,7 @@ class MemDescType(Notation):
             for name, value in (("stride", self.mem_layout.stride), ("block", self.mem_layout.block)):
                 if value is not None and len(value) != len(self.shape):
                     raise VerificationError(
-                        f"{name} = {list(value)} of a mem_desc of rank {len(self.shape)}: expected {len(self.shape)} "
+                        f"{name} = {shown(list(value))} of a mem_desc of rank {len(self.shape)}: expected {len(self.shape)} "
                         "numbers (LLVM 22 accepts this, and goes wrong later)"
                     )
 
@@ -169,5 +172,6 @@ def verify_shape(what: str, shape: tuple[int, ...]) -> None:
     for d, size in enumerate(shape):
         if type(size) is not int or not 1 <= size <= MAX_EXTENT:
             raise VerificationError(
-                f"{what} of shape {list(shape)}: dimension {d} has size {size}, expected 1 to 2^31 (LLVM 22 accepts this)"
+                f"{what} of shape {shown(list(shape))}: dimension {d} has size {shown(size)}, expected 1 to 2^31 "
+                "(LLVM 22 accepts this)"
             )

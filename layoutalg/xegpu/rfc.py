@@ -23,8 +23,9 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, as_sizes
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.xegpu.attributes import LayoutAttr
 from layoutalg.xegpu.distribution import as_numbers
 
@@ -48,7 +49,7 @@ class SgMapAttr(Notation):
         for name, value in (("wi_layout", self.wi_layout), ("wi_data", self.wi_data)):
             object.__setattr__(self, name, as_ints(name, value))
             if len(value) != 2 or not all(1 <= v <= MAX_EXTENT for v in value):
-                raise VerificationError(f"{name} = {list(value)}: expected two sizes of at least 1")
+                raise VerificationError(f"{name} = {shown(list(value))}: expected two sizes of at least 1")
 
     def __str__(self) -> str:
         return f"#xegpu.sg_map<wi_layout = {list(self.wi_layout)}, wi_data = {list(self.wi_data)}>"
@@ -59,13 +60,16 @@ class SgMapAttr(Notation):
         >>> print(SgMapAttr((1, 16), (1, 1)).to_layout(1))
         #xegpu.layout<lane_layout = [16], lane_data = [1]>
         """
+        rank = whole_number(rank, f"{self} on a tensor of rank", 0, error=VerificationError)
         if rank == 2:
             return LayoutAttr(lane_layout=self.wi_layout, lane_data=self.wi_data)
         if rank == 1 and 1 in self.wi_layout and self.wi_data[0] == 1:
             return LayoutAttr(lane_layout=(max(self.wi_layout),), lane_data=(self.wi_data[1],))
-        raise VerificationError(f"{self} on a tensor of rank {rank}: expected rank 2, or 1 with wi_data[0] = 1")
+        raise VerificationError(
+            f"{self} on a tensor of rank {number_text(rank)}: expected rank 2, or 1 with wi_data[0] = 1"
+        )
 
-    def check(self, shape: tuple[int, ...]) -> str | None:
+    def check(self, shape: Sequence[int]) -> str | None:
         """The RFC's size rule: each size divisible by `wi_layout * wi_data`. None where it holds.
 
         >>> SgMapAttr((1, 16), (1, 1)).check((8, 24))
@@ -124,7 +128,7 @@ class SgMapAttr(Notation):
         """
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")
-        verdict = self.check(tuple(shape))
+        verdict = self.check(shape)
         return (Note("RFC", verdict or "accepts", "rfc", verdict or "accepts", verdict is not None),)
 
     def fragment_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -139,7 +143,7 @@ class SgMapAttr(Notation):
         if problem is not None:
             raise DistributionError(f"{problem} (in {self})")
         each = prod(self.wi_data)
-        return prod(shape) // (prod(self.wi_layout) * each), each
+        return prod(as_numbers(shape)) // (prod(self.wi_layout) * each), each
 
 
 def sg_map_of(fragment: Layout, packed: int) -> SgMapAttr:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
 
 __all__ = ["DEFAULT_LLVM", "Rules", "llvm_versions", "rules"]
 
@@ -103,8 +104,7 @@ def rules(llvm: int = DEFAULT_LLVM) -> Rules:
     """
     row = _ROWS.get(llvm) if type(llvm) is int else None
     if row is None:
-        given = "of a huge number" if type(llvm) is int and abs(llvm) > 2**64 else f"{llvm!r:.60}"
-        raise LayoutError(f"LLVM {given}: the rules of LLVM {', '.join(map(str, _ROWS))} are known")
+        raise LayoutError(f"LLVM {shown(llvm)}: the rules of LLVM {', '.join(map(str, _ROWS))} are known")
     return row
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.xegpu.integers import integer_text, verify_integer
 from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
@@ -48,9 +49,11 @@ class EnumAttr(Notation):
 
     def __post_init__(self) -> None:
         words = WORDS.get(self.name) if isinstance(self.name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
-        if words is None or self.value not in words:
+        if words is None or type(self.value) is not str or self.value not in words:
             known = ", ".join(WORDS if words is None else words)
-            raise VerificationError(f"#xegpu.{self.name!s:.40}<{self.value!s:.40}>: expected one of {known}")
+            raise VerificationError(
+                f"#xegpu.{shown(self.name)[1:-1]}<{shown(self.value)[1:-1]}>: expected one of {known}"
+            )
 
     def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The text that a version of LLVM reads and prints.

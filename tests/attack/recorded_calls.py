@@ -1,7 +1,11 @@
 """Calls of every public name, as the examples of the documentation make them: what the attack on arguments starts from.
 
 The doctests of the package run once while Python's profiler watches (`sys.setprofile`): each call of a public function,
-class or method is kept with its arguments, a few of each. Public is what the packages name in `__all__`, with the methods.
+class or method is kept with its arguments, a few of each.
+
+Public is what the packages name in `__all__`, with the methods; of the rooms, what a page of `docs/api` describes. Not public
+are a layout's constructors for parts that another layout has checked (`of_parts`, `trusted`), and the methods by which a
+program's own steps are executed and the simulator's memory is read: they get what the library made, once for every step.
 """
 
 from __future__ import annotations
@@ -14,11 +18,15 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 _MOST_OF_ONE = 8
 _OPERATORS = ("__call__", "__mul__", "__or__", "__eq__", "__getitem__", "__contains__", "__add__")
+_UNCHECKED = ("of_parts", "trusted")
+_EXECUTED = ("layoutalg.conversion.program.", "layoutalg.simulate.memory")
+_PAGES = Path(__file__).parents[2] / "docs" / "api"
 _CHANGES_THE_REGISTRY = ("register_notation",)
 
 
@@ -54,6 +62,7 @@ def modules() -> Iterator[Any]:
 def _public() -> Iterator[_Target]:
     import layoutalg
 
+    described = _described()
     doors = [m for m in modules() if hasattr(m, "__path__") or m.__name__ == "layoutalg.notations"]
     for door in doors:
         for name in getattr(door, "__all__", ()):
@@ -61,10 +70,25 @@ def _public() -> Iterator[_Target]:
             home = getattr(value, "__module__", "")
             if not str(home).startswith("layoutalg") or name in _CHANGES_THE_REGISTRY:
                 continue
+            if door is not layoutalg and ((str(home), name) not in described or str(home).startswith(_EXECUTED)):
+                continue
             if not inspect.isclass(value):
                 yield from _function(f"{door.__name__}.{name}", value)
             elif not issubclass(value, layoutalg.LayoutError):
                 yield from _members(f"{door.__name__}.{name}", value)
+
+
+def _described() -> set[tuple[str, str]]:
+    """The module and the name of everything that a page of `docs/api` describes."""
+    found: set[tuple[str, str]] = set()
+    for page in _PAGES.glob("*.md"):
+        for part in page.read_text(encoding="utf-8").split("\n::: ")[1:]:
+            module, *lines = part.split("\n")
+            found |= {(module.strip(), line.strip()[2:]) for line in lines if line.startswith("        - ")}
+            if "members:" not in part:
+                room = importlib.import_module(module.strip())
+                found |= {(getattr(room, name).__module__, name) for name in room.__all__}
+    return found
 
 
 def _function(name: str, value: Any) -> Iterator[_Target]:
@@ -79,7 +103,7 @@ def _members(name: str, owner: type) -> Iterator[_Target]:
             plain = value.__func__ if isinstance(value, staticmethod) else value
             if inspect.isfunction(plain):
                 yield _Target(name, owner, plain.__code__, makes=True, bound=True)
-        elif attribute.startswith("_") and attribute not in _OPERATORS:
+        elif (attribute.startswith("_") and attribute not in _OPERATORS) or attribute in _UNCHECKED:
             continue
         elif isinstance(value, classmethod | staticmethod):
             plain = inspect.unwrap(value.__func__)
@@ -88,7 +112,7 @@ def _members(name: str, owner: type) -> Iterator[_Target]:
             )
         else:
             plain = inspect.unwrap(value) if callable(value) else None
-            if inspect.isfunction(plain):
+            if inspect.isfunction(plain) and plain.__module__ != "enum":
                 yield _Target(f"{name}.{attribute}", value, plain.__code__, makes=False, bound=False)
 
 

@@ -153,6 +153,8 @@ class RoomCalls(PublicCalls):
 
 def _has_rules(kind: type) -> bool:
     """Whether making one checks anything; a plain record holds whatever it is given."""
+    if issubclass(kind, tuple):
+        return False
     return any("__post_init__" in one.__dict__ for one in kind.__mro__) or not dataclasses.is_dataclass(kind)
 
 
@@ -201,6 +203,8 @@ def _put(container: Any, way: list[Any], value: Any) -> Any:
     if type(container) is dict:
         return container | {way[0]: _put(container.get(way[0]), way[1:], value)}
     inner = list(container)
+    if way[0] >= len(inner):  # another change has put something shorter here
+        return value
     inner[way[0]] = _put(inner[way[0]], way[1:], value)
     return type(container)(inner)
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand
-from layoutalg.core.whole_numbers import whole_number
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
 from layoutalg.nested.gpu.enums import ReorderWorkgroupsStrategy, TilingLevel
@@ -108,6 +108,7 @@ class LoweringConfigAttr(MatrixProduct):
         >>> LoweringConfigAttr(Dictionary((("partial_reduction", (4,)),))).tile_sizes(TilingLevel.PartialReduction)
         (4,)
         """
+        instance_of(level, TilingLevel, "level", VerificationError)
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", level.name).lower()
         sizes = self.attributes.get(name)
         if sizes is None:
@@ -179,6 +180,14 @@ class PipelineOptionsAttr(Notation):
     reorder_workgroups_strategy: ReorderWorkgroupsStrategy | None = None
 
     def __post_init__(self) -> None:
+        for name in ("prefetch_shared_memory", "no_reduce_shared_memory_bank_conflicts", "use_igemm_convolution"):
+            instance_of(getattr(self, name), (bool, type(None)), f"{name} =", VerificationError)
+        if self.prefetch_num_stages is not None:
+            low, high = -(2**63), 2**63 - 1
+            number = whole_number(self.prefetch_num_stages, "prefetch_num_stages =", low, high, VerificationError)
+            object.__setattr__(self, "prefetch_num_stages", number)
+        strategies = (ReorderWorkgroupsStrategy, type(None))
+        instance_of(self.reorder_workgroups_strategy, strategies, "reorder_workgroups_strategy =", VerificationError)
         if self.prefetch_shared_memory is not None and self.prefetch_num_stages is not None:
             raise VerificationError(
                 "pipeline_options: prefetch_shared_memory is of IREE 3.2, prefetch_num_stages of 3.13; no version has both"
@@ -227,6 +236,7 @@ class UKernelConfigAttr(Notation):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", as_bytes(self.name))
+        instance_of(self.def_attrs, Dictionary, "def_attrs =", VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -256,6 +266,9 @@ class GPUEncodingLayoutAttr(Notation):
     resolver: bool = field(default=False)
 
     def __post_init__(self) -> None:
+        instance_of(self.target, (TargetAttr, type(None)), "target =", VerificationError)
+        instance_of(self.configuration, (Dictionary, type(None)), "configuration =", VerificationError)
+        instance_of(self.resolver, bool, "resolver =", VerificationError)
         if self.target is not None and (self.resolver or self.configuration is not None):
             raise VerificationError("an encoding layout has a target, an encoding resolver a configuration: not both")
         object.__setattr__(self, "resolver", self.resolver or self.configuration is not None)
@@ -300,7 +313,8 @@ class GPUPaddingResolverAttr(LaterAttr):
     def __post_init__(self) -> None:
         for name, size in (("cache_line_bytes", self.cache_line_bytes), ("cache_sets", self.cache_sets)):
             if size is not None:
-                whole_number(size, f"{name} =", 0, 2**32 - 1, VerificationError)
+                number = whole_number(size, f"{name} =", 0, 2**32 - 1, VerificationError)
+                object.__setattr__(self, name, number)
 
     def __str__(self) -> str:
         sizes = (("cache_line_bytes", self.cache_line_bytes), ("cache_sets", self.cache_sets))
@@ -325,7 +339,8 @@ class ConditionalTransposeAttr(LaterAttr):
 
     def __post_init__(self) -> None:
         for name, number in (("num_xcds", self.num_xcds), ("num_cus", self.num_cus)):
-            whole_number(number, f"conditional_transpose with {name} =", -(2**63), 2**63 - 1, VerificationError)
+            what = f"conditional_transpose with {name} ="
+            object.__setattr__(self, name, whole_number(number, what, -(2**63), 2**63 - 1, VerificationError))
         if not self.num_xcds or not self.num_cus:
             raise VerificationError(f"conditional_transpose must have non-zeros parameters (in {self})")
 

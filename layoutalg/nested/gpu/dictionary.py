@@ -21,12 +21,25 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.limits import MAX_NESTING
 from layoutalg.core.limits import MOST_KEYS as _LONGEST
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.reader import Reader
 
-__all__ = ["UNIT", "Dictionary", "Raw", "Typed", "Value", "number_text", "read_dictionary", "read_value", "value_text"]
+__all__ = [
+    "UNIT",
+    "Dictionary",
+    "Raw",
+    "Typed",
+    "Value",
+    "is_attribute",
+    "number_text",
+    "read_dictionary",
+    "read_value",
+    "value_text",
+    "verify_value",
+]
 
 Value: TypeAlias = Any
 """What an entry holds."""
@@ -139,6 +152,9 @@ class Dictionary(Notation):
         entries: tuple[Any, ...] = as_tuple(given) if isinstance(given, (tuple, list)) else (None,)
         if any(not isinstance(e, tuple) or len(as_tuple(e)) != 2 or not isinstance(e[0], str) for e in entries):
             raise VerificationError("a dictionary has pairs of a name and a value")
+        for name, value in entries:
+            if not _may_stand(value):
+                raise VerificationError(f"entry {shown(name)} = {shown(value)}: {_ACCEPTED}")
         entries = tuple(sorted(entries, key=lambda entry: entry[0]))
         for (name, _), (following, _) in pairwise(entries):
             if name == following:
@@ -185,6 +201,40 @@ class Dictionary(Notation):
             for name, value in self.entries
         )
         return "{" + ", ".join(parts) + "}"
+
+
+_ACCEPTED = "expected a number, a truth value, a string, a tuple, an attribute or a type"
+
+
+def verify_value(value: Value, what: str) -> None:
+    """Refuse what no entry of a dictionary may hold: its text could not be read again.
+
+    >>> verify_value(1.5, "copy_config =")
+    Traceback (most recent call last):
+    layoutalg.core.errors.VerificationError: copy_config = 1.5: expected a number, a truth value, a string, a tuple, an
+    attribute or a type
+    """
+    if not _may_stand(value):
+        raise VerificationError(f"{what} {shown(value)}: {_ACCEPTED}")
+
+
+def _may_stand(value: Value, depth: int = 0) -> bool:
+    if isinstance(value, (bool, str, Raw, Typed, Dictionary)):
+        return True
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    if isinstance(value, tuple):
+        return depth < MAX_NESTING and all(_may_stand(one, depth + 1) for one in as_tuple(value))
+    return is_attribute(value)
+
+
+def is_attribute(value: object) -> bool:
+    """Whether a value is an attribute or a type in MLIR's text; layouts, and CuTe's, are not.
+
+    >>> is_attribute(Raw("i32")), is_attribute(Typed(2, "i32"))
+    (True, False)
+    """
+    return isinstance(value, Raw) or (isinstance(value, Notation) and str(value)[:1] in ("#", "!"))
 
 
 def key(name: str) -> str:

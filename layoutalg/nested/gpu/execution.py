@@ -64,7 +64,7 @@ def execute(
 
 def _scope(op: MultiMma, arrays: tuple[NDArray[Any], ...], asked: str | None) -> tuple[str, int]:
     """The scope that is asked for or that the shapes say, and how many leading axes hold work-items."""
-    if asked not in (None, "thread", "subgroup"):
+    if asked is not None and (type(asked) is not str or asked not in ("thread", "subgroup")):
         raise VerificationError(f"scope {shown(asked)}: expected 'thread' or 'subgroup'")
     for one in arrays:
         if not isinstance(one, np.ndarray) or not one.size:  # pyright: ignore[reportUnnecessaryIsInstance]

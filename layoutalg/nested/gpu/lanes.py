@@ -35,7 +35,7 @@ class LaneIdAttr(Notation):
     dim: int
 
     def __post_init__(self) -> None:
-        whole_number(self.dim, "lane_id =", _LOW, _HIGH, VerificationError)
+        object.__setattr__(self, "dim", whole_number(self.dim, "lane_id =", _LOW, _HIGH, VerificationError))
 
     def __str__(self) -> str:
         return self.text()
@@ -63,7 +63,8 @@ class LaneConstantAttr(LaterAttr):
     group_size: int
 
     def __post_init__(self) -> None:
-        whole_number(self.group_size, "lane_constant =", _LOW, _HIGH, VerificationError)
+        size = whole_number(self.group_size, "lane_constant =", _LOW, _HIGH, VerificationError)
+        object.__setattr__(self, "group_size", size)
 
     def __str__(self) -> str:
         return f"#iree_gpu.lane_constant<{self.group_size}>"
@@ -86,8 +87,10 @@ class LaneIncrementAttr(LaterAttr):
     aligned: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.group_size, "lane_increment =", _LOW, _HIGH, VerificationError)
-        whole_number(self.step, "lane_increment with step =", _LOW, _HIGH, VerificationError)
+        size = whole_number(self.group_size, "lane_increment =", _LOW, _HIGH, VerificationError)
+        step = whole_number(self.step, "lane_increment with step =", _LOW, _HIGH, VerificationError)
+        object.__setattr__(self, "group_size", size)
+        object.__setattr__(self, "step", step)
         if type(self.aligned) is not bool:
             raise VerificationError(f"aligned = {shown(self.aligned)}: expected True or False")
 

@@ -44,7 +44,7 @@ class IndexingMap:
         if type(self.loops) is not int or not 0 <= self.loops <= _MOST_LOOPS:
             raise VerificationError(f"{shown(self.loops)} loops: expected 0 to {_MOST_LOOPS}")
         if any(not 0 <= d < self.loops for d in self.dims):
-            raise VerificationError(f"dims {list(self.dims)}: expected loops of 0..{self.loops - 1}")
+            raise VerificationError(f"dims {shown(list(self.dims))}: expected loops of 0..{self.loops - 1}")
         if len(set(self.dims)) != len(self.dims):
             raise VerificationError(f"expected {self} to be a projected permutation of its inputs")
 

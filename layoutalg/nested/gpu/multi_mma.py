@@ -29,8 +29,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.limits import MOST_LOOPS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_ints, instance_of, listed
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.enums import IteratorType, MMAFragment
 from layoutalg.nested.gpu.intrinsics import fragment_of
@@ -83,7 +84,9 @@ class MultiMma:
         if not isinstance(indexing_maps, (tuple, list)):
             raise VerificationError("expected an indexing map for each operand")
         maps = tuple(_projected(i, one) for i, one in enumerate(indexing_maps))
-        iterators = tuple(str(one) for one in iterator_types)
+        iterators = tuple(listed(iterator_types, "iterator types", MOST_LOOPS, VerificationError))
+        for one in iterators:
+            instance_of(one, str, "iterator type", VerificationError)
         if len(maps) != 3:
             raise VerificationError("expected an indexing map for each operand")
         for i, one in enumerate(maps):

@@ -22,7 +22,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.nested.gpu.dictionary import Value, value_text
+from layoutalg.nested.gpu.dictionary import Value, value_text, verify_value
 from layoutalg.nested.gpu.iree_versions import LaterAttr, check_dialect
 
 __all__ = [
@@ -94,6 +94,9 @@ class PromoteWithCacheSwizzleAttr(Promotion, LaterAttr):
 
     copy_config: Value
 
+    def __post_init__(self) -> None:
+        verify_value(self.copy_config, "copy_config =")
+
     def __str__(self) -> str:
         return f"#iree_gpu.promote_with_cache_swizzle<{value_text(self.copy_config)}>"
 
@@ -121,7 +124,8 @@ class XORShuffleAttr(Notation):
         if self.row_stride is None and self.per_phase is not None:
             raise VerificationError("per_phase needs a row_stride before it")
         for name, width in zip(self.__slots__, self._given(), strict=False):
-            whole_number(width, f"xor_shuffle with {name} =", _LOW, _HIGH, VerificationError)
+            number = whole_number(width, f"xor_shuffle with {name} =", _LOW, _HIGH, VerificationError)
+            object.__setattr__(self, name, number)
         row, access = self.row_width, self.access_width
         if not row or not access:
             raise VerificationError(f"expected widths other than 0 (iree-opt crashes on {self})")
@@ -161,7 +165,8 @@ class RotateRowsAttr(Notation):
 
     def __post_init__(self) -> None:
         for name, width in (("row_width", self.row_width), ("access_width", self.access_width)):
-            whole_number(width, f"rotate_rows with {name} =", _LOW, _HIGH, VerificationError)
+            number = whole_number(width, f"rotate_rows with {name} =", _LOW, _HIGH, VerificationError)
+            object.__setattr__(self, name, number)
         if not self.access_width or self.row_width % self.access_width:
             raise VerificationError(f"expected access width to divide row width (in {self})")
 
@@ -188,6 +193,7 @@ class SwizzleOperandAttr(Promotion, LaterAttr):
     swizzle: SwizzleAttr
 
     def __post_init__(self) -> None:
+        verify_value(self.copy_config, "copy_config =")
         if not isinstance(self.swizzle, (XORShuffleAttr, RotateRowsAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"swizzle {shown(self.swizzle)}: expected an xor_shuffle or rotate_rows")
 

@@ -20,10 +20,11 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.notation import Notation
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.nested.attributes import read_nested
 from layoutalg.nested.gpu import config, enums, lanes, promotion
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-from layoutalg.nested.gpu.dictionary import Dictionary, read_dictionary, read_value
+from layoutalg.nested.gpu.dictionary import Dictionary, is_attribute, read_dictionary, read_value
 from layoutalg.nested.gpu.enum_attributes import FLAGS, WORDS, EnumAttr, words_of
 from layoutalg.nested.gpu.kinds import MMAAttr, MMAKind, VirtualMMAAttr, mma
 from layoutalg.nested.gpu.operand import MMAOperand
@@ -105,6 +106,7 @@ def read_gpu(reader: Reader) -> GpuAttr:
     >>> read_gpu(Reader("#iree_gpu<subgroup_ops shuffle>")).value
     1
     """
+    instance_of(reader, Reader, "reader")
     start = reader.skip()
     reader.expect("#iree_gpu")
     if reader.accept("<"):
@@ -167,10 +169,12 @@ def _enum(reader: Reader, mnemonic: str) -> EnumAttr:
 
 def _known_attribute(reader: Reader) -> Any:
     """Read an attribute inside a dictionary: ours or an alias; None for another, which stays text."""
+    start = reader.skip()
     found = reader.accept_alias()
     if found is not None:
+        if not is_attribute(found):
+            reader.fail("an alias of an attribute or a type", "found one of a layout", at=start)
         return found
-    start = reader.skip()
     reader.accept("#")
     word = reader.accept_word() or ""
     reader.position = start

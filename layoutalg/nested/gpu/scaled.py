@@ -17,6 +17,7 @@ from typing import TypeAlias
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.nested.gpu.dictionary import value_text
 from layoutalg.nested.gpu.iree_versions import LaterAttr
 from layoutalg.nested.gpu.tile_counts import COUNTS, INTERLEAVING, TileCounts, check_counts
@@ -51,6 +52,8 @@ class ScaledMMAAttr(LaterAttr):
 
     def __post_init__(self) -> None:
         _check_name(self.intrinsic)
+        _check_types(self.lhs_elem_type, self.rhs_elem_type, self.acc_elem_type)
+        instance_of(self.col_major, bool, "col_major =", VerificationError)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """Not known: raises `DistributionError`.
@@ -92,6 +95,7 @@ class DataTiledScaledMMAAttr(TileCounts, LaterAttr):
 
     def __post_init__(self) -> None:
         _check_name(self.intrinsic)
+        _check_types(self.lhs_elem_type, self.rhs_elem_type, self.acc_elem_type)
         operands = ("Lhs", "Rhs", "Lhs scales", "Rhs scales", "Acc")
         check_counts(self, _OPERAND_LISTS, operands, " (IREE accepts this)")
 
@@ -111,6 +115,11 @@ class DataTiledScaledMMAAttr(TileCounts, LaterAttr):
             if value not in (1, None):
                 parts.append(f"{name} = {value_text(value, inside=True)}")
         return f"#iree_gpu.data_tiled_scaled_mma_layout<{', '.join(parts)}>"
+
+
+def _check_types(*elements: object) -> None:
+    for one in elements:
+        instance_of(one, str, "element type", VerificationError)
 
 
 def _check_name(name: object) -> None:

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Machine, Operand, as_sizes, product_operands
-from layoutalg.core.whole_numbers import as_ints, whole_number
+from layoutalg.core.whole_numbers import as_ints, listed, whole_number
 from layoutalg.core.work_items import machine_for
 from layoutalg.nested.attributes import NestedLayoutAttr
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
@@ -60,7 +60,9 @@ class MMAScheduleAttr(MatrixProduct):
         if not isinstance(self.intrinsic, (MMAKind, DataTiledMMAAttr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"intrinsic {shown(self.intrinsic)}: expected an MMA kind")
         for name in ("subgroup_m_count", "subgroup_n_count"):
-            whole_number(getattr(self, name), f"{name} =", 1, 2**31 - 1, VerificationError, " (IREE accepts this)")
+            what, hint = f"{name} =", " (IREE accepts this)"
+            number = whole_number(getattr(self, name), what, 1, 2**31 - 1, VerificationError, hint)
+            object.__setattr__(self, name, number)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C for the sizes m, n, k (unless given, one instruction per subgroup); each notes its nested layout.
@@ -168,14 +170,15 @@ def contraction_operands(
     """
     if not isinstance(kind, MMAKind):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise VerificationError(f"kind {shown(kind)}: expected an MMA kind that is not data-tiled")
+    maps = listed(maps, "maps", 3, VerificationError)
     bounds, ways, places = (as_ints(name, v) for name, v in (("sizes", sizes), ("counts", counts), ("order", order)))
     if len(bounds) != 3 or len(ways) != 3 or sorted(places) != [0, 1, 2] or len(maps) != 3:
         raise VerificationError(
-            f"a contraction has sizes, counts and an order of m, n, k, and three maps: got {list(bounds)}, {list(ways)}, "
-            f"{list(places)}, {len(maps)} maps"
+            f"a contraction has sizes, counts and an order of m, n, k, and three maps: got {shown(list(bounds))}, "
+            f"{shown(list(ways))}, {shown(list(places))}, {len(maps)} maps"
         )
     if min(ways) < 1:
-        raise VerificationError(f"subgroup counts {list(ways)}: expected at least 1")
+        raise VerificationError(f"subgroup counts {shown(list(ways))}: expected at least 1")
     if kind.intrinsic.blocks:
         raise DistributionError(f"{kind.name}: a block intrinsic has four loops, this contraction three")
     strides = (ways[1] * ways[2], ways[2], 1)
@@ -194,8 +197,8 @@ def contraction_operands(
             shared = ways[places[loop]] * tile
             if bounds[loop] < 1 or bounds[loop] % shared:
                 raise DistributionError(
-                    f"{'mnk'[loop]} = {bounds[loop]}: expected a multiple of {shared} "
-                    f"({ways[places[loop]]} subgroups of {tile} each, {kind.name})"
+                    f"{'mnk'[loop]} = {number_text(bounds[loop])}: expected a multiple of {number_text(shared)} "
+                    f"({number_text(ways[places[loop]])} subgroups of {tile} each, {kind.name})"
                 )
             batches.append(bounds[loop] // shared)
         layouts.append(

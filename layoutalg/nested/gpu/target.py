@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MAX_EXTENT, MOST_GIVEN
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
-from layoutalg.core.whole_numbers import as_ints
+from layoutalg.core.whole_numbers import as_ints, instance_of, listed, whole_number
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, as_bytes, value_text
 from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps
 from layoutalg.nested.gpu.intrinsics import intrinsic
@@ -50,6 +50,11 @@ class MMAOpsAttr(Notation):
     """
 
     value: tuple[MMAAttr, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", tuple(listed(self.value, "intrinsics", MOST_GIVEN, VerificationError)))
+        for one in self.value:
+            instance_of(one, MMAAttr, "intrinsic", VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -94,11 +99,27 @@ class TargetWgpAttr(Notation):
     def __post_init__(self) -> None:
         for one in fields(self):
             value: Any = getattr(self, one.name)
-            if one.name in _LISTS and value is not None:
-                value = as_ints(one.name, value)
-                object.__setattr__(self, one.name, value)
-            for number in value if one.name in _LISTS and value is not None else (value,):
-                if type(number) is int and not -MAX_EXTENT <= number < MAX_EXTENT:
+            if value is None and one.default is None:
+                continue
+            if one.name in _KINDS:
+                instance_of(value, _KINDS[one.name], f"{one.name} =", VerificationError)
+                continue
+            if one.name in _KERNELS:
+                kernels = tuple(listed(value, f"{one.name} =", MOST_GIVEN, VerificationError))
+                for kernel in kernels:
+                    instance_of(kernel, _KERNELS[one.name], f"{one.name} with", VerificationError)
+                object.__setattr__(self, one.name, kernels)
+                continue
+            numbers: tuple[object, ...] = (value,)
+            if one.name in _LISTS:
+                numbers = as_ints(one.name, value)
+                object.__setattr__(self, one.name, numbers)
+            for number in numbers:
+                if (
+                    not -MAX_EXTENT
+                    <= whole_number(number, f"{one.name} =", -(2**200), 2**200, VerificationError)
+                    < MAX_EXTENT
+                ):
                     raise VerificationError(f"{one.name} = {shown(number)}: integer value too large")
 
     def supports(self, name: str) -> bool:
@@ -116,17 +137,18 @@ class TargetWgpAttr(Notation):
         None
         """
         sizes = as_ints("sizes", sizes)
+        memory_bytes = whole_number(memory_bytes, "memory_bytes =", 0, error=VerificationError)
         threads = 1
         for d, (size, limit) in enumerate(zip(sizes, self.max_workgroup_sizes, strict=False)):
             threads *= size
             if not 1 <= size <= limit:
-                return f"workgroup size {size} in dimension {d}: expected 1 to {limit}"
+                return f"workgroup size {shown(size)} in dimension {d}: expected 1 to {limit}"
         if len(sizes) > len(self.max_workgroup_sizes):
             return f"a workgroup of {len(sizes)} dimensions: there are {len(self.max_workgroup_sizes)}"
         if threads > self.max_thread_count_per_workgroup:
             return f"workgroup of {threads} threads: at most {self.max_thread_count_per_workgroup} run together"
         if memory_bytes > self.max_workgroup_memory_bytes:
-            return f"{memory_bytes} bytes of workgroup memory: there are {self.max_workgroup_memory_bytes}"
+            return f"{shown(memory_bytes)} bytes of workgroup memory: there are {self.max_workgroup_memory_bytes}"
         return None
 
     def __str__(self) -> str:
@@ -170,6 +192,14 @@ class TargetWgpAttr(Notation):
 
 
 _SETS = ("compute", "storage", "subgroup", "dot")
+_KINDS: dict[str, type] = {
+    "compute": ComputeBitwidths,
+    "storage": StorageBitwidths,
+    "subgroup": SubgroupOps,
+    "dot": DotProductOps,
+    "extra": Dictionary,
+}
+_KERNELS: dict[str, type] = {"mma": MMAAttr, "scaled_mma": ScaledMMAAttr}
 _LISTS = ("subgroup_size_choices", "max_workgroup_sizes", "max_workgroup_counts", "dma_sizes")
 _WGP_ORDER = (
     *_SETS,
@@ -214,8 +244,10 @@ class TargetChipAttr(Notation):
     def __post_init__(self) -> None:
         if type(self.wgp_count) is not int or not 0 <= self.wgp_count < 2**32:
             raise VerificationError(f"wgp_count = {shown(self.wgp_count)}: expected a whole number of 32 bits")
-        if isinstance(self.sku, str):
+        if self.sku is not None:
             object.__setattr__(self, "sku", as_bytes(self.sku))
+        for name, kind in (("memory_bandwidth_tbps", Typed), ("perf_tflops", Dictionary), ("extra", Dictionary)):
+            instance_of(getattr(self, name), (kind, type(None)), f"{name} =", VerificationError)
 
     def __str__(self) -> str:
         return self.text()
@@ -260,6 +292,8 @@ class TargetAttr(Notation):
     def __post_init__(self) -> None:
         for name in ("arch", "features"):
             object.__setattr__(self, name, as_bytes(getattr(self, name)))
+        instance_of(self.wgp, TargetWgpAttr, "wgp =", VerificationError)
+        instance_of(self.chip, (TargetChipAttr, type(None)), "chip =", VerificationError)
 
     def __str__(self) -> str:
         return self.text()

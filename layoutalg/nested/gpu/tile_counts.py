@@ -59,7 +59,9 @@ def check_counts(kind: TileCounts, lists: Iterable[str], operands: Sequence[str]
     2 (Acc)
     """
     for name in COUNTS:
-        whole_number(getattr(kind, name), f"{name} =", 1, MAX_EXTENT, VerificationError, " (IREE accepts this)")
+        what, hint = f"{name} =", " (IREE accepts this)"
+        number = whole_number(getattr(kind, name), what, 1, MAX_EXTENT, VerificationError, hint)
+        object.__setattr__(kind, name, number)
     for name in lists:
         given = getattr(kind, name)
         if given is not None:
