@@ -52,6 +52,10 @@ class Complaint:
     words: str
 
 
+_LONG_ENOUGH = 2000
+"""Cases after which a run must have seen all that it aims at; a short one may miss something."""
+
+
 class Attack:
     """One way to attack the library."""
 
@@ -202,7 +206,7 @@ def run(attack: type[Attack], part: int, full: int, folder: Path, least: int = 1
     ]
     assert not lines, f"seed {SEED}, {len(lines)} kinds of complaint in {count} cases:\n" + "\n".join(lines)
     tally = Counter(found["tally"])
-    for word in attack.lasting:
+    for word in attack.lasting if count >= _LONG_ENOUGH else ():
         assert tally[word], f"the attack never saw {word!r}: {tally}"
     return tally
 
