@@ -119,6 +119,35 @@ FOUND: dict[str, Found] = {
     "a symbol that is code": Found(lambda la: la.symbol("__import__('os').system('true')")),
     "an expression that is code": Found(lambda la: la.expression_text("__import__('os').system('true')")),
     # Found by this suite.
+    "a map that is CuTe's": Found(lambda la: la.parse("#map=Sw<0,3,4>o 0o()#iree_gpu.lowering_config<{a=[#map]}>")),
+    "a table of 2^27 subgroups": Found(lambda la: la.Table.of(la.Layout.parse("d0 = 134217728@sg:2"))),
+    "a table composed with a list": Found(lambda la: la.Table.of(la.Layout.parse(P)).compose([])),
+    "a lane of 5,000 digits": Found(_main("show", P, "--lane", "9" * 5000), _code(2)),
+    "a subgroup of 2^31 lanes": Found(
+        _main("draw", "xegpu.slice<xegpu.layout<sg_layout=[1]>,dim=[]>", "-o", "x.svg", "--subgroup-size", "2147483648"),
+        _code(0, 2),
+    ),
+    "a swizzle that does not fold": Found(_main("show", "Sw<1,3,5> o 0 o ((384,7),(12800,4)):((1,8),(8,2))"), _code(0)),
+    "a composition of 2^24 pairs": Found(
+        lambda la: la.compose_exactly(
+            la.Layout.parse("d0 = 1048576@reg:2147483647 16@lane:2"),
+            la.Layout.parse("d0 = 4@reg:2, d1 = 1024@foo 1@addr | offset 5@addr"),
+        )
+    ),
+    "5,000 clauses of replicas": Found(lambda la: la.parse("d0 = 2@reg" + " | replicas 2@lane" * 5000)),
+    "a list of 100 kB": Found(
+        lambda la: la.parse(
+            "#iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x4_F32, "
+            f"operands_interleaving_intrinsics_k = [{', '.join('9' * 33000)}]>"
+        )
+    ),
+    "a machine or a text": Found(lambda la: la.Machine() | "x"),
+    "an element type that is a number": Found(lambda la: la.MemDescType((4, 8), -1)),
+    "a layout that is a text": Found(lambda la: la.TensorDescType((8, 16), "f16", layout="x")),
+    "a shape that is a number": Found(lambda la: la.SgMapAttr((1, 16), (1, 1)).check(5)),
+    "permute by a truth value": Found(lambda la: la.Layout.parse(P).permute(True)),
+    "reshape to a number": Found(lambda la: la.Layout.parse(P).reshape(3)),
+    "a table's owners of a huge number": Found(lambda la: la.Table.of(la.Layout.parse("d0 = 4@reg")).owners((10**5000,))),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
 }  # fmt: skip
 
