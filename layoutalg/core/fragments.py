@@ -341,6 +341,10 @@ def owner_map(layout: Relation, axis: str) -> Indices:
     _limit(layout, shape, 1, layout.names)
     start = layout.offsets.get(axis, 0)
     dtype = _index_type(start, start + layout.spans().get(axis, 1))
+    if prod(shape) * dtype.itemsize > 4 * MAX_ENTRIES:
+        raise SizeError(
+            f"a map of {number_text(prod(shape))} entries of {dtype.itemsize} bytes: over 1 GiB (layout {layout})"
+        )
     result = np.empty(shape, dtype)
     _outer_sum([_steps(factors, axis, dtype) for factors in layout.dims], start, result)
     return result

@@ -146,8 +146,8 @@ MOST_REPLICA_SHIFTS = 2**32
 
 MAX_ENTRIES = 2**28
 """Entries (coordinates) of a map as an array: 1 GiB of int32."""
-MAX_COPIES = 2**20
-"""Owners of one element that are listed."""
+MAX_COPIES = 2**19
+"""Owners of one element that are listed: about a second."""
 MOST_PICKED = 2**24
 """Coordinates of an axis that a part of a map names."""
 MOST_TABLE_ENTRIES = 2**23

@@ -22,6 +22,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -239,6 +240,7 @@ def main(arguments: list[str]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if len(arguments) == 3:
+        os.chdir(tempfile.mkdtemp())  # an attack may write and remove whatever is in its folder
         attack = _attack_named(name)
         attack.prepare(seed, first, 1)
         case = attack.case(random.Random(f"{seed} {first}"))

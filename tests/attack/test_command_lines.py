@@ -128,6 +128,9 @@ class CommandLines(Attack):
     def prepare(self, seed: int, first: int, count: int) -> None:
         from layoutalg.cli import cli, main
 
+        if any(Path().iterdir()):
+            raise RuntimeError(f"{Path.cwd()} is not empty: this attack fills and empties the folder that it runs in")
+
         self.main = main
         self.commands: dict[str, Any] = dict(cli.commands)
         self._fill()
@@ -257,9 +260,21 @@ class CommandLines(Attack):
                 )
         if "Traceback" in err or "Traceback" in out:
             return Complaint("traceback", err[:500])
-        if code == 0 and "--json" in case.arguments and "--help" not in case.arguments and "-h" not in case.arguments:
-            return self._wrong_json(out)
-        return None
+        helped = "--help" in case.arguments or "-h" in case.arguments
+        return self._wrong_json(out) if code == 0 and self._asks_for_json(case.arguments) and not helped else None
+
+    def _asks_for_json(self, arguments: tuple[str, ...]) -> bool:
+        """Whether `--json` is there, and not as the value of another option."""
+        valued = {
+            name
+            for command in self.commands.values()
+            for parameter in command.params
+            if not getattr(parameter, "is_flag", False)
+            for name in parameter.opts
+        }
+        return any(
+            word == "--json" and before not in valued for before, word in zip(("", *arguments), arguments, strict=False)
+        )
 
     @staticmethod
     def _unchanged() -> dict[str, str]:

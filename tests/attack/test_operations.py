@@ -232,10 +232,11 @@ def _owners(a: Any, _b: Any, found: list[tuple[int, ...]], number: int) -> Compl
 def _fragment_map(a: Any, _b: Any, found: Any, _number: int) -> Complaint | None:
     if set(a.codomain) - {"sg", "lane", "reg"} or found.min(initial=0) < 0:
         return None
+    starts = [a.offsets.get(axis, 0) for axis in ("sg", "lane", "reg")]  # where each axis of the map begins
     said = {
         (
             point(dict(zip(a.names, found[sg, lane, reg].tolist(), strict=True))),
-            point({"sg": sg, "lane": lane, "reg": reg}),
+            point({"sg": starts[0] + sg, "lane": starts[1] + lane, "reg": starts[2] + reg}),
         )
         for sg in range(found.shape[0])
         for lane in range(found.shape[1])
