@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -56,18 +57,22 @@ def draw(
 
     Without SHAPE an attribute is drawn on its smallest tensor. TEXT may be `-` for standard input.
     """
+    from rich.console import Console
+
     from layoutalg.show import picture
 
-    drawn = picture(
-        read_text(text),
-        None if shape is None else as_shape(shape),
-        machine=machine_said(subgroup_size, subgroups, workgroup_size),
-        title=title,
-        colour=colour,
-        direction=direction,
-        full=full,
-    )
-    drawn.save(output)
+    # A full picture of many elements takes seconds: a terminal shows that it is being drawn, a file or a pipe sees nothing.
+    with Console(stderr=True).status(f"drawing {output}") if full else nullcontext():
+        drawn = picture(
+            read_text(text),
+            None if shape is None else as_shape(shape),
+            machine=machine_said(subgroup_size, subgroups, workgroup_size),
+            title=title,
+            colour=colour,
+            direction=direction,
+            full=full,
+        )
+        drawn.save(output)
     grids = [
         {
             "title": grid.title,

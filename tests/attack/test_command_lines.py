@@ -125,6 +125,10 @@ class CommandLines(Attack):
     seconds = 2.0
     lasting = ("show 0", "show 2", "draw 0", "draw 2", "convert 0", "convert 2", "gemm 0", "gemm 2")
 
+    def allowed(self, case: Line) -> float:
+        """A picture of every element says on a terminal that it is being drawn, and may take longer."""
+        return 8.0 if "--full" in case.arguments else self.seconds
+
     def prepare(self, seed: int, first: int, count: int) -> None:
         from layoutalg.cli import cli, main
 
