@@ -134,6 +134,8 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
     given_array = isinstance(coords, np.ndarray) and coords.ndim > 0
     if not (given_array or isinstance(coords, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"coordinates {shown(coords)}: expected {len(shape)} of them, one array per dimension")
+    if not given_array and _length(coords) > len(shape):
+        raise LayoutError(f"coordinates {shown(coords)}: expected {len(shape)} of them, one array per dimension")
     if len(coords) != len(shape):
         raise LayoutError(
             f"{len(coords)} coordinates: expected {len(shape)}, of a tensor of shape {shown(list(shape))}"
