@@ -286,4 +286,4 @@ MOST_SWATCHES = 8
 MOST_PRINTED_BITS = 14000
 """Bits of a whole number that Python still prints (4,300 digits)."""
 MOST_COORDINATES = 2**24
-"""Coordinates along a dimension whose addresses are asked for, unless they are an array."""
+"""Coordinates along a dimension whose addresses are asked for."""

@@ -157,6 +157,8 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
 
 
 def _length(given: object) -> int:
+    if isinstance(given, np.ndarray):
+        return given.size  # an array may be broadcast: its size says nothing of its memory
     try:
         return len(cast("Sequence[object]", given)) if isinstance(given, Sequence) else 1
     except OverflowError:  # a range of more than 2^63

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from layoutalg.core import Layout
+from layoutalg.core import Layout, SizeError
 from layoutalg.memory import ElementBit, bank_conflicts, best_swizzle
 from tests.memory.simulation import (
     COLUMNS,
@@ -117,3 +117,9 @@ def test_names_of_dimensions_are_kept() -> None:
     write = Layout([[(4, 1, "reg")], [(4, 1, "lane")]], names=["m", "n"])
     read = Layout([[(4, 1, "lane")], [(4, 1, "reg")]], names=["m", "n"])
     assert {bit.dim for row in best_swizzle(write, read, banks=4).matrix for bit in row} == {"m", "n"}
+
+
+def test_coordinates_are_counted_before_they_are_looked_at() -> None:
+    best = best_swizzle("d0 = 16@reg, d1 = 32@lane", "d0 = 16@lane, d1 = 16@reg 2@lane:16")
+    with pytest.raises(SizeError, match="ask for a part at a time"):
+        best.address((np.broadcast_to(np.int64(0), 2**40), 0))
