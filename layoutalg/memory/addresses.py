@@ -132,9 +132,8 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
     [0, 3]
     """
     given_array = isinstance(coords, np.ndarray) and coords.ndim > 0
-    if not (given_array or isinstance(coords, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"coordinates {shown(coords)}: expected {len(shape)} of them, one array per dimension")
-    if not given_array and _length(coords) > len(shape):
+    listed = isinstance(coords, Sequence) and _length(coords) <= len(shape)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not (given_array or listed):
         raise LayoutError(f"coordinates {shown(coords)}: expected {len(shape)} of them, one array per dimension")
     if len(coords) != len(shape):
         raise LayoutError(
