@@ -178,7 +178,7 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
 
 
 def _llvm_sentence(text: str, level: str) -> str:
-    from layoutalg.ir.llvm import MLIR_OPT, llvm_verdict
+    from layoutalg.ir.installed import MLIR_OPT, llvm_verdict
 
     verdict = llvm_verdict(text, level)
     if verdict is None:

@@ -43,10 +43,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from layoutalg.ir import block as xegpu
-from layoutalg.ir import gpu, write_module
-from layoutalg.ir.attributes import TensorDescType
+from layoutalg.ir import write_module
 from layoutalg.ir.building import written_into
+from layoutalg.ir.dialects import gpu
+from layoutalg.ir.dialects.xegpu import block as xegpu
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Fragment, Gemm

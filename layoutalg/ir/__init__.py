@@ -1,12 +1,17 @@
-"""MLIR in and out, on xDSL: the xegpu and gpu dialects as kernels use them, a reader and a writer.
+"""MLIR modules on xDSL: the dialects that kernels use, reading, writing, verifying, migrating.
 
 >>> from layoutalg.ir import read_module, write_module
 >>> "arith.constant 16 : index" in write_module(read_module("%c = arith.constant 16 : index"))
 True
 
+`dialects` declares operations and types; `reading` makes a module of a text, `writing` a text of a module; `verify` has the
+rules of each version of LLVM and our own; `findings` is what they report, `places` where.
 Loading this package loads xDSL (0.2 s); the rest of layoutalg does so only when it reads or writes MLIR.
 """
 
-from layoutalg.ir.text import XEGPU, line_of, read_module, write_module
+from layoutalg.ir.findings import Finding
+from layoutalg.ir.places import Place, line_of, place_of
+from layoutalg.ir.reading import read_module
+from layoutalg.ir.writing import write_module
 
-__all__ = ["XEGPU", "line_of", "read_module", "write_module"]
+__all__ = ["Finding", "Place", "line_of", "place_of", "read_module", "write_module"]

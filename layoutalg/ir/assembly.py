@@ -144,7 +144,7 @@ def split_attributes(
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
     """Sort what was written into the operation's properties and the rest, wherever it was written.
 
-    >>> from layoutalg.ir.block import LoadNdOp
+    >>> from layoutalg.ir.dialects.xegpu.block import LoadNdOp
     >>> from xdsl.dialects.builtin import UnitAttr
     >>> split_attributes(LoadNdOp, {}, {"packed": UnitAttr(), "note": UnitAttr()})
     ({'packed': UnitAttr()}, {'note': UnitAttr()})
@@ -228,7 +228,7 @@ def print_keyword_list(
 def print_properties(printer: Printer, operation: IRDLOperation, hidden: Sequence[str] = ()) -> None:
     """Write `<{...}>` in the order of the names, as LLVM does, without what the syntax shows elsewhere.
 
-    >>> from layoutalg.ir.block import StoreNdOp
+    >>> from layoutalg.ir.dialects.xegpu.block import StoreNdOp
     >>> from xdsl.dialects.builtin import UnitAttr
     >>> print_properties(Printer(), StoreNdOp.create(properties={"packed": UnitAttr(), "again": UnitAttr()}))
      <{again, packed}>
@@ -249,7 +249,7 @@ def print_attributes(
 ) -> None:
     """Write `{...}`; with `inherent`, the properties too (operations whose syntax has no `<{...}>`).
 
-    >>> from layoutalg.ir.block import DpasOp
+    >>> from layoutalg.ir.dialects.xegpu.block import DpasOp
     >>> from xdsl.dialects.builtin import UnitAttr
     >>> print_attributes(Printer(), DpasOp.create(properties={"layout_a": UnitAttr()}), inherent=True)
      {layout_a}
@@ -278,7 +278,7 @@ def print_tail(
 ) -> None:
     """Write what most operations end with: `<{...}> {...} : types -> type`.
 
-    >>> from layoutalg.ir.block import PrefetchNdOp
+    >>> from layoutalg.ir.dialects.xegpu.block import PrefetchNdOp
     >>> from xdsl.dialects.builtin import UnitAttr
     >>> print_tail(Printer(), PrefetchNdOp.create(attributes={"note": UnitAttr()}), [i64])
      {note} : i64

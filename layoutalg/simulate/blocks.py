@@ -23,9 +23,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from layoutalg.hardware import block_load, block_store, dpas, target_info
-from layoutalg.ir import block
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.attributes import BlockTensorDescAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu import block
+from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.machine import Array, Machine, fail, uniform, uniform_in_subgroup
 from layoutalg.simulate.numerics import dpas_chain, element_dtype
 

@@ -41,8 +41,9 @@ from layoutalg.core.limits import MOST_WORKGROUPS as MAX_WORKGROUPS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware import target_info
-from layoutalg.ir import gpu, line_of, read_module
+from layoutalg.ir import line_of, read_module
 from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.dialects import gpu
 from layoutalg.simulate import blocks, scalar
 from layoutalg.simulate.machine import MAX_OPERATIONS, Array, Machine, SimulationError, fail, uniform
 from layoutalg.simulate.memory import Memory

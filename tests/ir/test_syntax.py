@@ -156,7 +156,7 @@ def test_we_read_llvms_generic_form_as_the_same_operations(name: str, tmp_path: 
 
 
 def test_every_operation_of_the_dialect_is_in_these_texts() -> None:
-    from layoutalg.ir import XEGPU
+    from layoutalg.ir.dialects.xegpu import XEGPU
 
     missing = {op.name for op in XEGPU.operations} - set(re.findall(r"xegpu\.\w+", "".join(BODIES.values())))
     # LLVM 22.1.8 does not know xegpu.mem_desc_subview, though the dialect's page has it: no compiler to ask.

@@ -71,8 +71,10 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.ir import gpu, scatter, write_module
+from layoutalg.ir import write_module
 from layoutalg.ir.building import written_into
+from layoutalg.ir.dialects import gpu
+from layoutalg.ir.dialects.xegpu import scatter
 
 __all__ = ["emit_function", "emit_kernel"]
 

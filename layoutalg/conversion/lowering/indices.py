@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
-from layoutalg.ir import gpu
+from layoutalg.ir.dialects import gpu
 
 __all__ = ["Indices", "linear_terms", "named", "reverses", "shifts"]
 

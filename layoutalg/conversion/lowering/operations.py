@@ -32,9 +32,9 @@ from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
-from layoutalg.ir import gpu
 from layoutalg.ir.building import written_into
-from layoutalg.ir.vectors import FromElementsOp
+from layoutalg.ir.dialects import gpu
+from layoutalg.ir.dialects.vector import FromElementsOp
 
 __all__ = ["ALIGNMENT", "cast", "typed", "vector_sizes", "write_chain"]
 

@@ -44,8 +44,8 @@ from layoutalg.ir.assembly import (
     print_types,
     split_attributes,
 )
-from layoutalg.ir.attributes import TensorDescType
-from layoutalg.ir.memory_operations import CachedOp
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
+from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp
 
 __all__ = ["OPERATIONS", "AtomicRmwOp", "CreateDescOp", "LoadOp", "PrefetchOp", "StoreOp", "UpdateOffsetOp"]
 

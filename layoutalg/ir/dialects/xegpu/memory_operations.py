@@ -14,7 +14,7 @@ from abc import ABC
 from xdsl.dialects.builtin import DenseArrayBase, IndexType
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, var_operand_def
 
-from layoutalg.ir.attributes import CacheHintAttr, LayoutAttr, SliceAttr
+from layoutalg.ir.dialects.xegpu.attributes import CacheHintAttr, LayoutAttr, SliceAttr
 
 __all__ = ["CachedOp", "PlacedOp"]
 
@@ -22,7 +22,7 @@ __all__ = ["CachedOp", "PlacedOp"]
 class CachedOp(IRDLOperation, ABC):
     """A load, store or prefetch: a hint for each level of cache, and the layout of the value.
 
-    >>> from layoutalg.ir.block import LoadNdOp
+    >>> from layoutalg.ir.dialects.xegpu.block import LoadNdOp
     >>> issubclass(LoadNdOp, CachedOp)
     True
     """
@@ -38,7 +38,7 @@ class PlacedOp(IRDLOperation, ABC):
 
     Its offsets follow the operands that the operation itself declares.
 
-    >>> from layoutalg.ir.shared import LoadMatrixOp
+    >>> from layoutalg.ir.dialects.xegpu.shared import LoadMatrixOp
     >>> [name for name, _ in LoadMatrixOp.get_irdl_definition().operands]
     ['mem_desc', 'offsets']
     """

@@ -59,8 +59,8 @@ from layoutalg.ir.assembly import (
     print_types,
     split_attributes,
 )
-from layoutalg.ir.attributes import LayoutAttr, SliceAttr, TensorDescType
-from layoutalg.ir.memory_operations import CachedOp, PlacedOp
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, PlacedOp
 
 __all__ = [
     "OPERATIONS",

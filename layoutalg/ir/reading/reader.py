@@ -1,4 +1,4 @@
-"""MLIR text in and out: `read_module` and `write_module`.
+"""MLIR text in: `read_module`.
 
 The reader knows the dialects that kernels at lane level use (builtin, func, scf, arith, memref, vector, gpu, xegpu)
 and takes every other operation in its generic form. What it cannot read is a `ParseError` with line and column.
@@ -6,45 +6,31 @@ Every operation of the module remembers the line it was read from, so that a lat
 verifier) can name it.
 
 >>> module = read_module("%c = arith.constant 16 : index")
->>> print(write_module(module), end="")
-builtin.module {
-  %c = arith.constant 16 : index
-}
-
-The law: `write_module(read_module(text))` is a fixed point; writing what was written changes nothing.
+>>> [operation.name for operation in module.ops]
+['arith.constant']
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from io import StringIO
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.dialects.func import Func
-from xdsl.dialects.memref import MemRef
-from xdsl.dialects.scf import Scf
-from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MAX_TEXT
 from layoutalg.core.limits import MOST_MODULE_ELEMENTS as MAX_ELEMENTS
-from layoutalg.ir import block, scatter, shared
 from layoutalg.ir.assembly import verify_index_lists
-from layoutalg.ir.attributes import ATTRIBUTES
-from layoutalg.ir.gpu import GPU
-from layoutalg.ir.vectors import VECTOR
+from layoutalg.ir.dialects import known_dialects
+from layoutalg.ir.places import line_of
 
-__all__ = ["XEGPU", "line_of", "read_module", "write_module"]
-
-XEGPU = Dialect("xegpu", [*block.OPERATIONS, *scatter.OPERATIONS, *shared.OPERATIONS], list(ATTRIBUTES))
+__all__ = ["read_module"]
 
 
 _NAME = re.compile(r"(?:%[^=\n]*=\s*)?(?P<name>[\w$.]+)")
@@ -55,8 +41,9 @@ _STRINGS = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*
 class _LocatingParser(Parser):
     """xDSL's parser, which in addition notes on every operation where its text begins."""
 
-    def __init__(self, context: Context, text: str) -> None:
+    def __init__(self, context: Context, text: str, file: str) -> None:
         super().__init__(context, text)
+        self.file = StringAttr(file)
         self.line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def parse_operation(self) -> Operation:
@@ -72,11 +59,11 @@ class _LocatingParser(Parser):
         if isinstance(operation.location, UnknownLoc):
             line = bisect_right(self.line_starts, start)
             column = start - self.line_starts[line - 1] + 1
-            operation.location = FileLineColLoc(StringAttr("text"), IntAttr(line), IntAttr(column))
+            operation.location = FileLineColLoc(self.file, IntAttr(line), IntAttr(column))
         return operation
 
 
-def read_module(text: str) -> ModuleOp:
+def read_module(text: str, *, file: str = "text") -> ModuleOp:
     """Read MLIR text into an xDSL module; operations at the top level are wrapped in one.
 
     Raises:
@@ -94,12 +81,10 @@ a known operation (unknown ones are read in generic form)
         raise LayoutError(f"MLIR text of {len(text)} characters; at most {MAX_TEXT} are read")
     _check_strings(text)
     _check_sizes(text)
-    context = Context(allow_unregistered=True)
-    for dialect in (Builtin, Func, Scf, Arith, MemRef, VECTOR, GPU, XEGPU):
-        context.load_dialect(dialect)
+    context = known_dialects()
     position = 0
     try:
-        parser = _LocatingParser(context, text)
+        parser = _LocatingParser(context, text, file)
         try:
             module = parser.parse_module()
         finally:
@@ -166,33 +151,3 @@ def _check_order(operation: Operation, visible: set[SSAValue]) -> None:
                         raise LayoutError(f"line {line_of(op)}: {op.name}: {name} is used before it is defined")
                 _check_order(op, inside)
                 inside.update(op.results)
-
-
-def line_of(operation: Operation) -> int:
-    """The line that an operation was read from, or 0 where it was built by a program.
-
-    >>> [line_of(op) for op in read_module("%a = arith.constant 1 : i32\\n%b = arith.constant 2 : i32").ops]
-    [1, 2]
-    """
-    location = operation.location
-    return location.line.data if isinstance(location, FileLineColLoc) else 0
-
-
-def write_module(module: Operation) -> str:
-    """The text of a module (or of any operation) in LLVM's syntax, ending in a newline.
-
-    >>> print(write_module(read_module("gpu.module @k { gpu.func @f(%p: i64) kernel { gpu.return } }")), end="")
-    builtin.module {
-      gpu.module @k {
-        gpu.func @f(%p: i64) kernel {
-          gpu.return
-        }
-      }
-    }
-    """
-    stream = StringIO()
-    try:
-        Printer(stream=stream).print_op(module)
-    except (LookupError, StopIteration, TypeError, ValueError) as problem:
-        raise LayoutError(f"the module cannot be written: {problem or type(problem).__name__}") from None
-    return stream.getvalue() + "\n"

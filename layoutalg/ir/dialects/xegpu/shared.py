@@ -47,7 +47,7 @@ from layoutalg.ir.assembly import (
     print_types,
     split_attributes,
 )
-from layoutalg.ir.attributes import (
+from layoutalg.ir.dialects.xegpu.attributes import (
     FenceScope,
     FenceScopeAttr,
     LayoutAttr,
@@ -57,7 +57,7 @@ from layoutalg.ir.attributes import (
     NbarrierType,
     SliceAttr,
 )
-from layoutalg.ir.memory_operations import PlacedOp
+from layoutalg.ir.dialects.xegpu.memory_operations import PlacedOp
 
 __all__ = [
     "OPERATIONS",

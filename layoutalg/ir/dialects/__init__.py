@@ -1,0 +1,54 @@
+"""The dialects that modules are made of, in the form xDSL's own have: one module or package per dialect.
+
+A dialect is loaded when a text first names it. Class and field names are LLVM's: the operation `xegpu.load_nd` is `LoadNdOp`,
+its operands, results and properties have the names of the dialect's page, in snake case where Python needs it.
+
+>>> context = known_dialects()
+>>> context.get_op("xegpu.load_nd").__name__
+'LoadNdOp'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.context import Context
+from xdsl.ir import Dialect
+
+__all__ = ["DIALECTS", "known_dialects"]
+
+DIALECTS = {
+    "arith": "xdsl.dialects.arith:Arith",
+    "builtin": "xdsl.dialects.builtin:Builtin",
+    "func": "xdsl.dialects.func:Func",
+    "gpu": "layoutalg.ir.dialects.gpu:GPU",
+    "memref": "xdsl.dialects.memref:MemRef",
+    "scf": "xdsl.dialects.scf:Scf",
+    "vector": "layoutalg.ir.dialects.vector:VECTOR",
+    "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
+}
+"""Where each dialect is declared: module and name."""
+
+
+def known_dialects() -> Context:
+    """A new context in which every dialect above is known, and unknown operations are read in generic form.
+
+    >>> known_dialects().get_optional_op("nosuch.op").name
+    'builtin.unregistered'
+    """
+    context = Context(allow_unregistered=True)
+    for name, home in DIALECTS.items():
+        context.register_dialect(name, _loader(home))
+    context.load_registered_dialect("builtin")
+    return context
+
+
+def _loader(home: str) -> Callable[[], Dialect]:
+    module, name = home.split(":")
+
+    def load() -> Dialect:
+        dialect: Dialect = getattr(import_module(module), name)
+        return dialect
+
+    return load

@@ -1,0 +1,43 @@
+"""What is wrong with a module: one value for verifiers, the simulator and checks of layouts alike.
+
+>>> from layoutalg.ir.places import Place
+>>> finding = Finding("xegpu.dpas.depth", "K-dimension mismatch", "xegpu.dpas", Place("k.mlir", 7, 8), source="LLVM 24")
+>>> print(finding)
+k.mlir:7:8: error: 'xegpu.dpas' op K-dimension mismatch [LLVM 24: xegpu.dpas.depth]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from layoutalg.ir.places import Place
+
+__all__ = ["OURS", "Finding"]
+
+OURS = "layoutalg"
+"""The source of a finding that no LLVM reports: the page or the hardware says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One complaint about one operation.
+
+    `rule` is a stable name (`xegpu.dpas.depth`), `source` who says so (`LLVM 22`, or `layoutalg` for rules of our own),
+    `notes` the reason, the sentence of the page, or what would be accepted.
+
+    >>> Finding("arith.divsi.zero", "division by zero", "arith.divsi", None).level
+    'error'
+    """
+
+    rule: str
+    message: str
+    operation: str
+    place: Place | None
+    source: str = OURS
+    level: Literal["error", "warning"] = "error"
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f"{self.place}: "
+        return f"{where}{self.level}: '{self.operation}' op {self.message} [{self.source}: {self.rule}]"
