@@ -57,6 +57,7 @@ __all__ = [
     "MOST_LEAVES",
     "MOST_LETTERS",
     "MOST_LINEAR_BITS",
+    "MOST_LIVE_BYTES",
     "MOST_LOOKED_UP",
     "MOST_LOOPS",
     "MOST_MODULE_ELEMENTS",
@@ -85,6 +86,7 @@ __all__ = [
     "MOST_SWATCHES",
     "MOST_SYMBOLIC",
     "MOST_TABLE_ENTRIES",
+    "MOST_TENSOR_ELEMENTS",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
     "MOST_TERMS",
@@ -94,6 +96,7 @@ __all__ = [
     "MOST_VECTOR_ELEMENTS",
     "MOST_WEIGHED",
     "MOST_WORDS",
+    "MOST_WORK",
     "MOST_WORKGROUPS",
     "MOST_WORK_ITEMS",
 ]
@@ -220,6 +223,10 @@ MOST_PADDING = 8
 
 MOST_OPERATIONS = 2**20
 """Operations of one launch, each for a whole group of work-items."""
+MOST_WORK = 2**34
+"""Elements that the operations of one launch work on, counted for all work-items: some ten seconds."""
+MOST_LIVE_BYTES = 2**29
+"""Bytes of the values that a group of workgroups holds at once."""
 MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
 LAUNCH_GROUP = 2**13
@@ -230,6 +237,8 @@ MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
 MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
+MOST_TENSOR_ELEMENTS = 2**22
+"""Elements of a tensor that a subgroup or a workgroup holds, where a kernel runs at that level."""
 MOST_GEMM_BYTES = 2**30
 """Bytes of the matrices of a GEMM that is run."""
 MOST_DPAS = 2**28
