@@ -45,36 +45,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import (
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    StringAttr,
-    UnitAttr,
-    i1,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-
 from layoutalg.conversion.lowering.indices import Indices, named
-from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, typed, vector_sizes, write_chain
+from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, vector_sizes, write_chain
+from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.ir import write_module
-from layoutalg.ir.building import written_into
-from layoutalg.ir.dialects import gpu
-from layoutalg.ir.dialects.xegpu import scatter
 
 __all__ = ["emit_function", "emit_kernel"]
 
@@ -83,7 +61,8 @@ MESSAGE = 64
 SHARED = 3
 """The address space of shared local memory."""
 
-_FLOATS = {"f16": Float16Type(), "f32": Float32Type(), "f64": Float64Type()}
+_FLOATS = ("f16", "f32", "f64")
+_INDENT = " " * 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -103,20 +82,16 @@ def emit_function(programs: Program | Sequence[Program], element: str = "i32", n
     gpu.func @swap(%source: vector<4xi16>, %source_1: vector<2xi16>) -> (vector<2xi16>)
     """
     chain, cell = _checked(programs, element, name)
-    kind = _FLOATS.get(element, cell)
+    kind = element if element in _FLOATS else cell
     takes, gives = vector_sizes(chain[0].source_registers), vector_sizes(chain[-1].registers)
-    block = Block(arg_types=[typed(size, kind) for size in takes])
-    with written_into(block):
-        source = [cast(named("source", argument), cell) for argument in block.args]
-        indices = Indices(chain[0].subgroups, chain[0].lanes)
-        pieces = write_chain(chain, _shared(chain, name), indices, source, gives)
-        gpu.ReturnOp.build(operands=[[cast(piece, kind) for piece in pieces]])
-    function = gpu.FuncOp.build(
-        properties={"function_type": FunctionType.from_lists(block.arg_types, [typed(size, kind) for size in gives])},
-        attributes={"sym_name": StringAttr(name), "intel_reqd_sub_group_size": IntegerAttr(chain[0].lanes, i32)},
-        regions=[Region(block)],
-    )
-    return _written(chain, name, function)
+    writer = Writer([Value(kind, _size(size), "source") for size in takes])
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes)
+    source = [cast(indices, argument, cell) for argument in writer.arguments]
+    pieces = write_chain(chain, _shared(chain, writer, name), indices, source, gives)
+    results = [cast(indices, piece, kind) for piece in pieces]
+    kinds = ", ".join([typed(size, kind) for size in gives])
+    writer.do(f"gpu.return {', '.join(['%s'] * len(results))} : {kinds}", results)
+    return _written(chain, name, writer, f" -> ({kinds}) attributes {{{_lanes(chain)}}}")
 
 
 def emit_kernel(programs: Program | Sequence[Program], element: str = "i32", name: str = "convert") -> str:
@@ -132,33 +107,30 @@ def emit_kernel(programs: Program | Sequence[Program], element: str = "i32", nam
     gpu.func @swap(%source: i64, %destination: i64) kernel
     """
     chain, cell = _checked(programs, element, name)
-    indices = Indices(chain[0].subgroups, chain[0].lanes)
-    block = Block(arg_types=[i64, i64])
-    with written_into(block):
-        source, destination = (
-            named(text, one) for text, one in zip(("source", "destination"), block.args, strict=True)
-        )
-        everyone = named("everyone", arith.ConstantOp(IntegerAttr(-1, i1)).result)
-        needed, takes = _source_messages(chain, cell)
-        loaded: list[SSAValue] = []
-        for place, size, wanted in zip(_places(indices, takes), takes, needed, strict=True):
-            if wanted:
-                load = scatter.LoadOp.build(
-                    operands=[source, [place], everyone], result_types=[typed(size, cell)], properties=_chunk(size)
-                )
-                loaded.append(named("source", load.value))
-            else:
-                loaded.append(indices.constant(0, cell))
-        gives = _messages(chain[-1].registers, cell)
-        pieces = write_chain(chain, _shared(chain, name), indices, loaded, gives)
-        for place, size, piece in zip(_places(indices, gives), gives, pieces, strict=True):
-            scatter.StoreOp.build(operands=[piece, destination, [place], everyone], properties=_chunk(size))
-        gpu.ReturnOp.build(operands=[[]])
-    workgroup = (chain[0].subgroups * chain[0].lanes, 1, 1)
-    return _written(chain, name, gpu.FuncOp.kernel_of(name, Region(block), workgroup, chain[0].lanes))
+    source, destination = Value("i64", name="source"), Value("i64", name="destination")
+    writer = Writer([source, destination])
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes)
+    everyone = named("everyone", writer.value("arith.constant true", (), "i1"))
+    needed, takes = _source_messages(chain, cell)
+    loaded: list[Value] = []
+    for place, size, wanted in zip(_places(indices, takes), takes, needed, strict=True):
+        if wanted:
+            form = f"xegpu.load %s[%s], %s{_chunk(size)} : i64, index, i1 -> {typed(size, cell)}"
+            loaded.append(named("source", writer.value(form, (source, place, everyone), cell, _size(size))))
+        else:
+            loaded.append(indices.constant(0, cell))
+    gives = _messages(chain[-1].registers, cell)
+    pieces = write_chain(chain, _shared(chain, writer, name), indices, loaded, gives)
+    for place, size, piece in zip(_places(indices, gives), gives, pieces, strict=True):
+        form = f"xegpu.store %s, %s[%s], %s{_chunk(size)} : {typed(size, cell)}, i64, index, i1"
+        writer.do(form, (piece, destination, place, everyone))
+    writer.do("gpu.return")
+    workgroup = chain[0].subgroups * chain[0].lanes
+    sizes = f"known_block_size = array<i32: {workgroup}, 1, 1>"
+    return _written(chain, name, writer, f" kernel attributes {{{_lanes(chain)}, {sizes}}}")
 
 
-def _checked(programs: Program | Sequence[Program], element: str, name: str) -> tuple[tuple[Program, ...], IntegerType]:
+def _checked(programs: Program | Sequence[Program], element: str, name: str) -> tuple[tuple[Program, ...], str]:
     """The programs and the integer type of an element's size, if everything fits together."""
     chain = (programs,) if isinstance(programs, Program) else tuple(programs)
     if not chain:
@@ -186,40 +158,62 @@ def _checked(programs: Program | Sequence[Program], element: str, name: str) -> 
         raise ConversionError(f"element type {element} has {bits} bits; the program moves elements of {wanted}")
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"name {shown(name)}: expected letters, digits and _, such as convert")
-    return chain, IntegerType(bits)
+    return chain, f"i{bits}"
 
 
-def _written(chain: Sequence[Program], name: str, function: gpu.FuncOp) -> str:
-    operations: list[Operation] = [function]
+def _written(chain: Sequence[Program], name: str, writer: Writer, rest: str) -> str:
+    """The module: the function with its arguments, what follows them, and its body; and the shared memory if there is some."""
+    names = writer.names()
+    takes = ", ".join(f"{names[argument]}: {argument.kind}" for argument in writer.arguments)
     kind = _shared_type(chain)
-    if kind is not None:
-        operations.insert(0, memref.GlobalOp.get(StringAttr(_shared_name(name)), kind, UnitAttr(), alignment=ALIGNMENT))
-    module = ModuleOp([gpu.ModuleOp.of(name, operations)], {"gpu.container_module": UnitAttr()})
-    module.verify()
-    return write_module(module)
+    shared = [] if kind is None else [
+        f'    "memref.global"() <{{sym_name = "{_shared_name(name)}", type = {kind}, initial_value, '
+        f'sym_visibility = "private", alignment = {ALIGNMENT} : i64}}> : () -> ()'
+    ]  # fmt: skip
+    lines = (
+        "builtin.module attributes {gpu.container_module} {",
+        f"  gpu.module @{name} {{",
+        *shared,
+        f"    gpu.func @{name}({takes}){rest} {{",
+        writer.text(_INDENT),
+        "    }",
+        "  }",
+        "}",
+    )
+    return "\n".join(lines) + "\n"
 
 
-def _shared(chain: Sequence[Program], name: str) -> SSAValue | None:
+def _size(size: int) -> int | None:
+    return None if size == 1 else size
+
+
+def _lanes(chain: Sequence[Program]) -> str:
+    return f"intel_reqd_sub_group_size = {chain[0].lanes} : i32"
+
+
+def _shared(chain: Sequence[Program], writer: Writer, name: str) -> Value | None:
     kind = _shared_type(chain)
-    return named("slm", memref.GetGlobalOp(_shared_name(name), kind).memref) if kind is not None else None
+    if kind is None:
+        return None
+    return named("slm", writer.value(f"memref.get_global @{_shared_name(name)} : {kind}", (), kind))
 
 
 def _shared_name(name: str) -> str:
     return f"{name}_slm"
 
 
-def _shared_type(chain: Sequence[Program]) -> MemRefType[IntegerType] | None:
+def _shared_type(chain: Sequence[Program]) -> str | None:
     words = max(program.slm_words for program in chain)
-    return MemRefType(i32, [words], memory_space=IntegerAttr(SHARED, i64)) if words else None
+    return f"memref<{words}xi32, {SHARED} : i64>" if words else None
 
 
-def _messages(count: int, cell: IntegerType) -> list[int]:
+def _messages(count: int, cell: str) -> list[int]:
     """The sizes of the vectors that a kernel moves: all the same, so that each lies at a multiple of its size."""
-    size = gcd(count, 16, MESSAGE * 8 // cell.width.data)
+    size = gcd(count, 16, MESSAGE * 8 // int(cell[1:]))
     return [size] * (count // size) if count else []
 
 
-def _source_messages(chain: Sequence[Program], cell: IntegerType) -> tuple[list[bool], list[int]]:
+def _source_messages(chain: Sequence[Program], cell: str) -> tuple[list[bool], list[int]]:
     """The vectors that a kernel loads, and whether they are needed: single elements where some are not (see `liveness`)."""
     cells = liveness_of_chain(chain)[0].cells
     halves = chain[0].element_bits // chain[0].cell_bits
@@ -235,14 +229,14 @@ def _source_messages(chain: Sequence[Program], cell: IntegerType) -> tuple[list[
     return needed, takes
 
 
-def _places(indices: Indices, sizes: Sequence[int]) -> list[SSAValue]:
+def _places(indices: Indices, sizes: Sequence[int]) -> list[Value]:
     """Where the vectors of this work-item's fragment begin in global memory, in elements."""
-    item = arith.IndexCastOp(indices.work_item(), IndexType()).result
-    first = arith.MuliOp(item, indices.constant(sum(sizes), IndexType())).result
+    item = indices.as_index(indices.work_item())
+    first = indices.binary("muli", item, indices.constant(sum(sizes), "index"))
     starts = [sum(sizes[:i]) for i in range(1, len(sizes))]
-    later = (arith.AddiOp(first, indices.constant(start, IndexType())).result for start in starts)
+    later = (indices.binary("addi", first, indices.constant(start, "index")) for start in starts)
     return [named("place", place) for place in (first, *later)][: len(sizes)]
 
 
-def _chunk(size: int) -> dict[str, Attribute]:
-    return {"chunk_size": IntegerAttr(size, i64)} if size > 1 else {}
+def _chunk(size: int) -> str:
+    return f" <{{chunk_size = {size} : i64}}>" if size > 1 else ""

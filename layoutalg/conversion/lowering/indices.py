@@ -19,39 +19,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i32, i64
-from xdsl.ir import SSAValue
-
+from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
-from layoutalg.ir.dialects import gpu
 
 __all__ = ["Indices", "linear_terms", "named", "reverses", "shifts"]
 
 
-_Make: TypeAlias = Callable[[], SSAValue]
+_Make: TypeAlias = Callable[[], Value]
 
 
-def named(name: str, value: SSAValue) -> SSAValue:
+def named(name: str, value: Value) -> Value:
     """The value, with the name that it gets in the text.
 
-    >>> named("lane", arith.ConstantOp(IntegerAttr(3, i32)).result).name_hint
+    >>> named("lane", Value("i32")).name
     'lane'
     """
-    value.name_hint = name
+    value.name = name
     return value
-
-
-def _folded(
-    operation: type[arith.AddiOp | arith.AndIOp | arith.OrIOp | arith.XOrIOp], parts: Sequence[SSAValue]
-) -> SSAValue:
-    """All of them joined by an operation."""
-    found = parts[0]
-    for part in parts[1:]:
-        found = operation(found, part).result
-    return found
 
 
 def linear_terms(numbers: Sequence[int]) -> tuple[int, ...] | None:
@@ -97,46 +83,65 @@ def reverses(moved: Sequence[tuple[int, int]]) -> bool:
 class Indices:
     """The values of one function that depend on nothing but the numbers of lane and subgroup, each computed once.
 
-    It writes operations into the function's own block (see `ir.building`).
-
-    >>> from layoutalg.ir.building import written_into
-    >>> from xdsl.ir import Block
-    >>> with written_into(block := Block()):
-    ...     indices = Indices(2, 16)
-    ...     even = indices.holds("lane", 0b0101010101010101)
-    ...     indices.holds("lane", 0b0101010101010101) is even
+    >>> indices = Indices(Writer(), 2, 16)
+    >>> even = indices.holds("lane", 0b0101010101010101)
+    >>> indices.holds("lane", 0b0101010101010101) is even
     True
-    >>> print(block.last_op)
-    %lane_in_0x5555 = arith.cmpi eq, %0, %c0 : i32
+    >>> print(indices.writer.text().splitlines()[-1])
+    %lane_in_0x5555 = arith.cmpi eq, %1, %c0 : i32
     """
 
-    def __init__(self, subgroups: int, lanes: int) -> None:
+    def __init__(self, writer: Writer, subgroups: int, lanes: int) -> None:
+        self.writer = writer
         self.counts = {"sg": subgroups, "lane": lanes}
-        self._made: dict[object, SSAValue] = {}
+        self._made: dict[object, Value] = {}
 
-    def _once(self, key: object, make: _Make) -> SSAValue:
+    def _once(self, key: object, make: _Make) -> Value:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
-    def constant(self, number: int, kind: IntegerType | IndexType = i32) -> SSAValue:
+    def constant(self, number: int, kind: str = "i32") -> Value:
         """A constant; an integer's bits are written as the signed number that they are."""
-        if isinstance(kind, IntegerType) and number >> (kind.width.data - 1):
-            number -= 1 << kind.width.data
+        if kind != "index" and number >> (int(kind[1:]) - 1):
+            number -= 1 << int(kind[1:])
         name = f"c{number}" if number >= 0 else "mask"
-        return self._once((number, kind), lambda: named(name, arith.ConstantOp(IntegerAttr(number, kind)).result))
+        return self._once(
+            (number, kind), lambda: named(name, self.writer.value(f"arith.constant {number} : {kind}", (), kind))
+        )
 
-    def number(self, axis: str) -> SSAValue:
+    def binary(self, operation: str, left: Value, right: Value) -> Value:
+        """An operation of arith on two values of one type."""
+        return self.writer.value(f"arith.{operation} %s, %s : {left.kind}", (left, right), left.element, left.size)
+
+    def _folded(self, operation: str, parts: Sequence[Value]) -> Value:
+        """All of them joined by an operation."""
+        found = parts[0]
+        for part in parts[1:]:
+            found = self.binary(operation, found, part)
+        return found
+
+    def as_index(self, value: Value) -> Value:
+        """An i32 as an index."""
+        return self.writer.value("arith.index_cast %s : i32 to index", (value,), "index")
+
+    def _as_i32(self, value: Value) -> Value:
+        return self.writer.value("arith.index_cast %s : index to i32", (value,), "i32")
+
+    def _compared(self, predicate: str, left: Value, right: Value) -> Value:
+        return self.writer.value(f"arith.cmpi {predicate}, %s, %s : {left.kind}", (left, right), "i1")
+
+    def number(self, axis: str) -> Value:
         """The number of this lane or subgroup, as i32."""
 
-        def make() -> SSAValue:
-            operation = gpu.LaneIdOp if axis == "lane" else gpu.SubgroupIdOp
-            found = operation.build(result_types=[IndexType()]).result
-            return named("lane" if axis == "lane" else "subgroup", arith.IndexCastOp(found, i32).result)
+        def make() -> Value:
+            operation = "gpu.lane_id" if axis == "lane" else "gpu.subgroup_id : index"
+            found = self.writer.value(operation, (), "index")
+            return named("lane" if axis == "lane" else "subgroup", self._as_i32(found))
 
         return self._once(axis, make)
 
-    def _veiled(self, axis: str) -> SSAValue:
+    def _veiled(self, axis: str) -> Value:
         """The same value, hidden from LLVM.
 
         LLVM 22 turns `(l & 1) << 2 | (l & 4) >> 2` into a reversal of bits, and then its SPIR-V backend stops: "Unable to
@@ -144,32 +149,32 @@ class Indices:
         through an `or` of two sources, here with bit 16 and above of the subgroup's number, which are zero.
         """
 
-        def make() -> SSAValue:
+        def make() -> Value:
             zero = self._once("zero", lambda: named("zero", self._shifted(self.number("sg"), -16)))
-            return named(f"same_{axis}", arith.OrIOp(self.number(axis), zero).result)
+            return named(f"same_{axis}", self.binary("ori", self.number(axis), zero))
 
         return self._once(("veiled", axis), make)
 
-    def work_item(self) -> SSAValue:
+    def work_item(self) -> Value:
         """The number of this work-item among those of all workgroups along x, as i32."""
 
-        def make() -> SSAValue:
-            workgroup = arith.IndexCastOp(gpu.BlockIdOp.along(gpu.DimensionEnum.X).result, i32).result
-            row = arith.AddiOp(self._multiplied(workgroup, self.counts["sg"]), self.number("sg")).result
-            return named("item", arith.AddiOp(self._multiplied(row, self.counts["lane"]), self.number("lane")).result)
+        def make() -> Value:
+            workgroup = self._as_i32(self.writer.value("gpu.block_id x", (), "index"))
+            row = self.binary("addi", self._multiplied(workgroup, self.counts["sg"]), self.number("sg"))
+            return named("item", self.binary("addi", self._multiplied(row, self.counts["lane"]), self.number("lane")))
 
         return self._once("item", make)
 
-    def holds(self, axis: str, mask: int) -> SSAValue:
+    def holds(self, axis: str, mask: int) -> Value:
         """Whether the bit of this lane (or subgroup) is set in the mask."""
         return self._once((axis, mask), lambda: named(f"{axis}_in_{mask:#x}", self._condition(axis, mask)))
 
-    def _condition(self, axis: str, mask: int) -> SSAValue:
+    def _condition(self, axis: str, mask: int) -> Value:
         count = self.counts[axis]
         everyone = (1 << count) - 1
         mask &= everyone
         if mask in (0, everyone):
-            return arith.ConstantOp(IntegerAttr(int(mask != 0), i1)).result
+            return self.writer.value(f"arith.constant {str(mask != 0).lower()}", (), "i1")
         number = self.number(axis)
         for bit in range((count - 1).bit_length()):
             pattern = sum(1 << i for i in range(count) if i >> bit & 1)
@@ -177,23 +182,23 @@ class Indices:
                 value = (
                     number if count <= 2 else self._once((axis, "bit", bit), lambda b=bit: self._masked(number, 1 << b))
                 )
-                return arith.CmpiOp(value, self.constant(0), "ne" if mask == pattern else "eq").result
+                return self._compared("ne" if mask == pattern else "eq", value, self.constant(0))
         if mask & (mask - 1) == 0:
-            return arith.CmpiOp(number, self.constant(mask.bit_length() - 1), "eq").result
+            return self._compared("eq", number, self.constant(mask.bit_length() - 1))
         if mask & (mask + 1) == 0:
-            return arith.CmpiOp(number, self.constant(mask.bit_length()), "ult").result
+            return self._compared("ult", number, self.constant(mask.bit_length()))
         found = self._looked_up(axis, mask, 1)
-        return arith.CmpiOp(found, self.constant(0), "ne").result
+        return self._compared("ne", found, self.constant(0))
 
-    def active(self, where: tuple[int, ...]) -> SSAValue | None:
+    def active(self, where: tuple[int, ...]) -> Value | None:
         """Whether this lane's bit is set in the mask of its subgroup; None where it is in every one."""
         lanes = (1 << self.counts["lane"]) - 1
         masks = [mask & lanes for mask in where]
         if all(mask == lanes for mask in masks):
             return None
 
-        def make() -> SSAValue:
-            parts: list[SSAValue] = []
+        def make() -> Value:
+            parts: list[Value] = []
             for mask in dict.fromkeys(masks):
                 owners = sum(1 << i for i, one in enumerate(masks) if one == mask)
                 conditions = [
@@ -202,33 +207,37 @@ class Indices:
                     if bits != (1 << self.counts[axis]) - 1
                 ]
                 if mask:
-                    parts.append(_folded(arith.AndIOp, conditions))
-            return named("active", _folded(arith.OrIOp, parts or [self.holds("lane", 0)]))
+                    parts.append(self._folded("andi", conditions))
+            return named("active", self._folded("ori", parts or [self.holds("lane", 0)]))
 
         return self._once(("active", tuple(masks)), make)
 
-    def other(self, lanes: tuple[int, ...]) -> tuple[gpu.ShuffleMode, SSAValue]:
+    def selected(self, chosen: Value, on: Value, off: Value) -> Value:
+        """One of two values, by a condition."""
+        return self.writer.value(f"arith.select %s, %s, %s : {on.kind}", (chosen, on, off), on.element, on.size)
+
+    def other(self, lanes: tuple[int, ...]) -> tuple[str, Value]:
         """Whose value a lane receives, where lane l receives that of `lanes[l]`: by distance, or by number."""
         distances = {lane ^ i for i, lane in enumerate(lanes)}
         if len(distances) == 1:
-            return gpu.ShuffleMode.Xor, self.constant(distances.pop())
-        return gpu.ShuffleMode.Idx, self._number_of(lanes)
+            return "xor", self.constant(distances.pop())
+        return "idx", self._number_of(lanes)
 
-    def other_by_subgroup(self, lanes: tuple[int, ...], others: tuple[tuple[int, tuple[int, ...]], ...]) -> SSAValue:
+    def other_by_subgroup(self, lanes: tuple[int, ...], others: tuple[tuple[int, tuple[int, ...]], ...]) -> Value:
         """The number of the lane whose value a lane receives, where some subgroups (as masks) have lanes of their own."""
 
-        def make() -> SSAValue:
+        def make() -> Value:
             found = self._number_of(lanes)
             for mask, pattern in others:
-                found = arith.SelectOp(self.holds("sg", mask), self._number_of(pattern), found).result
+                found = self.selected(self.holds("sg", mask), self._number_of(pattern), found)
             return named("other", found)
 
         return self._once(("others", lanes, others), make)
 
-    def _number_of(self, lanes: tuple[int, ...]) -> SSAValue:
+    def _number_of(self, lanes: tuple[int, ...]) -> Value:
         return self._once(("other", lanes), lambda: named("other", self._other(lanes)))
 
-    def _other(self, lanes: tuple[int, ...]) -> SSAValue:
+    def _other(self, lanes: tuple[int, ...]) -> Value:
         count = len(lanes)
         if len(set(lanes)) == 1:
             return self.constant(lanes[0])
@@ -237,41 +246,41 @@ class Indices:
             return self._joined((("lane", terms),), lanes[0])
         rotated = (lanes[0] + i for i in range(count))
         if count & (count - 1) == 0 and all(a % count == b for a, b in zip(rotated, lanes, strict=True)):
-            return self._masked(arith.AddiOp(self.number("lane"), self.constant(lanes[0])).result, count - 1)
+            return self._masked(self.binary("addi", self.number("lane"), self.constant(lanes[0])), count - 1)
         if count <= 16:  # four bits for each lane in one constant
             return self._looked_up("lane", sum(lane << 4 * i for i, lane in enumerate(lanes)), 4)
         bits = [sum((lane >> bit & 1) << i for i, lane in enumerate(lanes)) for bit in range(max(lanes).bit_length())]
         parts = [self._shifted(self._looked_up("lane", mask, 1), bit) for bit, mask in enumerate(bits)]
-        return _folded(arith.OrIOp, parts)
+        return self._folded("ori", parts)
 
-    def _looked_up(self, axis: str, table: int, width: int) -> SSAValue:
+    def _looked_up(self, axis: str, table: int, width: int) -> Value:
         """Entry `number` of a constant of entries `width` bits wide."""
         count = self.counts[axis]
         if count * width > MAX_NUMBERS:
             raise ConversionError(f"a set out of {count} {axis} numbers; sets out of up to {MAX_NUMBERS} are emitted")
         number = self._shifted(self.number(axis), width.bit_length() - 1)
-        kind = i32 if count * width <= 32 else i64
-        if kind == i64:
-            number = arith.ExtUIOp(number, i64).result
-        entry = arith.ShRUIOp(self.constant(table, kind), number).result
-        if kind == i64:
-            entry = arith.TruncIOp(entry, i32).result
+        kind = "i32" if count * width <= 32 else "i64"
+        if kind == "i64":
+            number = self.writer.value("arith.extui %s : i32 to i64", (number,), "i64")
+        entry = self.binary("shrui", self.constant(table, kind), number)
+        if kind == "i64":
+            entry = self.writer.value("arith.trunci %s : i64 to i32", (entry,), "i32")
         return self._masked(entry, (1 << width) - 1)
 
-    def address(self, address: Address) -> SSAValue:
+    def address(self, address: Address) -> Value:
         """An address in words, as i32."""
         return self._once(address, lambda: named("address", self._address(address)))
 
-    def _address(self, address: Address) -> SSAValue:
+    def _address(self, address: Address) -> Value:
         if address.xor:
             return self._joined((("lane", address.lane), ("sg", address.sg)), address.base)
         moving = self._once(address.factors, lambda: self._factors(address.factors))
-        return arith.AddiOp(moving, self.constant(address.base)).result if address.base else moving
+        return self.binary("addi", moving, self.constant(address.base)) if address.base else moving
 
-    def _factors(self, factors: tuple[tuple[str, int, int, int], ...]) -> SSAValue:
+    def _factors(self, factors: tuple[tuple[str, int, int, int], ...]) -> Value:
         """The sum of factors of numbers, each times its stride."""
         single = [factor for factor in factors if factor[2] == 2]
-        parts: list[SSAValue] = []
+        parts: list[Value] = []
         for axis, divisor, extent, stride in factors:
             count = self.counts[axis]
             if extent == 1 or stride == 0 or divisor >= count:
@@ -281,15 +290,15 @@ class Indices:
             if -(-count // divisor) > extent:
                 value = self._remainder(value, extent)
             parts.append(self._multiplied(value, stride))
-        return _folded(arith.AddiOp, parts) if parts else self.constant(0)
+        return self._folded("addi", parts) if parts else self.constant(0)
 
-    def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> SSAValue:
+    def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> Value:
         """The XOR of a constant and of linear maps of numbers."""
         moving = self._once(maps, lambda: self._linear(maps))
-        return arith.XOrIOp(moving, self.constant(base)).result if base else moving
+        return self.binary("xori", moving, self.constant(base)) if base else moving
 
-    def _linear(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> SSAValue:
-        parts: list[SSAValue] = []
+    def _linear(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> Value:
+        parts: list[Value] = []
         for axis, terms in maps:
             bits = (self.counts[axis] - 1).bit_length()
             groups = shifts(terms[:bits])
@@ -302,28 +311,27 @@ class Indices:
             for shift, mask in groups.items():
                 part = number if mask == (1 << bits) - 1 else self._masked(number, mask)
                 parts.append(self._shifted(part, shift))
-        return _folded(arith.XOrIOp, parts) if parts else self.constant(0)
+        return self._folded("xori", parts) if parts else self.constant(0)
 
-    def _masked(self, number: SSAValue, mask: int) -> SSAValue:
-        return arith.AndIOp(number, self.constant(mask)).result
+    def _masked(self, number: Value, mask: int) -> Value:
+        return self.binary("andi", number, self.constant(mask))
 
-    def _shifted(self, number: SSAValue, shift: int) -> SSAValue:
+    def _shifted(self, number: Value, shift: int) -> Value:
         if shift == 0:
             return number
-        operation = arith.ShLIOp if shift > 0 else arith.ShRUIOp
-        return operation(number, self.constant(abs(shift))).result
+        return self.binary("shli" if shift > 0 else "shrui", number, self.constant(abs(shift)))
 
-    def _multiplied(self, number: SSAValue, factor: int) -> SSAValue:
+    def _multiplied(self, number: Value, factor: int) -> Value:
         if factor > 0 and factor & (factor - 1) == 0:
             return self._shifted(number, factor.bit_length() - 1)
-        return arith.MuliOp(number, self.constant(factor)).result
+        return self.binary("muli", number, self.constant(factor))
 
-    def _divided(self, number: SSAValue, divisor: int) -> SSAValue:
+    def _divided(self, number: Value, divisor: int) -> Value:
         if divisor & (divisor - 1) == 0:
             return self._shifted(number, 1 - divisor.bit_length())
-        return arith.DivUIOp(number, self.constant(divisor)).result
+        return self.binary("divui", number, self.constant(divisor))
 
-    def _remainder(self, number: SSAValue, extent: int) -> SSAValue:
+    def _remainder(self, number: Value, extent: int) -> Value:
         if extent & (extent - 1) == 0:
             return self._masked(number, extent - 1)
-        return arith.RemUIOp(number, self.constant(extent)).result
+        return self.binary("remui", number, self.constant(extent))

@@ -13,30 +13,14 @@ The law: what is written does what `Program.run` does, one operation for each se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
-
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    VectorType,
-    i1,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
-from layoutalg.ir.building import written_into
-from layoutalg.ir.dialects import gpu
-from layoutalg.ir.dialects.vector import FromElementsOp
 
-__all__ = ["ALIGNMENT", "cast", "typed", "vector_sizes", "write_chain"]
+__all__ = ["ALIGNMENT", "cast", "vector_sizes", "write_chain"]
 
 VECTORS = (16, 8, 4, 3, 2, 1)
 """The sizes of vectors in SPIR-V, and the scalar."""
@@ -57,83 +41,78 @@ def vector_sizes(count: int) -> list[int]:
     return found
 
 
-def typed(size: int, kind: Attribute) -> Attribute:
-    """The type of so many elements: a vector, or a scalar for one.
-
-    >>> print(typed(4, i32), typed(1, i32))
-    vector<4xi32> i32
-    """
-    return kind if size == 1 else VectorType(kind, [size])
-
-
-def cast(value: SSAValue, kind: Attribute) -> SSAValue:
+def cast(indices: Indices, value: Value, element: str) -> Value:
     """The same bits as elements of another type of the same size.
 
-    >>> from xdsl.dialects.builtin import f32
-    >>> zero = arith.ConstantOp(IntegerAttr(0, i32)).result
-    >>> print(cast(zero, f32).type, cast(zero, i32) is zero)
-    f32 True
+    >>> from layoutalg.conversion.lowering.writer import Writer
+    >>> zero = Value("i32")
+    >>> cast(Indices(Writer(), 1, 16), zero, "f32").kind, cast(Indices(Writer(), 1, 16), zero, "i32") is zero
+    ('f32', True)
     """
-    if _is_vector(value.type):
-        made = VectorType(kind, value.type.get_shape())
-        return value if made == value.type else vector.BitcastOp(value, made).result
-    return value if value.type == kind else arith.BitcastOp(value, kind).result
+    if value.element == element:
+        return value
+    if value.size is None:
+        return indices.writer.value(f"arith.bitcast %s : {value.kind} to {element}", (value,), element)
+    return _bitcast(indices, value, value.size, element)
 
 
 def write_chain(
     chain: Sequence[Program],
-    shared: SSAValue | None,
+    shared: Value | None,
     indices: Indices,
-    source: Sequence[SSAValue],
+    source: Sequence[Value],
     sizes: Sequence[int],
-) -> list[SSAValue]:
-    """Write programs that are executed one after another, into the current block (see `ir.building`).
+) -> list[Value]:
+    """Write programs that are executed one after another, at the end of the text of `indices.writer`.
 
     `source` are vectors of integers of the element's size (or single ones), the registers of the source in order; so are
     those that are returned, of these sizes. `shared` is a memref of words.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
 
-    >>> zero = arith.ConstantOp(IntegerAttr(0, i32)).result
-    >>> [made] = write_chain([Program(1, 16, 32, 1, 2, (0,), (), (0, 0))], None, Indices(1, 16), [zero], [2])
-    >>> print(made.type)
-    vector<2xi32>
+    >>> from layoutalg.conversion.lowering.writer import Writer
+    >>> repeat = Program(1, 16, 32, 1, 2, (0,), (), (0, 0))
+    >>> [made] = write_chain([repeat], None, Indices(Writer(), 1, 16), [Value("i32")], [2])
+    >>> made.kind
+    'vector<2xi32>'
     """
     pieces, used = list(source), False
     for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
         if program.slm_words and used:
-            gpu.BarrierOp.build()  # before what others may still load is written over
+            indices.writer.do("gpu.barrier")  # before what others may still load is written over
         used = used or program.slm_words > 0
         body = _Body(program, needed, shared if program.slm_words else None, indices, pieces)
         pieces = body.results(sizes if program is chain[-1] else vector_sizes(program.registers))
     return pieces
 
 
-def _is_vector(kind: Attribute) -> TypeGuard[VectorType[Attribute]]:
-    return isinstance(kind, VectorType)
+def _bitcast(indices: Indices, value: Value, size: int, element: str) -> Value:
+    form = f"vector.bitcast %s : {value.kind} to vector<{size}x{element}>"
+    return indices.writer.value(form, (value,), element, size)
 
 
-def _bitcast(value: SSAValue, size: int, kind: Attribute) -> SSAValue:
-    return vector.BitcastOp(value, VectorType(kind, [size])).result
-
-
-def _element(value: SSAValue, position: int) -> SSAValue:
+def _element(indices: Indices, value: Value, position: int) -> Value:
     """An element of a vector (or of a scalar, itself)."""
-    if not _is_vector(value.type):
+    if value.size is None:
         return value
-    place = DenseArrayBase.from_list(i64, [position])
-    return vector.ExtractOp.build(
-        operands=[value, []], result_types=[value.type.element_type], properties={"static_position": place}
-    ).result
+    form = f"vector.extract %s[{position}] : {value.element} from {value.kind}"
+    return indices.writer.value(form, (value,), value.element)
 
 
-def _together(elements: Sequence[SSAValue]) -> SSAValue:
+def _vector(indices: Indices, elements: Sequence[Value]) -> Value:
+    """The vector of these elements."""
+    element, size = elements[0].element, len(elements)
+    places = ", ".join(["%s"] * size)
+    return indices.writer.value(f"vector.from_elements {places} : vector<{size}x{element}>", elements, element, size)
+
+
+def _together(indices: Indices, elements: Sequence[Value]) -> Value:
     """The vector of these elements, or the only one."""
-    return elements[0] if len(elements) == 1 else FromElementsOp.of(elements).result
+    return elements[0] if len(elements) == 1 else _vector(indices, elements)
 
 
 class _Body:
-    """The steps of one function, written into the current block: from pieces of the source to pieces of the result.
+    """The steps of one function, written at the end of a text: from pieces of the source to pieces of the result.
 
     A piece is a vector of integers of the element's size (or one such integer), the next registers of the fragment.
     """
@@ -142,38 +121,41 @@ class _Body:
         self,
         program: Program,
         needed: Liveness,
-        shared: SSAValue | None,
+        shared: Value | None,
         indices: Indices,
-        source: Sequence[SSAValue],
+        source: Sequence[Value],
     ) -> None:
         self.program = program
         self.needed = needed
         self.indices = indices
-        self.cell = IntegerType(program.cell_bits)
+        self.writer = indices.writer
+        self.cell_bits = program.cell_bits
+        self.cell = f"i{program.cell_bits}"
         self.source = [(piece, i) for piece in source for i in range(_length(piece))]
-        self.elements: dict[int, SSAValue] = {}
-        self.views: dict[SSAValue, SSAValue] = {}
+        self.elements: dict[int, Value] = {}
+        self.views: dict[Value, Value] = {}
         self.shared = shared
-        self.partial: set[SSAValue] = set()
+        self.partial: set[Value] = set()
         self.words = dict(enumerate(self._packed()))
         for position, step in enumerate(program.steps):
             self._write(position, step)
 
-    def _packed(self) -> list[SSAValue]:
+    def _packed(self) -> list[Value]:
         parts, pack = self.program.parts, self.program.pack
         groups = [pack[i : i + parts] for i in range(0, len(pack), parts)]
         return [named(f"w{i}", self._joined(group)) for i, group in enumerate(groups)]
 
-    def _joined(self, cells: tuple[int, ...]) -> SSAValue:
+    def _joined(self, cells: tuple[int, ...]) -> Value:
         """A word of these source cells, low part first."""
         if len(cells) == 1:
             return self._cell(cells[0])
         if self._is_word(cells):
             piece, position = self.source[cells[0]]
             if piece not in self.views:
-                self.views[piece] = _bitcast(piece, _length(piece) // len(cells), i32)
-            return _element(self.views[piece], position // len(cells))
-        return _element(_bitcast(_together([self._cell(cell) for cell in cells]), 1, i32), 0)
+                self.views[piece] = _bitcast(self.indices, piece, _length(piece) // len(cells), "i32")
+            return _element(self.indices, self.views[piece], position // len(cells))
+        joined = _together(self.indices, [self._cell(cell) for cell in cells])
+        return _element(self.indices, _bitcast(self.indices, joined, 1, "i32"), 0)
 
     def _is_word(self, cells: tuple[int, ...]) -> bool:
         """Whether the cells are a whole word of their piece as it stands."""
@@ -183,21 +165,27 @@ class _Body:
         piece, position = self.source[cells[0]]
         return position % count == 0 and _length(piece) % count == 0
 
-    def _cell(self, cell: int) -> SSAValue:
+    def _cell(self, cell: int) -> Value:
         """A cell of the source: an element, or half of one."""
         if cell < 0:
             return self.indices.constant(0, self.cell)
-        halves = self.program.element_bits // self.cell.width.data
+        halves = self.program.element_bits // self.cell_bits
         if cell >= len(self.source) * halves:
             raise ConversionError(f"the words take source cell {cell}, of {len(self.source) * halves}")
         if cell not in self.elements:
-            element = _element(*self.source[cell // halves])
+            element = _element(self.indices, *self.source[cell // halves])
             if cell % halves:
-                element = arith.ShRUIOp(element, self.indices.constant(WORD, i64)).result
-            self.elements[cell] = element if halves == 1 else arith.TruncIOp(element, i32).result
+                element = self.indices.binary("shrui", element, self.indices.constant(WORD, "i64"))
+            self.elements[cell] = element if halves == 1 else self._truncated(element, "i32")
         return self.elements[cell]
 
-    def _word(self, position: int, word: int) -> SSAValue:
+    def _truncated(self, value: Value, to: str) -> Value:
+        return self.writer.value(f"arith.trunci %s : {value.kind} to {to}", (value,), to)
+
+    def _extended(self, value: Value) -> Value:
+        return self.writer.value(f"arith.extui %s : {value.kind} to i64", (value,), "i64")
+
+    def _word(self, position: int, word: int) -> Value:
         if word not in self.words:
             raise ConversionError(f"step {position} reads word {word}, which nothing before it makes")
         return self.words[word]
@@ -208,27 +196,27 @@ class _Body:
                 if axis not in self.indices.counts:
                     raise ConversionError(f"step {position} selects by {axis!r}: expected 'lane' or 'sg'")
                 chosen = self.indices.holds(axis, mask)
-                made = arith.SelectOp(chosen, self._word(position, on), self._word(position, off)).result
+                made = self.indices.selected(chosen, self._word(position, on), self._word(position, off))
                 self.words[to] = named(f"w{to}", made)
             case Shuffle(to, word):
                 self.words[to] = named(f"w{to}", self._shuffled(position, self._word(position, word), step))
             case Rotate(to, word, bits):
                 value = self._word(position, word)
-                down = arith.ShRUIOp(value, self.indices.constant(bits)).result
-                up = arith.ShLIOp(value, self.indices.constant(WORD - bits)).result
-                self.words[to] = named(f"w{to}", arith.OrIOp(down, up).result)
+                down = self.indices.binary("shrui", value, self.indices.constant(bits))
+                up = self.indices.binary("shli", value, self.indices.constant(WORD - bits))
+                self.words[to] = named(f"w{to}", self.indices.binary("ori", down, up))
             case Store():
                 self._store(position, step)
             case Load():
                 self._load(position, step)
             case Barrier():
-                gpu.BarrierOp.build()
+                self.writer.do("gpu.barrier")
             case _:
                 raise ConversionError(
                     f"step {position} is {step!r}: expected Select, Shuffle, Rotate, Store, Load or Barrier"
                 )
 
-    def _shuffled(self, position: int, word: SSAValue, step: Shuffle) -> SSAValue:
+    def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes
         for lanes in (step.lanes, *(lanes for _, lanes in step.others)):
             if len(lanes) != count or any(not 0 <= lane < count for lane in lanes):
@@ -242,79 +230,79 @@ class _Body:
                     f"step {position} shuffles {list(step.lanes)} by subgroup: expected XORs of the lane's bits"
                 )
             address = Address(step.lanes[0], xor=True, lane=terms, sg=step.sg)
-            mode, other = gpu.ShuffleMode.Idx, self.indices.address(address)
+            mode, other = "idx", self.indices.address(address)
         elif step.others:
-            mode, other = gpu.ShuffleMode.Idx, self.indices.other_by_subgroup(step.lanes, step.others)
+            mode, other = "idx", self.indices.other_by_subgroup(step.lanes, step.others)
         else:
             mode, other = self.indices.other(step.lanes)
-        shuffle = gpu.ShuffleOp.build(
-            operands=[word, other, self.indices.constant(count)],
-            result_types=[i32, i1],
-            properties={"mode": gpu.ShuffleModeAttr(mode)},
-        )
-        shuffle.valid.name_hint = "valid"
-        return shuffle.shuffle_result
+        received = Value("i32")
+        operands = (word, other, self.indices.constant(count))
+        self.writer.values(f"gpu.shuffle {mode} %s, %s, %s : i32", operands, (received, Value("i1", name="valid")))
+        return received
 
     def _accesses(
         self, position: int, count: int, address: Address, *, vectors: bool
-    ) -> list[tuple[SSAValue, int, int, dict[str, Attribute]]]:
+    ) -> list[tuple[Value, int, int, str]]:
         """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
-        if self.shared is None:
-            raise ConversionError(f"step {position} needs shared local memory, and slm_words is 0")
         terms = (*address.lane, *address.sg) if address.xor else tuple(stride for *_, stride in address.factors)
         first = self.indices.address(address)
-        found: list[tuple[SSAValue, int, int, dict[str, Attribute]]] = []
+        found: list[tuple[Value, int, int, str]] = []
         start = 0
         for size in vector_sizes(count) if vectors else [1] * count:
-            place = first if start == 0 else arith.AddiOp(first, self.indices.constant(start)).result
+            place = first if start == 0 else self.indices.binary("addi", first, self.indices.constant(start))
             multiple = ALIGNMENT // BYTES | address.base | start
             for term in terms:
                 multiple |= term
-            aligned: dict[str, Attribute] = (
-                {"alignment": IntegerAttr((multiple & -multiple) * BYTES, i64)} if size > 1 else {}
-            )
-            found.append((arith.IndexCastOp(place, IndexType()).result, start, size, aligned))
+            aligned = f" {{alignment = {(multiple & -multiple) * BYTES} : i64}}" if size > 1 else ""
+            found.append((self.indices.as_index(place), start, size, aligned))
             start += size
         return found
 
     def _store(self, position: int, step: Store) -> None:
+        shared = self._memory(position)
         active = None if step.where is None else self._active(position, step.where)
         values = [self._word(position, word) for word in step.words]
         for place, start, size, aligned in self._accesses(position, len(values), step.address, vectors=True):
-            together = _together(values[start : start + size])
-            block = Block()
+            together = _together(self.indices, values[start : start + size])
             if active is None:
-                self._store_at(together, place, aligned)
+                self._store_at(shared, together, place, aligned)
                 continue
-            with written_into(block):
-                self._store_at(together, place, aligned)
-                scf.YieldOp()
-            scf.IfOp(active, [], Region(block))
+            with self.writer.block("scf.if %s {", (active,)):
+                self._store_at(shared, together, place, aligned)
 
-    def _active(self, position: int, where: tuple[int, ...]) -> SSAValue | None:
+    def _active(self, position: int, where: tuple[int, ...]) -> Value | None:
         if len(where) != self.program.subgroups:
             raise ConversionError(f"step {position} has masks for {len(where)} subgroups, of {self.program.subgroups}")
         return self.indices.active(where)
 
-    def _store_at(self, value: SSAValue, place: SSAValue, aligned: dict[str, Attribute]) -> None:
-        operation = vector.StoreOp if _is_vector(value.type) else memref.StoreOp
-        operation.build(operands=[value, self.shared, [place]], attributes=aligned)
+    def _store_at(self, shared: Value, value: Value, place: Value, aligned: str) -> None:
+        if value.size is None:
+            self.writer.do(f"memref.store %s, %s[%s]{aligned} : {shared.kind}", (value, shared, place))
+        else:
+            self.writer.do(f"vector.store %s, %s[%s]{aligned} : {shared.kind}, {value.kind}", (value, shared, place))
+
+    def _memory(self, position: int) -> Value:
+        if self.shared is None:
+            raise ConversionError(f"step {position} needs shared local memory, and slm_words is 0")
+        return self.shared
 
     def _load(self, position: int, step: Load) -> None:
+        shared = self._memory(position)
         whole = all(self.needed.has(word, self.program.parts) for word in step.to)
         for place, start, size, aligned in self._accesses(position, len(step.to), step.address, vectors=whole):
-            operation = memref.LoadOp if size == 1 else vector.LoadOp
-            load = operation.build(operands=[self.shared, [place]], result_types=[typed(size, i32)], attributes=aligned)
+            vector = "" if size == 1 else f", {typed(size, 'i32')}"
+            form = f"{'memref' if size == 1 else 'vector'}.load %s[%s]{aligned} : {shared.kind}{vector}"
+            load = self.writer.value(form, (shared, place), "i32", None if size == 1 else size)
             for i, word in enumerate(step.to[start : start + size]):
-                self.words[word] = named(f"w{word}", _element(load.results[0], i))
+                self.words[word] = named(f"w{word}", _element(self.indices, load, i))
                 if not self.needed.has(word, self.program.parts):
                     self.partial.add(self.words[word])
 
-    def results(self, sizes: Sequence[int]) -> list[SSAValue]:
+    def results(self, sizes: Sequence[int]) -> list[Value]:
         """The destination fragment, in pieces of these sizes."""
         program = self.program
         halves = program.element_bits // program.cell_bits
-        found: list[SSAValue] = []
+        found: list[Value] = []
         start = 0
         for size in sizes:
             cells = program.unpack[start * halves : (start + size) * halves]
@@ -322,18 +310,20 @@ class _Body:
             start += size
         return found
 
-    def _piece(self, cells: tuple[int, ...], halves: int) -> SSAValue:
+    def _piece(self, cells: tuple[int, ...], halves: int) -> Value:
         parts = self.program.parts
         whole = all(cell >= 0 and cell == cells[i - i % parts] + i % parts for i, cell in enumerate(cells))
         if parts > 1 and whole and len(cells) % parts == 0 and all(cell % parts == 0 for cell in cells[::parts]):
-            words = FromElementsOp.of([self._final(cell // parts) for cell in cells[::parts]]).result
-            return _bitcast(words, len(cells), self.cell)
+            words = _vector(self.indices, [self._final(cell // parts) for cell in cells[::parts]])
+            return _bitcast(self.indices, words, len(cells), self.cell)
         values = [self._part(cell) for cell in cells]
         if halves == 1:
-            return _together(values)
-        return _together([self._double(low, high) for low, high in zip(values[::2], values[1::2], strict=True)])
+            return _together(self.indices, values)
+        return _together(
+            self.indices, [self._double(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
+        )
 
-    def _part(self, cell: int) -> SSAValue:
+    def _part(self, cell: int) -> Value:
         """What is in part `cell % parts` of word `cell // parts` at the end."""
         if cell < 0:
             return self.indices.constant(0, self.cell)
@@ -342,21 +332,21 @@ class _Body:
         if self.program.parts == 1:
             return value
         if value in self.partial:
-            below = self.indices.constant(part * self.cell.width.data)
-            return arith.TruncIOp(arith.ShRUIOp(value, below).result if part else value, self.cell).result
+            below = self.indices.constant(part * self.cell_bits)
+            return self._truncated(self.indices.binary("shrui", value, below) if part else value, self.cell)
         if value not in self.views:
-            self.views[value] = _bitcast(FromElementsOp.of([value]).result, self.program.parts, self.cell)
-        return _element(self.views[value], part)
+            self.views[value] = _bitcast(self.indices, _vector(self.indices, [value]), self.program.parts, self.cell)
+        return _element(self.indices, self.views[value], part)
 
-    def _final(self, word: int) -> SSAValue:
+    def _final(self, word: int) -> Value:
         if word not in self.words:
             raise ConversionError(f"the result takes word {word}, which no step makes")
         return self.words[word]
 
-    def _double(self, low: SSAValue, high: SSAValue) -> SSAValue:
-        above = arith.ShLIOp(arith.ExtUIOp(high, i64).result, self.indices.constant(WORD, i64)).result
-        return arith.OrIOp(arith.ExtUIOp(low, i64).result, above).result
+    def _double(self, low: Value, high: Value) -> Value:
+        above = self.indices.binary("shli", self._extended(high), self.indices.constant(WORD, "i64"))
+        return self.indices.binary("ori", self._extended(low), above)
 
 
-def _length(piece: SSAValue) -> int:
-    return piece.type.get_shape()[0] if _is_vector(piece.type) else 1
+def _length(piece: Value) -> int:
+    return 1 if piece.size is None else piece.size
