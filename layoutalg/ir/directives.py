@@ -196,7 +196,7 @@ def declared_operation(cls: type[OperationT]) -> type[OperationT]:
     test.note <{loud}> {x}
     """
     written = cls.assembly_format or ""
-    options = getattr(cls, "irdl_options", ())
+    options = vars(cls).get("irdl_options", ())  # xDSL adds those of the bases
     cls.irdl_options = (*options, ParsePropInAttrDict())  # pyright: ignore[reportAttributeAccessIssue]
     cls.assembly_format = re.sub(r"\bprop-dict\b", "", written)
     operation = irdl_op_definition(cls)
@@ -409,7 +409,7 @@ class EnumWord(CustomDirective):
         """Write the word."""
         value = self.attribute.get(op)
         state.print_whitespace(printer)
-        printer.print_string(value.data.value if isinstance(value, self._kind()) else str(value))
+        printer.print_string(str(cast("EnumAttribute[StrEnum]", value).data))
 
 
 @irdl_custom_directive

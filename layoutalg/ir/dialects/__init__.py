@@ -19,6 +19,7 @@ from xdsl.ir import Dialect
 __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
+    "amx": "layoutalg.ir.dialects.amx:AMX",
     "arith": "xdsl.dialects.arith:Arith",
     "builtin": "xdsl.dialects.builtin:Builtin",
     "func": "xdsl.dialects.func:Func",
@@ -26,6 +27,7 @@ DIALECTS = {
     "memref": "xdsl.dialects.memref:MemRef",
     "scf": "xdsl.dialects.scf:Scf",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
+    "x86": "layoutalg.ir.dialects.amx:X86",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
 }
 """Where each dialect is declared: module and name."""
