@@ -19,12 +19,15 @@ from xdsl.ir import Dialect
 __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
+    "affine": "xdsl.dialects.affine:Affine",
     "arith": "xdsl.dialects.arith:Arith",
     "builtin": "xdsl.dialects.builtin:Builtin",
+    "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
     "memref": "xdsl.dialects.memref:MemRef",
     "scf": "xdsl.dialects.scf:Scf",
+    "ub": "xdsl.dialects.ub:UB",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
 }
