@@ -22,6 +22,7 @@ __all__ = [
     "LONGEST_NAME",
     "LONGEST_NESTED",
     "LONGEST_SHOWN",
+    "LONGEST_SILENCE",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -54,6 +55,7 @@ __all__ = [
     "MOST_KEYS",
     "MOST_LABELS",
     "MOST_LANES",
+    "MOST_LAYOUTS",
     "MOST_LEAVES",
     "MOST_LETTERS",
     "MOST_LINEAR_BITS",
@@ -113,6 +115,8 @@ LONGEST_NAME = 64
 """Characters of the name of an axis, a dimension or a symbol."""
 LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
+LONGEST_SILENCE = 60
+"""Seconds that a reader waits for more text from a pipe: a compiler that writes to it may take that long."""
 LONGEST_MESSAGE = 2000
 """Characters of a message: a screen of text."""
 MOST_ATOMS = 16
@@ -123,6 +127,9 @@ MOST_ALIASES = 4096
 """Aliases (`#a = ...`) of one text."""
 MOST_MODULE_ELEMENTS = 2**20
 """Elements of all constants of an MLIR module."""
+
+MOST_LAYOUTS = 2**18
+"""Layouts in an MLIR module: more than a text of the longest length has, unless it has nothing else."""
 
 # Layouts
 
