@@ -19,7 +19,9 @@ def computed(text: str) -> np.ndarray:
     """What a kernel leaves in its second matrix."""
     kernel = next(op for op in read_module(text).walk() if op.name == "gpu.func")
     kinds = [argument.type for argument in kernel.regions[0].blocks[0].args]
-    shapes = [kind.get_shape() if isinstance(kind, MemRefType) and -1 not in kind.get_shape() else (64, 64) for kind in kinds]
+    shapes = [
+        kind.get_shape() if isinstance(kind, MemRefType) and -1 not in kind.get_shape() else (64, 64) for kind in kinds
+    ]
     a = np.random.default_rng(3).standard_normal(shapes[0], np.float32)
     c = np.full(shapes[1], -1, np.float32)
     outcome = launch(text, [a, c], (2, 1, 1))
