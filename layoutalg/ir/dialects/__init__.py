@@ -23,6 +23,7 @@ DIALECTS = {
     "builtin": "xdsl.dialects.builtin:Builtin",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
+    "layoutalg": "layoutalg.ir.dialects.unread:LAYOUTALG",
     "memref": "xdsl.dialects.memref:MemRef",
     "scf": "xdsl.dialects.scf:Scf",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
