@@ -26,6 +26,7 @@ DIALECTS = {
     "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
+    "layoutalg": "layoutalg.ir.dialects.unread:LAYOUTALG",
     "memref": "xdsl.dialects.memref:MemRef",
     "scf": "xdsl.dialects.scf:Scf",
     "ub": "xdsl.dialects.ub:UB",
