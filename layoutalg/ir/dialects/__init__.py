@@ -23,7 +23,7 @@ DIALECTS = {
     "builtin": "xdsl.dialects.builtin:Builtin",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
-    "memref": "xdsl.dialects.memref:MemRef",
+    "memref": "layoutalg.ir.dialects.memref:MEMREF",
     "scf": "xdsl.dialects.scf:Scf",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
