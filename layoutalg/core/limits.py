@@ -22,6 +22,7 @@ __all__ = [
     "LONGEST_NAME",
     "LONGEST_NESTED",
     "LONGEST_SHOWN",
+    "LONGEST_SILENCE",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -54,9 +55,11 @@ __all__ = [
     "MOST_KEYS",
     "MOST_LABELS",
     "MOST_LANES",
+    "MOST_LAYOUTS",
     "MOST_LEAVES",
     "MOST_LETTERS",
     "MOST_LINEAR_BITS",
+    "MOST_LIVE_BYTES",
     "MOST_LOOKED_UP",
     "MOST_LOOPS",
     "MOST_MODULE_ELEMENTS",
@@ -85,6 +88,7 @@ __all__ = [
     "MOST_SWATCHES",
     "MOST_SYMBOLIC",
     "MOST_TABLE_ENTRIES",
+    "MOST_TENSOR_ELEMENTS",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
     "MOST_TERMS",
@@ -94,6 +98,7 @@ __all__ = [
     "MOST_VECTOR_ELEMENTS",
     "MOST_WEIGHED",
     "MOST_WORDS",
+    "MOST_WORK",
     "MOST_WORKGROUPS",
     "MOST_WORK_ITEMS",
 ]
@@ -110,6 +115,8 @@ LONGEST_NAME = 64
 """Characters of the name of an axis, a dimension or a symbol."""
 LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
+LONGEST_SILENCE = 60
+"""Seconds that a reader waits for more text from a pipe: a compiler that writes to it may take that long."""
 LONGEST_MESSAGE = 2000
 """Characters of a message: a screen of text."""
 MOST_ATOMS = 16
@@ -120,6 +127,9 @@ MOST_ALIASES = 4096
 """Aliases (`#a = ...`) of one text."""
 MOST_MODULE_ELEMENTS = 2**20
 """Elements of all constants of an MLIR module."""
+
+MOST_LAYOUTS = 2**18
+"""Layouts in an MLIR module: more than a text of the longest length has, unless it has nothing else."""
 
 # Layouts
 
@@ -220,6 +230,10 @@ MOST_PADDING = 8
 
 MOST_OPERATIONS = 2**20
 """Operations of one launch, each for a whole group of work-items."""
+MOST_WORK = 2**34
+"""Elements that the operations of one launch work on, counted for all work-items: some ten seconds."""
+MOST_LIVE_BYTES = 2**29
+"""Bytes of the values that a group of workgroups holds at once."""
 MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
 LAUNCH_GROUP = 2**13
@@ -230,6 +244,8 @@ MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
 MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
+MOST_TENSOR_ELEMENTS = 2**22
+"""Elements of a tensor that a subgroup or a workgroup holds, where a kernel runs at that level."""
 MOST_GEMM_BYTES = 2**30
 """Bytes of the matrices of a GEMM that is run."""
 MOST_DPAS = 2**28

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
@@ -30,7 +30,17 @@ from layoutalg.core import elements
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 
-__all__ = ["dpas_chain", "element_dtype", "numpy_type", "signed_bits", "wrap"]
+__all__ = [
+    "as_number",
+    "as_typed",
+    "as_unsigned",
+    "dpas_chain",
+    "element_dtype",
+    "element_of",
+    "numpy_type",
+    "signed_bits",
+    "wrap",
+]
 
 Array = NDArray[Any]
 
@@ -83,6 +93,45 @@ def wrap(value: Array, bits: int) -> Array:
         return value
     half = np.int64(1) << np.int64(bits - 1)
     return ((value + half) & ((half << np.int64(1)) - 1)) - half
+
+
+def element_of(kind: Attribute) -> Attribute:
+    """The element type of a vector; any other type is its own.
+
+    >>> from xdsl.dialects.builtin import f16
+    >>> print(element_of(VectorType(f16, [8])), element_of(f16))
+    f16 f16
+    """
+    return kind.element_type if isa(kind, VectorType[Attribute]) else kind
+
+
+def as_number(value: Array) -> Array:
+    """A value as signed integers: i1 is 0 or -1.
+
+    >>> as_number(np.array([True, False]))
+    array([-1,  0])
+    """
+    return -value.astype(np.int64) if value.dtype == np.bool_ else value
+
+
+def as_typed(value: Array, kind: Attribute) -> Array:
+    """Integers wrapped to their type; i1 is kept as bool.
+
+    >>> from xdsl.dialects.builtin import i1
+    >>> as_typed(np.array([2, 3]), i1)
+    array([False,  True])
+    """
+    bits = signed_bits(kind)
+    return (value & 1) != 0 if bits == 1 else wrap(value, bits)
+
+
+def as_unsigned(value: Array, bits: int) -> Array:
+    """The low bits of signed integers, as unsigned numbers.
+
+    >>> as_unsigned(np.array([-1]), 8)
+    array([255], dtype=uint64)
+    """
+    return value.astype(np.uint64) if bits >= 64 else (value & ((1 << bits) - 1)).astype(np.uint64)
 
 
 def dpas_chain(a: Array, b: Array, acc: Array) -> Array:

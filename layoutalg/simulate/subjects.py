@@ -1,0 +1,17 @@
+"""Which modules say what operations do, one line each: they are loaded when the first kernel is compiled.
+
+>>> SUBJECTS[0]
+'layoutalg.simulate.operations.arith'
+"""
+
+__all__ = ["SUBJECTS"]
+
+SUBJECTS = (
+    "layoutalg.simulate.operations.arith",
+    "layoutalg.simulate.operations.blocks",
+    "layoutalg.simulate.operations.control",
+    "layoutalg.simulate.operations.dpas",
+    "layoutalg.simulate.operations.gpu",
+    "layoutalg.simulate.operations.vector",
+)
+"""The modules that register what operations do, one line each."""
