@@ -28,6 +28,7 @@ DIALECTS = {
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
     "layoutalg": "layoutalg.ir.dialects.unread:LAYOUTALG",
     "memref": "xdsl.dialects.memref:MemRef",
+    "memref": "layoutalg.ir.dialects.memref:MEMREF",
     "scf": "xdsl.dialects.scf:Scf",
     "ub": "xdsl.dialects.ub:UB",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
