@@ -20,8 +20,10 @@ __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
     "amx": "layoutalg.ir.dialects.amx:AMX",
+    "affine": "xdsl.dialects.affine:Affine",
     "arith": "xdsl.dialects.arith:Arith",
     "builtin": "xdsl.dialects.builtin:Builtin",
+    "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
     "iree_codegen": "layoutalg.ir.dialects.iree_codegen:IREE_CODEGEN",
@@ -29,6 +31,7 @@ DIALECTS = {
     "iree_vector_ext": "layoutalg.ir.dialects.iree_vector_ext:IREE_VECTOR_EXT",
     "memref": "xdsl.dialects.memref:MemRef",
     "scf": "xdsl.dialects.scf:Scf",
+    "ub": "xdsl.dialects.ub:UB",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
     "x86": "layoutalg.ir.dialects.amx:X86",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
