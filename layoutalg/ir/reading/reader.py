@@ -28,6 +28,7 @@ from layoutalg.core.limits import MAX_TEXT
 from layoutalg.core.limits import MOST_MODULE_ELEMENTS as MAX_ELEMENTS
 from layoutalg.ir.assembly import verify_index_lists
 from layoutalg.ir.dialects import known_dialects
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.places import line_of
 
 __all__ = ["read_module"]
@@ -60,6 +61,7 @@ class _LocatingParser(Parser):
             line = bisect_right(self.line_starts, start)
             column = start - self.line_starts[line - 1] + 1
             operation.location = FileLineColLoc(self.file, IntAttr(line), IntAttr(column))
+        keep_old_spellings(self, operation)
         return operation
 
 

@@ -146,8 +146,8 @@ def select(op: arith.SelectOp, compiling: Compiling) -> Step:
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         condition: Array = values[0]
-        chosen: Array = np.where(condition.reshape(condition.shape + (1,) * missing), values[1], values[2])
-        return (chosen,)
+        left: Array = values[1]
+        return (np.where(condition.reshape(condition.shape + (1,) * missing), left, values[2]),)
 
     return step
 

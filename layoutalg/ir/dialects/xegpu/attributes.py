@@ -7,7 +7,8 @@ f16 elements. After the element type come, optionally, how the block lies in mem
 The shape and the element type are read by xDSL. The text of the attributes is read by `layoutalg.xegpu`, which is the
 one place that knows their fields: this module cuts the balanced text out, and keeps the canonical text that comes
 back. So two spellings of one attribute are one xDSL attribute, and the law of the reader holds here too:
-`parse(str(a)) == a`.
+`parse(str(a)) == a`. Spellings of the older pages (`sg_map`, `tdesc_attr`, `memory_scope = slm`) become today's, with a note
+(`old_spellings`).
 
 >>> from xdsl.dialects.builtin import f16
 >>> print(TensorDescType.of([8, 16], f16))
@@ -20,8 +21,10 @@ Layout.parse('d0 = 8@reg, d1 = 16@lane')
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -33,6 +36,7 @@ from xdsl.utils.mlir_lexer import PunctuationSpelling
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.ir.dialects.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
     from layoutalg.xegpu.reading import Value
@@ -44,6 +48,8 @@ __all__ = [
     "CachePolicy",
     "FenceScope",
     "FenceScopeAttr",
+    "LaneShuffleMode",
+    "LaneShuffleModeAttr",
     "LayoutAttr",
     "MemDescType",
     "MemLayoutAttr",
@@ -52,6 +58,7 @@ __all__ = [
     "NbarrierType",
     "RangeAttr",
     "ScatterTensorDescAttr",
+    "SgMapAttr",
     "SliceAttr",
     "TensorDescType",
 ]
@@ -102,25 +109,41 @@ def _skip_token(parser: AttrParser) -> None:
         parser.raise_error("expected the text of an attribute")
 
 
+_OLD_WORDS = {"dim": "dims", "arr_len": "array_length", "memory_scope": "memory_space"}
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> str:
+    from layoutalg.xegpu import parse_attribute
+
+    return str(parse_attribute(text))
+
+
+def _canonical(parser: AttrParser, name: str, body: str, start: int) -> str:
+    """The canonical text of an attribute; an error of its text becomes one of the parser, at its place."""
+    try:
+        return _read(f"#{name}<{body}>")
+    except ParseError as problem:
+        reason = str(problem).split(": ", 1)[-1]
+        parser.raise_error(reason, start + max(0, problem.position - len(name) - 1))
+    except LayoutError as problem:
+        parser.raise_error(str(problem), start)
+
+
 class _TextAttribute(Data[str]):
     """An attribute that is held as the canonical text between its angle brackets."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
         """Read `<...>`, ask layoutalg.xegpu what it says, and keep that in canonical form."""
-        from layoutalg.xegpu import parse_attribute
-
         start = parser.pos
         with parser.in_angle_brackets():
             body = _balanced_text(parser)
-        try:
-            value = parse_attribute(f"#{cls.name}<{body}>")
-        except ParseError as problem:
-            reason = str(problem).split(": ", 1)[-1]
-            parser.raise_error(reason, start + max(0, problem.position - len(cls.name) - 1))
-        except LayoutError as problem:
-            parser.raise_error(str(problem), start)
-        return str(value)[len(cls.name) + 2 : -1]
+        canonical = _canonical(parser, cls.name, body, start)
+        for old, today in _OLD_WORDS.items():
+            if re.search(rf"\b{old}\b\s*=", body):
+                note_old_spelling(parser, f"`{old}` in `#{cls.name}`", f"`{today}`")
+        return canonical[len(cls.name) + 2 : -1]
 
     def print_parameter(self, printer: Printer) -> None:
         """Write `<...>`."""
@@ -177,6 +200,54 @@ class MemLayoutAttr(_TextAttribute):
     name = "xegpu.mem_layout"
 
 
+class _OldAttribute(_TextAttribute):
+    """An attribute of an older page, held as it was written; in a tensor_desc it becomes today's."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        """Read `<...>`, and note today's form."""
+        start = parser.pos
+        with parser.in_angle_brackets():
+            body = _balanced_text(parser)
+        _canonical(parser, cls.name, body, start)
+        note_old_spelling(parser, f"`#{cls.name}<{body}>`", f"`{cls(body).today(2)}`")
+        return body
+
+    def today(self, rank: int) -> Attribute:
+        """The same in today's words, on a tensor of this rank."""
+        from layoutalg.xegpu import rfc
+
+        value = self.value
+        text = str(value.to_layout(rank) if isinstance(value, rfc.SgMapAttr) else value)
+        name, _, body = text[1:-1].partition("<")
+        kinds = (LayoutAttr, BlockTensorDescAttr, ScatterTensorDescAttr)
+        return next(kind(body) for kind in kinds if kind.name == name)
+
+
+@irdl_attr_definition
+class SgMapAttr(_OldAttribute):
+    """`#xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>` of the RFC: `lane_layout` and `lane_data` today."""
+
+    name = "xegpu.sg_map"
+
+
+@irdl_attr_definition
+class TdescAttr(_OldAttribute):
+    """`#xegpu.tdesc_attr<memory_scope = slm>` of the RFC: `block_tdesc_attr` or `scatter_tdesc_attr` today."""
+
+    name = "xegpu.tdesc_attr"
+
+
+@irdl_attr_definition
+class ScatteredTensorDescAttr(_OldAttribute):
+    """`#xegpu.scattered_tdesc_attr<chunk_size = 8>` of the page's examples: `scatter_tdesc_attr` today."""
+
+    name = "xegpu.scattered_tdesc_attr"
+
+
+EnumT = TypeVar("EnumT", bound=StrEnum)
+
+
 class CachePolicy(StrEnum):
     """What a cache level does with the lines that a message touches."""
 
@@ -202,6 +273,22 @@ class MemorySpace(StrEnum):
     Slm = "slm"
 
 
+class LaneShuffleMode(StrEnum):
+    """Which way `lane_shuffle` moves the elements of a subgroup."""
+
+    Pack = "pack"
+    Unpack = "unpack"
+
+
+def _parse_word(parser: AttrParser, words: type[EnumT]) -> EnumT:
+    """Read `<gpu>`, or `gpu` of `#xegpu<fence_scope gpu>`."""
+    if parser.parse_optional_punctuation("<") is None:
+        return parser.parse_str_enum(words)
+    found = parser.parse_str_enum(words)
+    parser.parse_punctuation(">")
+    return found
+
+
 @irdl_attr_definition
 class CacheHintAttr(EnumAttribute[CachePolicy]):
     """`#xegpu.cache_hint<cached>`."""
@@ -211,8 +298,7 @@ class CacheHintAttr(EnumAttribute[CachePolicy]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> CachePolicy:
         """Read `<cached>`."""
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(CachePolicy)
+        return _parse_word(parser, CachePolicy)
 
     def print_parameter(self, printer: Printer) -> None:
         """Write `<cached>`."""
@@ -221,17 +307,44 @@ class CacheHintAttr(EnumAttribute[CachePolicy]):
 
 
 @irdl_attr_definition
+class LaneShuffleModeAttr(EnumAttribute[LaneShuffleMode]):
+    """`#xegpu.lane_shuffle_mode<pack>` (LLVM 24)."""
+
+    name = "xegpu.lane_shuffle_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> LaneShuffleMode:
+        """Read `<pack>`."""
+        return _parse_word(parser, LaneShuffleMode)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<pack>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
+
+
+@irdl_attr_definition
 class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
-    """`#xegpu<fence_scope workgroup>`."""
+    """`#xegpu<fence_scope workgroup>`; LLVM 24 has `#xegpu.fence_scope<workgroup>`."""
 
     name = "xegpu.fence_scope"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> FenceScope:
+        """Read either form."""
+        return _parse_word(parser, FenceScope)
 
 
 @irdl_attr_definition
 class MemorySpaceAttr(EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
-    """`#xegpu<memory_space global>`."""
+    """`#xegpu<memory_space global>`; LLVM 24 has `#xegpu.memory_space<global>`."""
 
     name = "xegpu.memory_space"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MemorySpace:
+        """Read either form."""
+        return _parse_word(parser, MemorySpace)
 
 
 def _print_shaped(printer: Printer, shape: Sequence[int], element: Attribute, rest: Sequence[Attribute]) -> None:
@@ -249,9 +362,34 @@ def _parse_shaped(parser: AttrParser) -> tuple[ArrayAttr[IntAttr], Attribute, li
     with parser.in_angle_brackets():
         shape, element = parser.parse_ranked_shape()
         rest: list[tuple[int, Attribute]] = []
+        loose: list[str] = []
+        start = parser.pos
         while parser.parse_optional_punctuation(",") is not None:
-            rest.append((parser.pos, parser.parse_attribute()))
+            position = parser.pos
+            name = parser.parse_optional_identifier()
+            if name is None:
+                rest.append((position, _today(parser, parser.parse_attribute(), len(shape))))
+                continue
+            parser.parse_punctuation("=")
+            while parser.lexer.input.content[parser.pos : parser.pos + 1] not in (",", ">"):
+                _skip_token(parser)
+            loose.append(parser.lexer.input.content[position : parser.pos].strip())
+        if loose:  # `tensor_desc<8x16xf16, memory_scope = slm>` of the RFC
+            body = ", ".join(loose)
+            _canonical(parser, TdescAttr.name, body, start)
+            encoding = TdescAttr(body).today(len(shape))
+            note_old_spelling(parser, f"`{body}` in a tensor_desc", f"`{encoding}`")
+            rest.append((start, encoding))
     return ArrayAttr([IntAttr(size) for size in shape]), element, rest
+
+
+def _today(parser: AttrParser, attribute: Attribute, rank: int) -> Attribute:
+    if not isinstance(attribute, _OldAttribute):
+        return attribute
+    try:
+        return attribute.today(rank)
+    except LayoutError as problem:
+        parser.raise_error(str(problem))
 
 
 @irdl_attr_definition
@@ -335,6 +473,7 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (
     BlockTensorDescAttr,
     CacheHintAttr,
     FenceScopeAttr,
+    LaneShuffleModeAttr,
     LayoutAttr,
     MemDescType,
     MemLayoutAttr,
@@ -342,6 +481,9 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (
     NbarrierType,
     RangeAttr,
     ScatterTensorDescAttr,
+    ScatteredTensorDescAttr,
+    SgMapAttr,
     SliceAttr,
+    TdescAttr,
     TensorDescType,
 )
