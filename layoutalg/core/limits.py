@@ -79,6 +79,7 @@ __all__ = [
     "MOST_PADDING",
     "MOST_PAIRS",
     "MOST_PICKED",
+    "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
     "MOST_READ_OPERATIONS",
@@ -306,6 +307,8 @@ MOST_BANDS = 2**14
 """Rows or columns of a picture, gaps included, before it says that it cannot fold."""
 MOST_PRINTED = 64
 """Coordinates that a report prints; JSON has MOST_REPORTED."""
+MOST_PLANNED_SLOTS = 2**20
+"""Elements of all the conversions of a module that a report plans: a few seconds."""
 MOST_HELD = 2**31
 """Elements of a work-item that a report counts."""
 MOST_TILES_GIVEN = 64
