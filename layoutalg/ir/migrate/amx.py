@@ -28,7 +28,7 @@ def rename_amx(module: Operation) -> None:
     """
     context = known_dialects()
     for op in list(module.walk()):
-    
+        values: list[SSAValue] = [*op.results]
         values += [value for region in op.regions for block in region.blocks for value in block.args]
         for value in values:
             renamed = _renamed(value.type)
