@@ -40,7 +40,8 @@ from layoutalg.ir.dialects import gpu
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.branching import compile_region
 from layoutalg.simulate.compiling import Compiling, Step
-from layoutalg.simulate.machine import Array, Budget, Level, Machine, Run, SimulationError, fail
+from layoutalg.simulate.levels import level_of
+from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import signed_bits, wrap
 
@@ -136,9 +137,12 @@ def compile_kernel(
     (16, 1, 1)
     """
     function = _find_kernel(module, name)
+    at = level_of(function) if level is None else level
+    if at not in LEVELS:
+        raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
     block, lanes = _launch_sizes(function)
     target_info(target)
-    compiling = Compiling(module, lanes, block, level or "lane", target, frozenset(trace))
+    compiling = Compiling(module, lanes, block, at, target, frozenset(trace))
     return Compiled(function, compile_region(compiling, function.body), compiling)
 
 
@@ -186,6 +190,7 @@ def run_on(
             slots=compiled.compiling.slots(),
             budget=whole.budget,
             trace=whole.trace,
+            shared=whole.shared,
         )
         compiled.step(part, given)
 

@@ -146,7 +146,7 @@ class Run:
 
     `active` says which work-items execute the step: a bool array that broadcasts to [workgroup, subgroup, lane], or None
     where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it. `scratch` is what
-    steps keep for themselves.
+    steps keep for themselves, `shared` what they keep for all groups of the launch.
 
     >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
     >>> Run(machine, None).active is None
@@ -161,6 +161,7 @@ class Run:
     budget: Budget = field(default_factory=Budget)
     trace: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     scratch: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def spend(self, operation: Operation, operations: int, work: int = 0) -> None:
         """Count operations and work that are about to be done; more than a launch may have are refused before.

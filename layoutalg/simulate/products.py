@@ -5,9 +5,9 @@ DPAS adds to an element of C a chain of products, in the order of depth. A link 
 
     acc = f32(acc + f32(a[2d] * b[2d] + a[2d+1] * b[2d+1]))      for d = 0 .. 7, 16-bit floats
 
-The accumulator comes first; every product is exact in f32, every sum is rounded to f32. An accumulator of f16 or bf16 is rounded once,
-after the last link. tf32 drops the 13 low bits of an f32. Integers are exact modulo 2^32. (The extension texts leave the
-order to the implementation; the chain is that of the graphics compiler's DPAS.md, which says nothing of rounding.)
+The accumulator comes first; every product is exact in f32, every sum is rounded to f32. An accumulator of f16 or bf16 is
+rounded once, after the last link. tf32 drops the 13 low bits of an f32. Integers are exact modulo 2^32. (The extension texts
+leave the order to the implementation; the chain is that of the graphics compiler's DPAS.md, which says nothing of rounding.)
 
 By hand: a row (1, 1, 0, ...) times a column (1, 1, 0, ...) onto 2^24 gives 2^24 + 2, because the pair is summed before it
 meets the accumulator. One at a time, each 1 would be lost: 2^24 + 1 rounds to 2^24.

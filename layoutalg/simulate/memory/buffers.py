@@ -88,6 +88,16 @@ class Memory:
         beyond = f", which has {size} bytes" if offset >= size else ""
         return f"byte {offset} of buffer {self._names[index - 1]}{beyond}"
 
+    def input_at(self, address: int) -> tuple[NDArray[np.uint8], int] | None:
+        """The bytes of the buffer that an address is in and the offset in it, if reading there needs no checks.
+
+        >>> memory = Memory()
+        >>> memory.input_at(memory.bind("A", np.zeros(4, np.float32)) + 8)[1]
+        8
+        """
+        index, offset = divmod(address, SPAN)
+        return (self._bytes[index - 1], offset) if 1 <= index <= len(self._bytes) else None
+
     def read(
         self, run: Run, op: Operation, addresses: Addresses, mask: Mask | None, dtype: np.dtype[Any]
     ) -> NDArray[Any]:

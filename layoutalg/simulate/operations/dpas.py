@@ -88,8 +88,8 @@ def _of_fragments(
 def _is_plain(layout: Layout, order: tuple[int, int]) -> bool:
     """Whether lane is one coordinate and register the other: the fragments are the matrix, seen in that order."""
     lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
-    first = np.arange(lane.shape[0])[:, None]
-    return bool((lane == first).all() and (reg == np.arange(lane.shape[1])).all())
+    first, second = np.indices(np.shape(lane))
+    return bool(np.array_equal(lane, first) and np.array_equal(reg, second))
 
 
 def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run, Array, tuple[int, ...]], Array]:
@@ -101,16 +101,14 @@ def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run
     own = "swapped" if order == (0, 1) and _is_plain(layout, (1, 0)) else "plain" if _is_plain(layout, order) else ""
 
     def numbers(run: Run, value: Array, batch: tuple[int, ...]) -> Array:
-        kept = run.scratch.get(("operand", id(value), kind, order))
-        if kept is not None and kept[0] is value and kept[2] == batch:
+        key = (id(value), kind, order, batch)
+        kept = run.scratch.get("operands", {}).get(key)
+        if kept is not None:
             return kept[1]
-        if value.shape[2] == 1:
-            value_here = np.broadcast_to(value, (*value.shape[:2], run.machine.lanes, *value.shape[3:]))
-        else:
-            value_here = value
-        if value_here.shape[:2] not in ((1, 1), batch):
-            value_here = np.broadcast_to(value_here, (*batch, *value_here.shape[2:]))
-        view = value_here.transpose(2, 3, 0, 1)
+        spread = run.machine.spread(value)
+        if spread.shape[:2] not in ((1, 1), batch):
+            spread = np.broadcast_to(spread, (*batch, *spread.shape[2:]))
+        view = spread.transpose(2, 3, 0, 1)
         view = view if own == "plain" else view.swapaxes(0, 1) if own else view[lane, reg]
         if kind in ("f32", "s32"):
             made = np.ascontiguousarray(view, np.float32 if kind == "f32" else np.int32)
@@ -118,7 +116,7 @@ def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run
             made = as_factor(view, kind)
         made = made.reshape(*made.shape[:2], -1)
         if kind not in ("f32", "s32"):
-            _keep(run, ("operand", id(value), kind, order), (value, made, batch), made.nbytes)
+            _keep(run, key, (value, made), made.nbytes)
         return made
 
     return numbers
@@ -126,13 +124,13 @@ def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run
 
 def _keep(run: Run, key: Any, entry: Any, size: int) -> None:
     """Keep a converted operand (and the operand, whose identity is the key) for the products that follow."""
+    kept: dict[Any, Any] = run.scratch.setdefault("operands", {})
     held = run.scratch.get("held", 0) + size
     if held > _MOST_KEPT:
-        for old in [old for old in run.scratch if isinstance(old, tuple) and old[0] == "operand"]:
-            del run.scratch[old]
+        kept.clear()
         held = size
     run.scratch["held"] = held
-    run.scratch[key] = entry
+    kept[key] = entry
 
 
 def _finished(op: block.DpasOp, element: Attribute) -> Callable[[Array], Array]:
@@ -184,7 +182,9 @@ def _of_matrices(
         total: Array | None = values[2] if len(values) > 2 else None
         for low in range(0, k, each):
             start = None if total is None else np.asarray(total).astype(dtype)
-            total = finished(added_chain(left[low : low + each], right[low : low + each], start, unit.packed, run.scratch))
+            total = finished(
+                added_chain(left[low : low + each], right[low : low + each], start, unit.packed, run.scratch)
+            )
         assert total is not None
         return (total,)
 
