@@ -47,7 +47,8 @@ Step = Callable[[Run, list[Any]], Sequence[Any]]
 """One operation, compiled: the values of its operands to those of its results."""
 
 _Compiler = TypeVar("_Compiler", bound=Callable[..., Step])
-_COMPILERS: dict[type[Operation] | str, Callable[[Any, Compiling], Step]] = {}
+_COMPILERS: dict[str, Callable[[Any, Compiling], Step]] = {}
+"""By the operation's name, so that a dialect may be declared anew."""
 
 
 def compiled_by(*operations: type[Operation] | str) -> Callable[[_Compiler], _Compiler]:
@@ -63,7 +64,7 @@ def compiled_by(*operations: type[Operation] | str) -> Callable[[_Compiler], _Co
 
     def register(function: _Compiler) -> _Compiler:
         for operation in operations:
-            _COMPILERS[operation] = function
+            _COMPILERS[operation if isinstance(operation, str) else operation.name] = function
         return function
 
     return register
@@ -87,7 +88,7 @@ def is_compiled(operation: Operation) -> bool:
 
 
 def _compiler(operation: Operation) -> Callable[[Any, Compiling], Step] | None:
-    return _COMPILERS.get(type(operation)) or _COMPILERS.get(operation.name)
+    return _COMPILERS.get(operation.name)
 
 
 def value_shape(kind: Attribute) -> tuple[int, ...]:

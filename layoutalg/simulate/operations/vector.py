@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
+from layoutalg.ir.dialects import vector
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 
