@@ -221,7 +221,7 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         place = where(values[1:], descriptor)
         _check_column(target, op, place[1], size * 8)
         addresses, inside = _addresses(op, descriptor, place, held, size)
-        return (run.memory.read(run, op, addresses, inside, dtype),)
+        return (run.memory.read(run, op, addresses, inside, dtype, together=True),)
 
     return step
 
@@ -251,6 +251,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
             np.broadcast_to(addresses, everyone),
             np.broadcast_to(inside, everyone),
             np.broadcast_to(value.astype(dtype, copy=False), everyone),
+            together=True,
         )
         return ()
 
