@@ -29,11 +29,11 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_OPERATIONS as MAX_OPERATIONS
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.ir.findings import Finding
-from layoutalg.ir.places import line_of, place_of
+from layoutalg.ir.places import place_of
 
 if TYPE_CHECKING:
     from layoutalg.simulate.compiling import Body
-    from layoutalg.simulate.memory import Memory
+    from layoutalg.simulate.memory.launched import LaunchMemory
 
 __all__ = [
     "LEVELS",
@@ -67,6 +67,16 @@ class SimulationError(LayoutError):
     def __init__(self, message: str, finding: Finding | None = None) -> None:
         super().__init__(message)
         self.finding = finding
+
+    @classmethod
+    def of(cls, finding: Finding) -> SimulationError:
+        """The error that says what a finding says.
+
+        >>> print(SimulationError.of(Finding("run.race", "two work-items write", "memref.store", None)))
+        line 0: memref.store: two work-items write
+        """
+        line = 0 if finding.place is None else finding.place.line
+        return cls(f"line {line}: {finding.operation}: {finding.message}", finding)
 
 
 @dataclass(slots=True)
@@ -154,7 +164,7 @@ class Run:
     """
 
     machine: Machine
-    memory: Memory
+    memory: LaunchMemory
     active: Array | None = None
     findings: list[Finding] = field(default_factory=list[Finding])
     slots: list[Any] = field(default_factory=list[Any])
@@ -237,8 +247,7 @@ def fail(operation: Operation, problem: str, rule: str = "simulate.refused") -> 
     Traceback (most recent call last):
     layoutalg.simulate.machine.SimulationError: line 1: arith.constant: 16 is too many
     """
-    finding = Finding(rule, problem, operation.name, place_of(operation))
-    raise SimulationError(f"line {line_of(operation)}: {operation.name}: {problem}", finding)
+    raise SimulationError.of(Finding(rule, problem, operation.name, place_of(operation)))
 
 
 def uniform(operation: Operation, value: Array, what: str, active: Array | None = None) -> int:

@@ -348,7 +348,7 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         if tiles is not None:
             return (arranged(tiles),)
         addresses, inside = _addresses(op, descriptor, place, held, size)
-        return (run.memory.read(run, op, addresses, inside, dtype),)
+        return (run.memory.read(run, op, addresses, inside, dtype, together=True),)
 
     return step
 
@@ -381,6 +381,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
             np.broadcast_to(addresses, everyone),
             np.broadcast_to(inside, everyone),
             np.broadcast_to(value.astype(dtype, copy=False), everyone),
+            together=True,
         )
         return ()
 
