@@ -8,10 +8,16 @@ __all__ = ["SUBJECTS"]
 
 SUBJECTS = (
     "layoutalg.simulate.operations.arith",
+    "layoutalg.simulate.operations.barriers",
     "layoutalg.simulate.operations.blocks",
     "layoutalg.simulate.operations.control",
     "layoutalg.simulate.operations.dpas",
     "layoutalg.simulate.operations.gpu",
+    "layoutalg.simulate.operations.llvm",
+    "layoutalg.simulate.operations.matrix",
+    "layoutalg.simulate.operations.memref",
+    "layoutalg.simulate.operations.scattered",
     "layoutalg.simulate.operations.vector",
+    "layoutalg.simulate.operations.vector_memory",
 )
 """The modules that register what operations do, one line each."""
