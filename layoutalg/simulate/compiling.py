@@ -31,7 +31,7 @@ from importlib import import_module
 from math import prod
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import IntegerType, ModuleOp, ShapedType
+from xdsl.dialects.builtin import IntegerType, ModuleOp, ShapedType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -47,11 +47,12 @@ Step = Callable[[Run, list[Any]], Sequence[Any]]
 """One operation, compiled: the values of its operands to those of its results."""
 
 _Compiler = TypeVar("_Compiler", bound=Callable[..., Step])
-_COMPILERS: dict[type[Operation], Callable[[Any, Compiling], Step]] = {}
+_COMPILERS: dict[str, Callable[[Any, Compiling], Step]] = {}
+"""By the operation's name, so that a dialect may be declared anew."""
 
 
-def compiled_by(*operations: type[Operation]) -> Callable[[_Compiler], _Compiler]:
-    """Register a function that compiles operations of these classes.
+def compiled_by(*operations: type[Operation] | str) -> Callable[[_Compiler], _Compiler]:
+    """Register a function that compiles operations of these classes, or of these names (`"gpu.wait"`).
 
     >>> from xdsl.dialects.test import TestPureOp
     >>> @compiled_by(TestPureOp)
@@ -63,7 +64,7 @@ def compiled_by(*operations: type[Operation]) -> Callable[[_Compiler], _Compiler
 
     def register(function: _Compiler) -> _Compiler:
         for operation in operations:
-            _COMPILERS[operation] = function
+            _COMPILERS[operation if isinstance(operation, str) else operation.name] = function
         return function
 
     return register
@@ -83,7 +84,11 @@ def is_compiled(operation: Operation) -> bool:
     False
     """
     _load_operations()
-    return type(operation) in _COMPILERS
+    return _compiler(operation) is not None
+
+
+def _compiler(operation: Operation) -> Callable[[Any, Compiling], Step] | None:
+    return _COMPILERS.get(operation.name)
 
 
 def value_shape(kind: Attribute) -> tuple[int, ...]:
@@ -155,7 +160,10 @@ class Compiling:
     _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     _works: dict[Operation, int] = field(default_factory=dict[Operation, int])
     _shared: set[Operation] = field(default_factory=set[Operation])
-    _nested: list[Body] = field(default_factory=list[Body])
+    _functions: dict[Operation, tuple[Step, int] | None] = field(
+        default_factory=dict[Operation, "tuple[Step, int] | None"]
+    )
+    peak: int = 0
 
     @property
     def subgroups(self) -> int:
@@ -178,6 +186,33 @@ class Compiling:
         """Say that the results are the same for all work-items, so that they take memory once."""
         self._shared.add(operation)
 
+    def holds(self, size: int) -> None:
+        """Say that the operation holds so many bytes for each work-item while it runs (its bodies are counted already)."""
+        self.peak = max(self.peak, size)
+
+    def function(self, operation: Operation, name: str) -> Step:
+        """Compile the function of this name that an operation calls, once.
+
+        Raises:
+            SimulationError: there is no such function with a body, or it calls itself.
+        """
+        from layoutalg.simulate.branching import compile_region
+
+        called = _symbol(operation, name)
+        if called is None or not called.regions or not called.regions[0].blocks:
+            fail(operation, f"@{name} is not a function with a body in this module")
+        if called not in self._functions:
+            self._functions[called] = None
+            before, self.peak = self.peak, 0
+            self._functions[called] = compile_region(self, called.regions[0]), self.peak
+            self.peak = before
+        found = self._functions[called]
+        if found is None:
+            fail(operation, f"@{name} calls itself, which is not simulated")
+        step, size = found
+        self.holds(size)
+        return step
+
     def step(self, operation: Operation) -> Step:
         """Compile one operation.
 
@@ -185,7 +220,7 @@ class Compiling:
             SimulationError: nobody can, or its types and attributes are not those of an operation that can be run.
         """
         _load_operations()
-        compiler = _COMPILERS.get(type(operation))
+        compiler = _compiler(operation)
         if compiler is None:
             name = getattr(getattr(operation, "op_name", None), "data", operation.name)
             raise SimulationError(f"line {line_of(operation)}: {name}: this operation is not simulated")
@@ -205,15 +240,15 @@ class Compiling:
         """Compile the operations of a block, up to its terminator."""
         arguments = tuple(self.slot(argument) for argument in block.args)
         operations = list(block.ops)
+        before = self.peak
         terminator = operations.pop() if operations and _ends(operations[-1]) else None
         freed = _last_uses(block, [*operations, *([terminator] if terminator else [])])
         lines: list[Line] = []
         live = peak = sum(_bytes(argument.type) for argument in block.args)
         for number, operation in enumerate(operations):
-            before = len(self._nested)
+            self.peak = 0
             step = self.step(operation)
-            inside = max((body.peak for body in self._nested[before:]), default=0)
-            del self._nested[before:]
+            inside = self.peak
             free = freed.get(number, ())
             live += sum(_bytes(result.type) for result in operation.results if operation not in self._shared)
             peak = max(peak, live + inside)
@@ -230,9 +265,8 @@ class Compiling:
             )
         results = () if terminator is None else tuple(self.slot(operand) for operand in terminator.operands)
         work = sum(line.work for line in lines)
-        body = Body(block, arguments, tuple(lines), terminator, results, work, peak)
-        self._nested.append(body)
-        return body
+        self.peak = max(before, peak)
+        return Body(block, arguments, tuple(lines), terminator, results, work, peak)
 
 
 _PROBLEMS = (LayoutError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
@@ -272,6 +306,20 @@ def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
         assert operation is not None
         fail(operation, str(problem) or type(problem).__name__)
     return [slots[number] for number in body.results]
+
+
+def _symbol(operation: Operation, name: str) -> Operation | None:
+    """What a name means where an operation stands: the nearest symbol around it."""
+    around = operation.parent_op()
+    while around is not None:
+        for region in around.regions:
+            for block in region.blocks:
+                for candidate in block.ops:
+                    symbol = candidate.get_attr_or_prop("sym_name")
+                    if isinstance(symbol, StringAttr) and symbol.data == name:
+                        return candidate
+        around = around.parent_op()
+    return None
 
 
 def _ends(operation: Operation) -> bool:

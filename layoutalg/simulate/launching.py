@@ -38,7 +38,8 @@ from layoutalg.ir import read_module
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import gpu
 from layoutalg.ir.findings import Finding
-from layoutalg.simulate.compiling import Body, Compiling, execute
+from layoutalg.simulate.branching import compile_region
+from layoutalg.simulate.compiling import Compiling, Step
 from layoutalg.simulate.machine import Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import signed_bits, wrap
@@ -61,7 +62,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A kernel that is ready to run: its body, and what was known when it was compiled.
+    """A kernel that is ready to run: a function that runs its body, and what was known when it was compiled.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> compile_kernel(read_module(plan_gemm(8, 32, 32).emit("lane"))).function.sym_name.data
@@ -69,7 +70,7 @@ class Compiled:
     """
 
     function: gpu.FuncOp
-    body: Body
+    step: Step
     compiling: Compiling
 
 
@@ -138,7 +139,7 @@ def compile_kernel(
     block, lanes = _launch_sizes(function)
     target_info(target)
     compiling = Compiling(module, lanes, block, level or "lane", target, frozenset(trace))
-    return Compiled(function, compiling.body(function.body.blocks[0]), compiling)
+    return Compiled(function, compile_region(compiling, function.body), compiling)
 
 
 def run_on(
@@ -169,7 +170,7 @@ def run_on(
     entry = compiled.function.body.blocks[0]
     given = _check_arguments(compiled.function, entry, arguments)
     items = prod(compiled.compiling.block)
-    held = compiled.body.peak * prod(_machine(compiled, sizes, 0, 1).items)
+    held = compiled.compiling.peak * prod(_machine(compiled, sizes, 0, 1).items)
     if held > MOST_LIVE_BYTES:
         fail(
             compiled.function, f"the values of one workgroup take {held} bytes; at most {MOST_LIVE_BYTES} are simulated"
@@ -187,7 +188,7 @@ def run_on(
             budget=whole.budget,
             trace=whole.trace,
         )
-        execute(part, compiled.body, given)
+        compiled.step(part, given)
     return tuple(whole.findings)
 
 

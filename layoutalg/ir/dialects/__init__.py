@@ -20,12 +20,15 @@ __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
     "amx": "layoutalg.ir.dialects.amx:AMX",
+    "affine": "xdsl.dialects.affine:Affine",
     "arith": "xdsl.dialects.arith:Arith",
     "builtin": "xdsl.dialects.builtin:Builtin",
+    "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
     "memref": "xdsl.dialects.memref:MemRef",
     "scf": "xdsl.dialects.scf:Scf",
+    "ub": "xdsl.dialects.ub:UB",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
     "x86": "layoutalg.ir.dialects.amx:X86",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",

@@ -36,7 +36,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu.attributes import ScatterTensorDescAttr, TensorDescType
 from layoutalg.ir.migrate.carried import Carried, Part, Parts, Rewrite
 
-__all__ = ["BLOCK_REWRITES", "block_start", "is_block"]
+__all__ = ["BLOCK_REWRITES", "block_start", "is_block", "keeps_places"]
 
 _INDEX = IndexType()
 
@@ -48,6 +48,22 @@ def is_block(kind: Attribute) -> bool:
     False
     """
     return isinstance(kind, TensorDescType) and not isinstance(kind.encoding, ScatterTensorDescAttr)
+
+
+def keeps_places(op: Operation) -> bool:
+    """Whether an operation keeps the place of a block in its descriptor, as LLVM 22 lets it, or a shape that 24 does not take.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> keeps_places(TestOp())
+    False
+    """
+    if op.name == "xegpu.create_nd_tdesc":
+        return "const_offsets" in op.properties or (
+            isinstance(op.operands[0].type, MemRefType) and "const_shape" in op.properties
+        )
+    if op.name in ("xegpu.load_nd", "xegpu.store_nd", "xegpu.prefetch_nd"):
+        return "const_offsets" not in op.properties
+    return op.name == "xegpu.update_nd_offset"
 
 
 def block_start(value: SSAValue) -> Parts | None:

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.findings import Finding
-from layoutalg.ir.migrate.blocks import BLOCK_REWRITES, block_start
+from layoutalg.ir.migrate.blocks import BLOCK_REWRITES, block_start, keeps_places
 from layoutalg.ir.migrate.carried import Carried
 from layoutalg.ir.migrate.layouts import complete_layouts
 from layoutalg.ir.migrate.scattered import SCATTERED_REWRITES, is_scattered
@@ -67,7 +67,12 @@ def migrate_module(module: ModuleOp, *, to: int) -> Migration:
     made = module.clone()
     for before, after in zip(module.walk(), made.walk(), strict=True):
         after.location = before.location
-    carried = Carried({**BLOCK_REWRITES, **SCATTERED_REWRITES}, block_start, f"LLVM {to}")
+    blocks = any(keeps_places(op) for op in made.walk())
+    carried = Carried(
+        {**(BLOCK_REWRITES if blocks else {}), **SCATTERED_REWRITES},
+        block_start if blocks else lambda value: None,
+        f"LLVM {to}",
+    )
     carried.module(made)
     _remaining_points(made, carried)
     if row.data_with_layout:
@@ -79,6 +84,8 @@ def migrate_module(module: ModuleOp, *, to: int) -> Migration:
 def _remaining_points(module: ModuleOp, carried: Carried) -> None:
     """Name the scattered descriptors that stay, because they come from outside."""
     for op in module.walk():
+        if op.name in ("xegpu.create_tdesc", "xegpu.update_offset"):
+            continue  # its points are known; who takes them could not, and said so
         values = [*op.results, *(value for region in op.regions for block in region.blocks for value in block.args)]
         for value in values:
             if is_scattered(value.type):

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     NoneAttr,
     VectorType,
@@ -29,6 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from layoutalg.core.elements import element_bits
 from layoutalg.ir.dialects.xegpu.attributes import ScatterTensorDescAttr, TensorDescType
 from layoutalg.ir.migrate.carried import Carried, Rewrite, vector_shape
 
@@ -105,7 +107,9 @@ def _moved(carried: Carried, op: Operation) -> None:
     if parts is not None:
         behind = [carried.value(op, parts[1]), *behind]
         source = carried.value(op, parts[0])
-    if op.name != "xegpu.prefetch" and chunk > 1:
+    if op.name == "xegpu.prefetch":
+        _align(op, source, op.operands[0].type)
+    elif chunk > 1:
         if carried.source == "LLVM 23":
             op.properties["chunk_size"] = IntegerAttr(chunk, i64)
         else:
@@ -114,6 +118,13 @@ def _moved(carried: Carried, op: Operation) -> None:
     if carried.source != "LLVM 23":
         op.properties.pop("chunk_size", None)
     op.operands = [*op.operands[:place], source, *behind]
+
+
+def _align(op: Operation, source: SSAValue, descriptor: Attribute) -> None:
+    """Behind an address, a prefetch says how many bytes an offset counts; in a descriptor it is the element type."""
+    if isinstance(source.type, IntegerType) and isinstance(descriptor, TensorDescType):
+        size = max(1, element_bits(str(descriptor.element_type)) // 8)
+        op.properties["offset_align_byte"] = IntegerAttr(size, i64)
 
 
 def _spread(carried: Carried, op: Operation, points: list[SSAValue], kind: Attribute, chunk: int) -> list[SSAValue]:

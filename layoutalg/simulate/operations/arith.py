@@ -29,7 +29,6 @@ from xdsl.ir import Operation
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.operations.declared import (
-    compiles,
     element_of,
     pointwise,
     property_of,
@@ -100,7 +99,7 @@ _INTEGERS: dict[str, Callable[[Element], Function]] = {
 _FLAGGED = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
 
 
-@compiles(*_INTEGERS)
+@compiled_by(*_INTEGERS)
 def integer(op: Operation, compiling: Compiling) -> Step:
     """The operations of two integers that always have a result, unless a flag promises something of it."""
     kind = element_of(op.results[0])
@@ -125,7 +124,7 @@ def integer(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("arith.shli", "arith.shrsi", "arith.shrui")
+@compiled_by("arith.shli", "arith.shrsi", "arith.shrui")
 def shift(op: Operation, compiling: Compiling) -> Step:
     """Shifts; by the width or more there is no defined result (0 here)."""
     kind = element_of(op.results[0])
@@ -171,7 +170,7 @@ _QUOTIENTS: dict[str, Function] = {
 }
 
 
-@compiles(*_QUOTIENTS)
+@compiled_by(*_QUOTIENTS)
 def divide(op: Operation, compiling: Compiling) -> Step:
     """Quotients and remainders; by 0, and the smallest integer by -1, there is no defined result (0 here)."""
     kind, function = element_of(op.results[0]), _QUOTIENTS[op.name]
@@ -200,7 +199,7 @@ _PAIRS: dict[str, Callable[[Array, Array, Element], tuple[Array, Array]]] = {
 }
 
 
-@compiles(*_PAIRS)
+@compiled_by(*_PAIRS)
 def extended(op: Operation, compiling: Compiling) -> Step:
     """A sum with its carry, a difference with its borrow, a product with its high half."""
     kind, function = element_of(op.results[0]), _PAIRS[op.name]
@@ -215,7 +214,7 @@ _FLOATS: dict[str, Function] = {
 }
 
 
-@compiles(*_FLOATS)
+@compiled_by(*_FLOATS)
 def floating(op: Operation, compiling: Compiling) -> Step:
     """Sums, products and quotients of floats, each rounded once to its type."""
     kind, function = element_of(op.results[0]), _FLOATS[op.name]
@@ -224,21 +223,21 @@ def floating(op: Operation, compiling: Compiling) -> Step:
     return pointwise(lambda left, right: floats.quiet(function, left, right))
 
 
-@compiles("arith.remf")
+@compiled_by("arith.remf")
 def remainder(op: Operation, compiling: Compiling) -> Step:
     """`arith.remf`: the remainder of the quotient toward zero, exact, with the sign of the dividend."""
     kind = element_of(op.results[0])
     return pointwise(lambda left, right: elementary.binary("remf", left, right, kind))
 
 
-@compiles("arith.negf")
+@compiled_by("arith.negf")
 def negate(op: Operation, compiling: Compiling) -> Step:
     """`arith.negf`: the sign bit turned, of NaN too."""
     kind = element_of(op.results[0])
     return pointwise(lambda value: elementary.sign_bits(value, kind, lambda bits, sign: bits ^ sign))
 
 
-@compiles("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
+@compiled_by("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
 def extreme(op: Operation, compiling: Compiling) -> Step:
     """The larger or smaller of two floats, with the name's rule for NaN."""
     name = op.name.removeprefix("arith.").removesuffix("f")
@@ -289,7 +288,7 @@ def select(op: arith.SelectOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("arith.extsi", "arith.index_cast", "arith.trunci", "arith.extui", "arith.index_castui")
+@compiled_by("arith.extsi", "arith.index_cast", "arith.trunci", "arith.extui", "arith.index_castui")
 def widen(op: Operation, compiling: Compiling) -> Step:
     """Integers of another width: with copies of the sign, with zeros, or the low bits."""
     source, kind = element_of(op.operands[0]), element_of(op.results[0])
@@ -309,7 +308,7 @@ def widen(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("arith.extf", "arith.truncf", "arith.convertf", "xegpu.truncf")
+@compiled_by("arith.extf", "arith.truncf", "arith.convertf", "xegpu.truncf")
 def resize(op: Operation, compiling: Compiling) -> Step:
     """Floats of another width, rounded once; `roundingmode` says how, to the nearest with ties to even without it."""
     kind = element_of(op.results[0])
@@ -318,14 +317,14 @@ def resize(op: Operation, compiling: Compiling) -> Step:
     return pointwise(lambda value: floats.round_toward(value, kind, mode))
 
 
-@compiles("arith.sitofp", "arith.uitofp")
+@compiled_by("arith.sitofp", "arith.uitofp")
 def float_of_integer(op: Operation, compiling: Compiling) -> Step:
     """An integer as a float, rounded once."""
     source, kind, signed = element_of(op.operands[0]), element_of(op.results[0]), op.name == "arith.sitofp"
     return pointwise(lambda value: floats.from_integer(value, source, kind, signed))
 
 
-@compiles("arith.fptosi", "arith.fptoui")
+@compiled_by("arith.fptosi", "arith.fptoui")
 def integer_of_float(op: Operation, compiling: Compiling) -> Step:
     """A float without what is after the point; NaN and what doesn't fit have no defined result (0 here)."""
     kind, signed = element_of(op.results[0]), op.name == "arith.fptosi"
@@ -338,14 +337,14 @@ def integer_of_float(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("arith.bitcast")
+@compiled_by("arith.bitcast")
 def bitcast(op: Operation, compiling: Compiling) -> Step:
     """The same bits in another type of the same width."""
     source, kind = element_of(op.operands[0]), element_of(op.results[0])
     return pointwise(lambda value: vectors.bitcast(value, source, kind))
 
 
-@compiles("arith.scaling_extf", "arith.scaling_truncf")
+@compiled_by("arith.scaling_extf", "arith.scaling_truncf")
 def scaled(op: Operation, compiling: Compiling) -> Step:
     """A float times (or, narrowed, divided by) a power of two in f8E8M0FNU."""
     kind, narrows = element_of(op.results[0]), op.name == "arith.scaling_truncf"

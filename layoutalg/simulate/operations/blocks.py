@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Descriptor]:
         base = values[0]
         offsets, shape, strides = (
-            filled(values[start:end]) for (_, filled), start, end in zip(parts, ends, ends[1:], strict=False)
+            filled(values[start:end]) for (_, filled), (start, end) in zip(parts, pairwise(ends), strict=True)
         )
         sizes = [uniform(op, number, "the shape", run.active) for number in shape]
         steps = [uniform(op, number, "a stride", run.active) for number in strides]

@@ -1,16 +1,16 @@
-"""How operations are read where they are compiled: by their names and properties in LLVM, which all spellings share.
+"""How operations are read where they are compiled: by their properties in LLVM's generic form, which all spellings share.
 
->>> [operation.__name__ for operation in named("arith.addi", "nosuch.operation")]
-['AddiOp']
-
-An operation that no dialect of ours declares cannot be in a module, and is left out.
+>>> from layoutalg.ir import read_module
+>>> constant = read_module("%a = arith.constant dense<1> : vector<4xi8>").body.block.first_op
+>>> element_of(constant.results[0]).name, print(property_of(constant, "value"))
+dense<1> : vector<4xi8>
+('i8', None)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, cast, overload
 
 import numpy as np
@@ -18,34 +18,13 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.ir.dialects import known_dialects
-from layoutalg.simulate.compiling import Compiling, Step, compiled_by
+from layoutalg.simulate.compiling import Step
 from layoutalg.simulate.machine import Array, Run
 from layoutalg.simulate.values.elements import Element, element
 
-__all__ = ["compiles", "element_of", "named", "pointwise", "property_of", "undefined", "whole_numbers", "word"]
+__all__ = ["element_of", "pointwise", "property_of", "undefined", "whole_numbers", "word"]
 
 _WORD = re.compile(r"[a-z_0-9]+")
-
-
-@lru_cache(maxsize=1)
-def _dialects() -> Any:
-    return known_dialects()
-
-
-def named(*names: str) -> tuple[type[Operation], ...]:
-    """The classes of the operations with these names that are declared.
-
-    >>> named("nosuch.operation")
-    ()
-    """
-    found = (_dialects().get_optional_op(name) for name in names)
-    return tuple(operation for operation in found if operation is not None and operation.name in names)
-
-
-def compiles(*names: str) -> Callable[[Callable[[Any, Compiling], Step]], Callable[[Any, Compiling], Step]]:
-    """Register a function that compiles the operations with these names."""
-    return compiled_by(*named(*names))
 
 
 def property_of(operation: Operation, name: str) -> Attribute | None:
@@ -118,7 +97,13 @@ def pointwise(function: Callable[[Array, Array], Array]) -> Step: ...
 @overload
 def pointwise(function: Callable[[Array, Array, Array], Array]) -> Step: ...
 def pointwise(function: Callable[..., Array]) -> Step:
-    """The step of an operation that computes each element from those at its place."""
+    """The step of an operation that computes its one result from the values of its operands.
+
+    >>> from layoutalg.simulate.machine import Machine
+    >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None)
+    >>> pointwise(np.add)(run, [np.array([1]), np.array([2])])
+    (array([3]),)
+    """
     return lambda run, values: (function(*values),)
 
 
@@ -126,6 +111,13 @@ def undefined(run: Run, operation: Operation, where: Array, problem: str, shown:
     """Report `run.undefined` if some work-item that is active meets a case in which LLVM leaves the result open.
 
     `{}` in the problem becomes the first entry of `shown` that meets it.
+
+    >>> from layoutalg.simulate.machine import Machine
+    >>> from xdsl.dialects.test import TestOp
+    >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None)
+    >>> undefined(run, TestOp(), np.full((1, 1, 16), True), "division by zero")
+    >>> run.findings[0].rule, run.findings[0].message
+    ('run.undefined', 'division by zero')
     """
     if not where.any():
         return

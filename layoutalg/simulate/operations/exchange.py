@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from layoutalg.ir.dialects import gpu
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, execute
 from layoutalg.simulate.machine import Array, Run, fail, uniform
-from layoutalg.simulate.operations.declared import compiles, element_of, property_of, undefined, word
+from layoutalg.simulate.operations.declared import element_of, property_of, undefined, word
 from layoutalg.simulate.values import exchange, reductions
 from layoutalg.simulate.values.elements import as_signed
 
@@ -70,7 +70,7 @@ def _check_segment(op: Operation, width: int, lanes: int) -> None:
         fail(op, f"a width of {width}: expected a power of two up to the {lanes} lanes of a subgroup")
 
 
-@compiles("gpu.rotate")
+@compiled_by("gpu.rotate")
 def rotate(op: Operation, compiling: Compiling) -> Step:
     """The value of the lane `offset` further in its segment of `width` lanes, round and round."""
     _lanes_only(op, compiling)
@@ -101,7 +101,7 @@ def _integer(op: Operation, name: str) -> int | None:
     return data if isinstance(data, int) else None
 
 
-@compiles("gpu.subgroup_broadcast")
+@compiled_by("gpu.subgroup_broadcast")
 def broadcast(op: Operation, compiling: Compiling) -> Step:
     """The value of one lane for all: the first active one, or the one that is named."""
     _lanes_only(op, compiling)
@@ -135,7 +135,7 @@ def _together(run: Run, op: Operation, axes: tuple[int, ...]) -> None:
     undefined(run, op, some & ~every & active, "some of the work-items that reduce together don't get here")
 
 
-@compiles("gpu.subgroup_reduce")
+@compiled_by("gpu.subgroup_reduce")
 def subgroup_reduce(op: Operation, compiling: Compiling) -> Step:
     """The values of a subgroup's lanes, or of clusters of them, combined; every lane of a cluster has the result."""
     _lanes_only(op, compiling)
@@ -155,7 +155,7 @@ def subgroup_reduce(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("gpu.all_reduce")
+@compiled_by("gpu.all_reduce")
 def all_reduce(op: Operation, compiling: Compiling) -> Step:
     """The values of all work-items of a workgroup combined, by an operation's name or by a region of two arguments."""
     _lanes_only(op, compiling)

@@ -9,15 +9,15 @@ import numpy as np
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation
 
-from layoutalg.simulate.compiling import Compiling, Step, value_shape
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.operations.declared import compiles, element_of, property_of
+from layoutalg.simulate.operations.declared import element_of, property_of
 from layoutalg.simulate.values.elements import as_signed
 
 __all__: list[str] = []
 
 
-@compiles("affine.apply", "affine.min", "affine.max")
+@compiled_by("affine.apply", "affine.min", "affine.max")
 def apply(op: Operation, compiling: Compiling) -> Step:
     """The results of an affine map; `mod` and `floordiv` are those of whole numbers that round down."""
     written: Any = property_of(op, "map")
@@ -41,7 +41,7 @@ def apply(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("ub.poison")
+@compiled_by("ub.poison")
 def poison(op: Operation, compiling: Compiling) -> Step:
     """A value that nobody may use: NaN in floats and 0xa5 in every byte of integers, so that using it shows."""
     kind, shape = element_of(op.results[0]), value_shape(op.results[0].type)

@@ -13,30 +13,30 @@ import ml_dtypes
 import numpy as np
 from xdsl.ir import Operation
 
-from layoutalg.simulate.compiling import Compiling, Step
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run
-from layoutalg.simulate.operations.declared import compiles, element_of, pointwise, undefined
+from layoutalg.simulate.operations.declared import element_of, pointwise, undefined
 from layoutalg.simulate.values import elementary, floats, integers
 from layoutalg.simulate.values.elements import Element, as_signed, settle
 
 __all__: list[str] = []
 
 
-@compiles(*(f"math.{name}" for name in elementary.UNARY))
+@compiled_by(*(f"math.{name}" for name in elementary.UNARY))
 def unary(op: Operation, compiling: Compiling) -> Step:
     """A function of one float."""
     name, kind = op.name.removeprefix("math."), element_of(op.results[0])
     return pointwise(lambda value: elementary.unary(name, value, kind))
 
 
-@compiles("math.atan2", "math.powf", "math.fpowi")
+@compiled_by("math.atan2", "math.powf", "math.fpowi")
 def binary(op: Operation, compiling: Compiling) -> Step:
     """A function of two numbers."""
     name, kind = op.name.removeprefix("math."), element_of(op.results[0])
     return pointwise(lambda left, right: elementary.binary(name, left, right, kind))
 
 
-@compiles("math.copysign")
+@compiled_by("math.copysign")
 def copysign(op: Operation, compiling: Compiling) -> Step:
     """`math.copysign`: the first float with the sign bit of the second."""
     kind = element_of(op.results[0])
@@ -49,14 +49,14 @@ def copysign(op: Operation, compiling: Compiling) -> Step:
     return pointwise(compute)
 
 
-@compiles("math.sincos")
+@compiled_by("math.sincos")
 def sincos(op: Operation, compiling: Compiling) -> Step:
     """`math.sincos`: both functions of one float."""
     kind = element_of(op.results[0])
     return lambda run, values: tuple(elementary.unary(name, values[0], kind) for name in ("sin", "cos"))
 
 
-@compiles("math.fma", "vector.fma")
+@compiled_by("math.fma", "vector.fma")
 def fma(op: Operation, compiling: Compiling) -> Step:
     """a * b + c, rounded once; of integers (which `vector.fma` may have) modulo their width."""
     kind = element_of(op.results[0])
@@ -65,7 +65,7 @@ def fma(op: Operation, compiling: Compiling) -> Step:
     return pointwise(lambda a, b, c: floats.fused(a, b, c, kind))
 
 
-@compiles("math.clampf")
+@compiled_by("math.clampf")
 def clamp(op: Operation, compiling: Compiling) -> Step:
     """`math.clampf value to [low, high]`: the smaller of high and the larger of value and low."""
     return pointwise(lambda value, low, high: floats.extreme("minnum", floats.extreme("maxnum", value, low), high))
@@ -78,21 +78,21 @@ _COUNTS: dict[str, Callable[[Array, Element], Array]] = {
 }
 
 
-@compiles(*_COUNTS)
+@compiled_by(*_COUNTS)
 def count(op: Operation, compiling: Compiling) -> Step:
     """How many bits are set, or clear before the first one."""
     kind, function = element_of(op.results[0]), _COUNTS[op.name]
     return pointwise(lambda value: function(value, kind))
 
 
-@compiles("math.absi")
+@compiled_by("math.absi")
 def absolute(op: Operation, compiling: Compiling) -> Step:
     """`math.absi`: the smallest integer stays as it is."""
     kind = element_of(op.results[0])
     return pointwise(lambda value: settle(np.abs(as_signed(value)), kind))
 
 
-@compiles("math.ipowi")
+@compiled_by("math.ipowi")
 def power(op: Operation, compiling: Compiling) -> Step:
     """`math.ipowi`: powers that wrap; 0 to a negative power has no defined result (0 here)."""
     kind = element_of(op.results[0])
@@ -112,13 +112,13 @@ _CLASSES: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@compiles(*_CLASSES)
+@compiled_by(*_CLASSES)
 def classify(op: Operation, compiling: Compiling) -> Step:
     """Whether a float is finite, infinite, not a number."""
     return pointwise(_CLASSES[op.name])
 
 
-@compiles("math.isnormal")
+@compiled_by("math.isnormal")
 def is_normal(op: Operation, compiling: Compiling) -> Step:
     """Whether a float is finite, not 0 and not a denormal."""
     kind = element_of(op.operands[0])

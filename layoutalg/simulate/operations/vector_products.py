@@ -16,12 +16,10 @@ from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineDimExpr
 
-from layoutalg.simulate.compiling import Compiling, Step, value_shape
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.operations.declared import (
-    compiles,
     element_of,
-    named,
     pointwise,
     property_of,
     whole_numbers,
@@ -36,7 +34,7 @@ _KINDS = tuple(reductions.KINDS)
 _WHOLE = vectors.ITEMS
 
 
-@compiles("vector.reduction")
+@compiled_by("vector.reduction")
 def reduction(op: Operation, compiling: Compiling) -> Step:
     """One vector to one element; sums and products of floats begin with the accumulator, or with 0 and 1."""
     name, kind = word(op, "kind", _KINDS), element_of(op.results[0])
@@ -48,7 +46,7 @@ def reduction(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("vector.multi_reduction")
+@compiled_by("vector.multi_reduction")
 def multi_reduction(op: Operation, compiling: Compiling) -> Step:
     """Some dimensions reduced: the accumulator first, then their elements in row-major order."""
     name, kind = word(op, "kind", _KINDS), element_of(op.results[0])
@@ -67,7 +65,7 @@ def multi_reduction(op: Operation, compiling: Compiling) -> Step:
     return pointwise(compute)
 
 
-@compiles("vector.outerproduct")
+@compiled_by("vector.outerproduct")
 def outer_product(op: Operation, compiling: Compiling) -> Step:
     """Every element of one vector with every element of another, combined with an accumulator where there is one."""
     name, kind = word(op, "kind", _KINDS) if property_of(op, "kind") else "add", element_of(op.results[0])
@@ -91,7 +89,7 @@ def _product(left: Array, right: Array, kind: Element) -> Array:
     return settle(as_signed(left) * as_signed(right), kind)
 
 
-@compiles("vector.contract")
+@compiled_by("vector.contract")
 def contract(op: Operation, compiling: Compiling) -> Step:
     """`vector.contract`: products summed over the loops of kind reduction, one after the other, onto the accumulator."""
     maps = _maps(op)
@@ -173,10 +171,10 @@ def _neutral(name: str, kind: Element) -> Array:
     return settle(np.array(integers.get(name, 0), np.int64), kind)
 
 
-_REDUCTIONS = named("vector.reduction", "vector.multi_reduction")
+_REDUCTIONS = ("vector.reduction", "vector.multi_reduction")
 
 
-@compiles("vector.mask")
+@compiled_by("vector.mask")
 def mask(op: Operation, compiling: Compiling) -> Step:
     """One operation on the elements that a mask includes; the others give the value of `passthru`, or have no defined one."""
     block = op.regions[0].block
@@ -186,7 +184,7 @@ def mask(op: Operation, compiling: Compiling) -> Step:
     (masked,) = inner
     compiled = compiling.step(masked)
     numbers = [compiling.slot(operand) for operand in masked.operands]
-    reduces = isinstance(masked, _REDUCTIONS)
+    reduces = masked.name in _REDUCTIONS
     if not reduces and masked.name.partition(".")[0] not in ("arith", "math"):
         fail(op, f"a masked {masked.name} is not simulated; reductions and operations on each element are")
     name = word(masked, "kind", _KINDS) if reduces else ""
@@ -205,7 +203,7 @@ def mask(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiles("vector.scan")
+@compiled_by("vector.scan")
 def scan(op: Operation, compiling: Compiling) -> Step:
     """Partial results along a dimension, with or without the element at the place, beginning with `initial_value`."""
     name, kind = word(op, "kind", _KINDS), element_of(op.results[0])

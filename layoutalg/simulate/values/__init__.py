@@ -2,3 +2,5 @@
 
 No module here knows an operation of MLIR; `layoutalg.simulate.operations` says which operation is which function.
 """
+
+__all__: list[str] = []

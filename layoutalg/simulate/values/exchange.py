@@ -33,7 +33,11 @@ def take_lanes(value: Array, source: Array) -> Array:
 
 
 def shuffle(value: Array, offset: Array, mode: str, width: int, lanes: int) -> tuple[Array, Array, Array]:
-    """What every lane receives, whether its source is valid, and the source's number (its own where it isn't valid)."""
+    """What every lane receives, whether its source is valid, and the source's number (its own where it isn't valid).
+
+    >>> shuffle(np.arange(4).reshape(1, 1, 4), np.full((1, 1, 1), 2), "xor", 4, 4)[0].ravel().tolist()
+    [2, 3, 0, 1]
+    """
     own = np.arange(lanes, dtype=np.int64).reshape(1, 1, -1)
     inside, first = own % width, own - own % width
     offset = offset.astype(np.int64)

@@ -74,7 +74,12 @@ def round_tf32(value: Array) -> Array:
 
 
 def round_to(value: Array, kind: Element) -> Array:
-    """A float in another float type, rounded once, to the nearest, ties to even."""
+    """A float in another float type, rounded once, to the nearest, ties to even.
+
+    >>> from layoutalg.simulate.values.elements import element
+    >>> round_to(np.array([2049.0, 1e6]), element("f16"))
+    array([2048.,   inf], dtype=float16)
+    """
     with np.errstate(all="ignore"):
         if kind.name == "tf32":
             return round_tf32(_odd(value) if value.dtype == np.float64 else value.astype(np.float32))

@@ -39,7 +39,11 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 def add_carry(left: Array, right: Array, kind: Element) -> tuple[Array, Array]:
-    """The sum, and whether it leaves the unsigned range."""
+    """The sum, and whether it leaves the unsigned range.
+
+    >>> add_carry(np.array([100], np.int8), np.array([100], np.int8), element("i8"))
+    (array([-56], dtype=int8), array([False]))
+    """
     x, y = as_unsigned(left, kind), as_unsigned(right, kind)
     total = x + y
     carry = total < x if kind.bits == 64 else (total >> np.uint64(kind.bits)) != 0
@@ -66,7 +70,11 @@ def _wide_product(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def multiply_unsigned(left: Array, right: Array, kind: Element) -> tuple[Array, Array]:
-    """Low and high half of the product without signs."""
+    """Low and high half of the product without signs.
+
+    >>> [part.item() for part in multiply_unsigned(np.array([16]), np.array([17]), element("i8"))]
+    [16, 1]
+    """
     low, high = _wide_product(as_unsigned(left, kind), as_unsigned(right, kind))
     return settle(low, kind), settle(_high(low, high, kind), kind)
 
@@ -124,6 +132,7 @@ def divide_to_zero(left: Array, right: Array) -> Array:
     >>> divide_to_zero(np.array([-7, 7, -6]), np.array([2, -2, 2]))
     array([-3, -3, -3])
     """
+    left, right = np.asarray(left, np.int64), np.asarray(right, np.int64)
     quotient = left // right
     return np.asarray(quotient + ((quotient < 0) & (quotient * right != left)))
 
