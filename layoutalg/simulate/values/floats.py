@@ -77,8 +77,8 @@ def round_to(value: Array, kind: Element) -> Array:
     """A float in another float type, rounded once, to the nearest, ties to even.
 
     >>> from layoutalg.simulate.values.elements import element
-    >>> round_to(np.array([2049.0, 1e6]), element("f16"))
-    array([2048.,   inf], dtype=float16)
+    >>> round_to(np.array([2049.0, 1e6]), element("f16")).tolist()
+    [2048.0, inf]
     """
     with np.errstate(all="ignore"):
         if kind.name == "tf32":
