@@ -11,7 +11,8 @@ from layoutalg.core.lazy import lazy_names
 from layoutalg.module.module import Module, read
 
 if TYPE_CHECKING:
+    from layoutalg.module.conversions import LayoutConversion
     from layoutalg.module.uses import LayoutUse
 
-__all__ = ["LayoutUse", "Module", "read"]
-__getattr__ = lazy_names(__name__, globals(), {"LayoutUse": "uses"})  # it loads xDSL
+__all__ = ["LayoutConversion", "LayoutUse", "Module", "read"]
+__getattr__ = lazy_names(__name__, globals(), {"LayoutConversion": "conversions", "LayoutUse": "uses"})

@@ -31,12 +31,18 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from layoutalg.ir.findings import Finding
+    from layoutalg.module.conversions import LayoutConversion
     from layoutalg.module.source import Source
     from layoutalg.module.uses import LayoutUse
 
-__all__ = ["Module", "read"]
+__all__ = ["Module", "checked", "looks_like_module", "names_file", "read"]
 
 _SYNTAX = re.compile(r'[\n%"(){}<>=#!:]')
+_BEFORE_OPERATIONS = re.compile(r"^[ \t]*+(?://[^\n]*|[#!][A-Za-z_][\w$]*[ \t]*=[^\n]*)?(?:\n|\Z)", re.MULTILINE)
+"""Comments and definitions of aliases."""
+_VALUE = re.compile(r"%[\w$.-]")
+_OPERATION = re.compile(r"""(?:module|[a-z_]\w*\.\w[\w.]*|"[a-z_]\w*\.\w[\w.]*")(?=[\s({@]|\Z)""")
+_INSIDE = re.compile(r"[#!][a-z_]\w*(?:\.[a-z_.]+)?<")
 _LONGEST_PATH = 4096
 
 
@@ -93,6 +99,28 @@ class Module:
         from layoutalg.module.uses import layout_uses
 
         return tuple(use for part in self.parts for use in layout_uses(part, self.lines))
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """The names that the text gives to layouts and types (`#a = ...`), by the text of each.
+
+        >>> Module("#a = #xegpu.layout<lane_layout = [16]>").aliases
+        {'#xegpu.layout<lane_layout = [16]>': '#a'}
+        """
+        from layoutalg.module.uses import aliases_of
+
+        return {str(value): name for name, value in aliases_of(self.source).items()}
+
+    @cached_property
+    def conversions(self) -> tuple[LayoutConversion, ...]:
+        """The operations that move a value from one layout to another.
+
+        >>> Module("gpu.barrier").conversions
+        ()
+        """
+        from layoutalg.module.conversions import conversions_of
+
+        return tuple(conversions_of(self.layouts))
 
     def text(self, llvm: int = 22) -> str:
         """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.
@@ -174,6 +202,20 @@ def names_file(text: str) -> bool:
     if _SYNTAX.search(text):
         return False
     return text.endswith(".mlir") or os.sep in text or (" " not in text.strip() and not _is_operation(text.strip()))
+
+
+def looks_like_module(text: str) -> bool:
+    """Whether a text that is not of a notation has operations, or layouts in other text, as a line of a log has.
+
+    >>> looks_like_module("%0 = foo.bar"), looks_like_module("remark: %0 gets #xegpu.layout<lane_layout = [16]>")
+    (True, True)
+    >>> looks_like_module("#xegpu.layout<lane_layout = [16"), looks_like_module("bogus")
+    (False, False)
+    """
+    rest = _BEFORE_OPERATIONS.sub("", text).strip()
+    if rest[:1] in ("", "#", "!"):
+        return False
+    return _VALUE.search(rest) is not None or _OPERATION.match(rest) is not None or _INSIDE.search(rest) is not None
 
 
 def _is_operation(text: str) -> bool:

@@ -54,7 +54,7 @@ from layoutalg.nested.gpu.kinds import MMAKind
 from layoutalg.nested.gpu.operand import MMAOperand
 from layoutalg.notations import notations, parse, read_value
 
-__all__ = ["ABOUT", "LayoutUse", "layout_uses"]
+__all__ = ["ABOUT", "LayoutUse", "aliases_of", "distributes", "layout_uses"]
 
 ABOUT: dict[str, dict[str, str]] = {
     "xegpu.convert_layout": {"input_layout": "source", "target_layout": "result"},
@@ -142,7 +142,7 @@ def layout_uses(module: Operation, source: Source) -> Iterator[LayoutUse]:
     for operation in module.walk():
         if operation.name == UNREAD:
             if aliases is None:
-                aliases = _aliases(source.text)
+                aliases = aliases_of(source.text)
             found = _in_unread(operation, source, aliases)
         else:
             found = _in_operation(operation, source)
@@ -379,14 +379,18 @@ def _values_in(text: str, aliases: Mapping[str, Any]) -> Iterator[tuple[int, Dis
             yield start, part, piece, problem
 
 
-def _aliases(text: str) -> dict[str, Any]:
-    """The aliases that a text defines at the beginning of a line, as far as they are of a notation."""
+def aliases_of(text: str) -> dict[str, Any]:
+    """The aliases that a text defines at the beginning of a line, as far as they are of a notation.
+
+    >>> {name: str(value) for name, value in aliases_of("#a = #xegpu.layout<lane_layout = [16]>\\n#map = x").items()}
+    {'#a': '#xegpu.layout<lane_layout = [16]>'}
+    """
     reader = Reader(text)
     for found in _DEFINITION.finditer(text):
         if len(reader.aliases) >= MOST_ALIASES:
             break
         reader.position = found.end()
-        if not _begins(text, reader.skip()) and not reader.text[reader.position :].startswith(("#", "!")):
+        if text[reader.skip() : reader.position + 1] not in ("#", "!"):
             continue
         try:
             reader.aliases[found[1]] = read_value(reader)

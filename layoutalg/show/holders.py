@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -19,7 +20,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 
-__all__ = ["Held", "held_by", "holder_text", "points_text"]
+__all__ = ["Held", "box_text", "held_by", "holder_text", "places_text", "points_text", "ranges_text"]
 
 _WORDS = {"sg": "subgroup", "reg": "register"}
 
@@ -88,3 +89,54 @@ def points_text(points: Sequence[Sequence[int]]) -> str:
     '(0, 5) (1, 5)'
     """
     return " ".join("(" + ", ".join(map(str, point)) + ")" for point in points)
+
+
+def ranges_text(values: Sequence[int], most: int = 4) -> str:
+    """Ascending numbers, runs of them as ranges; of more than `most` parts the first.
+
+    >>> ranges_text([0, 1, 2, 3, 8, 16, 17]), ranges_text([0, 8, 16, 24, 32]), ranges_text([0, 1, 8, 9, 16, 17], 2)
+    ('0-3, 8, 16-17', '0-32 by 8', '0-1, 8-9, ...')
+    """
+    steps = {b - a for a, b in pairwise(values)}
+    if len(values) > 2 and len(steps) == 1 and steps != {1}:
+        return f"{values[0]}-{values[-1]} by {steps.pop()}"
+    starts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(values)) if b - a != 1), len(values)]
+    parts = [str(values[a]) if b - a == 1 else f"{values[a]}-{values[b - 1]}" for a, b in pairwise(starts[: most + 1])]
+    return ", ".join([*parts, "..."] if len(starts) > most + 1 else parts)
+
+
+def _sides(points: Sequence[Sequence[int]]) -> list[list[int]] | None:
+    """The values of each coordinate, where the points are all combinations of them."""
+    sides = [sorted(set(side)) for side in zip(*points, strict=True)]
+    return sides if prod(map(len, sides)) == len({tuple(point) for point in points}) else None
+
+
+def box_text(names: Sequence[str], points: Sequence[Sequence[int]]) -> str:
+    """Coordinates as ranges of each dimension, where they are all combinations of these; listed where not.
+
+    >>> box_text(("d0", "d1"), [(0, 5), (1, 5), (0, 21), (1, 21)])
+    'd0 0-1; d1 5, 21'
+    >>> box_text(("d0", "d1"), [(0, 5), (1, 6)])
+    '(0, 5) (1, 6)'
+    """
+    sides = _sides(points)
+    if sides is None or not points:
+        more = len(points) - 16
+        return points_text(points[:16]) + (f" and {more:,} more" if more > 0 else "")
+    return "; ".join(f"{name} {ranges_text(side)}" for name, side in zip(names, sides, strict=True))
+
+
+def places_text(places: Sequence[Mapping[str, int]]) -> str:
+    """The places of an element and of its copies, in words.
+
+    >>> places_text([{"sg": 0, "lane": 2, "reg": 117}, {"sg": 4, "lane": 2, "reg": 117}])
+    'subgroups 0, 4, lane 2, register 117'
+    """
+    sides = _sides([tuple(one.values()) for one in places])
+    if sides is None or len(places) == 1:
+        words = "; ".join(map(holder_text, places[:4]))
+        return words if len(places) <= 4 else f"{words} and {len(places) - 4} more"
+    return ", ".join(
+        f"{_WORDS.get(axis, axis)}{'s' if len(side) > 1 else ''} {ranges_text(side)}"
+        for axis, side in zip(places[0], sides, strict=True)
+    )
