@@ -157,8 +157,8 @@ def run_on(
     *,
     run: Run | None = None,
     budget: Budget | None = None,
-) -> None:
-    """Run a compiled kernel on every workgroup of a grid; `run` receives findings and traces.
+) -> tuple[Finding, ...]:
+    """Run a compiled kernel on every workgroup of a grid; `run` receives traces. Gives the findings.
 
     Raises:
         SimulationError: the kernel does what the hardware would not.
@@ -169,6 +169,7 @@ def run_on(
     >>> ones = [np.ones(shape, np.float16) for shape in ((8, 32), (32, 32))]
     >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
     >>> run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory)
+    ()
     >>> c[7, 31]
     np.float32(32.0)
     """
@@ -200,6 +201,7 @@ def run_on(
         compiled.step(part, given)
         if run is None and whole.findings:
             raise SimulationError.of(whole.findings[0])
+    return tuple(whole.findings)
 
 
 def _may_write(function: gpu.FuncOp, given: Sequence[Any]) -> set[int] | None:
