@@ -13,6 +13,7 @@ ask for a part with fragment_map(sg=0, lane=0), or for a part of the tensor with
 from __future__ import annotations
 
 __all__ = [
+    "LARGEST_EXPANDED",
     "LARGEST_PNG",
     "LARGEST_SCENE",
     "LAUNCH_GROUP",
@@ -33,6 +34,7 @@ __all__ = [
     "MAX_TEXT",
     "MEMORY_SPAN",
     "MOST_ACCESSES",
+    "MOST_ALIASED",
     "MOST_ALIASES",
     "MOST_ATOMS",
     "MOST_BANDS",
@@ -41,6 +43,7 @@ __all__ = [
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_COMPARED_ENTRIES",
+    "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
     "MOST_COPIES_TRIED",
     "MOST_CUTE_STRIDE",
@@ -49,6 +52,7 @@ __all__ = [
     "MOST_DPAS",
     "MOST_DRAWN",
     "MOST_FACTORS",
+    "MOST_FINDINGS",
     "MOST_FOLDED",
     "MOST_GEMM_BYTES",
     "MOST_GIVEN",
@@ -60,6 +64,7 @@ __all__ = [
     "MOST_LEAVES",
     "MOST_LETTERS",
     "MOST_LINEAR_BITS",
+    "MOST_LISTED",
     "MOST_LIVE_BYTES",
     "MOST_LOOKED_UP",
     "MOST_LOOPS",
@@ -67,6 +72,7 @@ __all__ = [
     "MOST_NAMED",
     "MOST_NESTED_COORDINATES",
     "MOST_NESTED_COUNTED",
+    "MOST_OPERANDS",
     "MOST_OPERATIONS",
     "MOST_OWNERS_COUNTED",
     "MOST_OWNERS_LISTED",
@@ -77,6 +83,7 @@ __all__ = [
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
+    "MOST_READ_OPERATIONS",
     "MOST_REGISTERS",
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
@@ -130,7 +137,21 @@ MOST_TERMS = 100
 MOST_ALIASES = 4096
 """Aliases (`#a = ...`) of one text."""
 MOST_MODULE_ELEMENTS = 2**20
-"""Elements of all constants of an MLIR module."""
+"""Elements of a vector in an MLIR module."""
+MOST_CONSTANT_BYTES = 2**26
+"""Bytes of all different constants of an MLIR module."""
+LARGEST_EXPANDED = 2**16
+"""Elements of a constant up to which one repeated value is written out."""
+MOST_LISTED = 2**19
+"""Entries of all lists in the attributes of an MLIR module: a Python object each."""
+MOST_ALIASED = 2**16
+"""Characters that an alias of an MLIR module stands for, with the aliases in it written out."""
+MOST_OPERANDS = 2**12
+"""Operands of one operation: a forward reference among them is replaced in time that grows with their number."""
+MOST_FINDINGS = 1000
+"""Findings of reading a text."""
+MOST_READ_OPERATIONS = 2**17
+"""Operations of an MLIR module that is read: about 2 kB each."""
 
 MOST_LAYOUTS = 2**18
 """Layouts in an MLIR module: more than a text of the longest length has, unless it has nothing else."""

@@ -11,7 +11,17 @@ Loading this package loads xDSL (0.2 s); the rest of layoutalg does so only when
 
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, line_of, place_of
-from layoutalg.ir.reading import read_module
+from layoutalg.ir.reading import Part, Reading, read_file_text, read_module
 from layoutalg.ir.writing import write_module
 
-__all__ = ["Finding", "Place", "line_of", "place_of", "read_module", "write_module"]
+__all__ = [
+    "Finding",
+    "Part",
+    "Place",
+    "Reading",
+    "line_of",
+    "place_of",
+    "read_file_text",
+    "read_module",
+    "write_module",
+]

@@ -29,7 +29,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    i64,
+)
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
@@ -40,17 +50,20 @@ from xdsl.irdl.declarative_assembly_format import (
     CustomDirective,
     FormatDirective,
     FormatProgram,
+    OperandVariable,
     OptionalOperandVariable,
     ParsingState,
     PrintingState,
     TypeDirective,
     UniqueBaseAttributeVariable,
     VariadicOperandVariable,
+    VariadicResultVariable,
     irdl_custom_directive,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
@@ -64,6 +77,7 @@ __all__ = [
     "IndexList",
     "KeywordIndexLists",
     "KeywordOperand",
+    "OperandBeforeTrait",
     "OptionalIndexList",
     "PlainInteger",
     "SameType",
@@ -117,7 +131,7 @@ class _Dictionaries(AttrDictDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         definition = state.op_type.get_irdl_definition()
         start = parser.pos
-        written = parser.parse_optional_properties_dict()
+        written = _inherent(parser)
         other = {} if written and self.with_keyword else self._other(parser)
         shown = (self.reserved_attr_names - definition.attributes.keys()) & {*written, *other}
         if shown:
@@ -135,7 +149,8 @@ class _Dictionaries(AttrDictDirective):
 
     def _other(self, parser: Parser) -> dict[str, Attribute]:
         if not self.with_keyword:
-            return parser.parse_optional_attr_dict()
+            alias = _alias_of_dictionary(parser)
+            return parser.parse_optional_attr_dict() if alias is None else alias
         found = parser.parse_optional_attr_dict_with_keyword()
         return {} if found is None else dict(found.data)
 
@@ -155,6 +170,32 @@ class _Dictionaries(AttrDictDirective):
         if printed or inherent:
             state.last_was_punctuation = False
             state.should_emit_space = True
+
+
+def _alias_of_dictionary(parser: Parser) -> dict[str, Attribute] | None:
+    """Read `#trait`, an alias of a dictionary, as the pages of `vector.contract` and `iree_gpu.multi_mma` write it."""
+    if parser.lexer.input.content[parser.pos : parser.pos + 1] != "#":
+        return None
+    start = parser.pos
+    found = parser.parse_attribute()
+    if not isinstance(found, DictionaryAttr):
+        parser.raise_error("expected a dictionary of attributes", start)
+    return dict(found.data)
+
+
+def _inherent(parser: Parser) -> dict[str, Attribute]:
+    """Read `<{a = 1, b}>`, or `<a = 1, b = unit>` as LLVM writes it from autumn 2026 on; nothing is an empty dictionary."""
+    if parser.parse_optional_punctuation("<") is None:
+        return {}
+    found = parser.parse_optional_attr_dict()
+    if not found:
+        while (name := parser.parse_optional_identifier()) is not None:
+            given = parser.parse_optional_punctuation("=") is not None
+            found[name] = parser.parse_attribute() if given else UnitAttr()
+            if parser.parse_optional_punctuation(",") is None:
+                break
+    parser.parse_punctuation(">")
+    return found
 
 
 def _read_as_today(parser: Parser, state: ParsingState, start: int) -> None:
@@ -430,6 +471,28 @@ class PlainInteger(CustomDirective):
 
 
 @irdl_custom_directive
+class OperandBeforeTrait(CustomDirective):
+    """`%acc`, behind which an alias of a dictionary may stand: `%acc #trait` is not the result `%acc#trait`."""
+
+    operand: OperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the operand, and leave the alias."""
+        found = None
+        if _TRAIT_FOLLOWS.match(parser.lexer.input.content, parser.pos):
+            token = parser._parse_optional_token(MLIRTokenKind.PERCENT_IDENT)  # pyright: ignore[reportPrivateUsage]
+            found = None if token is None else UnresolvedOperand(token.span, 0)
+        self.operand.set(state, parser.parse_unresolved_operand() if found is None else found)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the operand."""
+        self.operand.print(printer, state, op)
+
+
+_TRAIT_FOLLOWS = re.compile(r"%[\w$.-]+\s*#[A-Za-z_]")
+
+
+@irdl_custom_directive
 class KeywordOperand(CustomDirective):
     """`scale_a = %s`, or nothing: an optional operand behind its name."""
 
@@ -459,14 +522,16 @@ class KeywordOperand(CustomDirective):
 
 @irdl_custom_directive
 class SameType(CustomDirective):
-    """`f16`: one type in the text, of an operand and of the result."""
+    """`f16`: one type in the text, of an operand and of the result; as many where there are several of them."""
 
     shown: TypeDirective
     other: TypeDirective
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the type, and give it to both."""
-        found = [parser.parse_type()]
+        several = isinstance(self.shown.inner, VariadicOperandVariable | VariadicResultVariable)
+        one_or_more = parser.parse_comma_separated_list
+        found = one_or_more(parser.Delimiter.NONE, parser.parse_type) if several else [parser.parse_type()]
         self.shown.inner.set_types(state, found)
         self.other.inner.set_types(state, found)
 

@@ -8,10 +8,10 @@ import pytest
 
 from layoutalg.ir import read_module, write_module
 from layoutalg.ir.migrate import migrate_module
-from tests.ir.migrate.kernels import KERNELS, LEVELS
+from tests.ir.migrate.kernels import AMX, KERNELS, LEVELS
 from tests.oracle.toolchains import require, require_new
 
-ALL = {**KERNELS, **LEVELS}
+ALL = {**KERNELS, **LEVELS, "amx": AMX}
 READ_BY_23 = ("chunks_of_eight",)
 """Kernels in a language that 23 still reads."""
 

@@ -42,7 +42,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.ir.writing import printed_for
 
-__all__ = ["inherent", "parse_inherent", "print_inherent"]
+__all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
 
 Operation = TypeVar("Operation", bound=IRDLOperation)
 STRICT = 24

@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.findings import Finding
+from layoutalg.ir.migrate.amx import rename_amx
 from layoutalg.ir.migrate.blocks import BLOCK_REWRITES, block_start, keeps_places
 from layoutalg.ir.migrate.carried import Carried
 from layoutalg.ir.migrate.layouts import complete_layouts
@@ -74,6 +75,7 @@ def migrate_module(module: ModuleOp, *, to: int) -> Migration:
         f"LLVM {to}",
     )
     carried.module(made)
+    rename_amx(made)
     _remaining_points(made, carried)
     if row.data_with_layout:
         for op in made.walk():

@@ -203,6 +203,25 @@ gpu.module @kernels {
 }
 """Kernels at subgroup and workgroup level."""
 
+AMX = """
+func.func @k(%a: memref<64x64xbf16>, %b: memref<32x128xbf16>, %c: memref<64x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = amx.tile_zero : !amx.tile<16x16xf32>
+  %sum = scf.for %k = %c0 to %c64 step %c32 iter_args(%acc = %zero) -> (!amx.tile<16x16xf32>) {
+    %x = amx.tile_load %a[%c0, %k] : memref<64x64xbf16> into !amx.tile<16x32xbf16>
+    %y = amx.tile_load %b[%c0, %k], %c64 : memref<32x128xbf16> into !amx.tile<16x32xbf16>
+    %z = amx.tile_mulf %x, %y, %acc : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+    scf.yield %z : !amx.tile<16x16xf32>
+  }
+  amx.tile_store %c[%c0, %c0], %sum : memref<64x64xf32>, !amx.tile<16x16xf32>
+  return
+}
+func.func private @other(!amx.tile<16x16xf32>) -> !amx.tile<16x16xf32>
+"""
+
 WITHOUT_COUNTERPART = {
     "atomic": (
         "xegpu.atomic_rmw",

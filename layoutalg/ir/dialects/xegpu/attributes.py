@@ -23,20 +23,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.mlir_lexer import PunctuationSpelling
 from xdsl.utils.str_enum import StrEnum
 
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.dialects.text_attributes import Body, TextAttribute, skip_token
 
 if TYPE_CHECKING:
     from layoutalg.xegpu.reading import Value
@@ -63,99 +62,36 @@ __all__ = [
     "TensorDescType",
 ]
 
-_BRACKETS: tuple[tuple[PunctuationSpelling, PunctuationSpelling], ...] = (
-    ("<", ">"),
-    ("[", "]"),
-    ("(", ")"),
-    ("{", "}"),
-)
-_MARKS: tuple[PunctuationSpelling, ...] = (",", "=", ":", "->", "-", "?", "*", "+")
-
-
-def _balanced_text(parser: AttrParser) -> str:
-    """The text up to the `>` that closes the attribute, which is left to the caller; aliases are written out."""
-    source = parser.lexer.input.content
-    pieces: list[str] = []
-    closing: list[PunctuationSpelling] = []
-    copied = parser.pos
-    while closing or source[parser.pos : parser.pos + 1] != ">":
-        if source[parser.pos : parser.pos + 1] == "#":
-            pieces.append(source[copied : parser.pos])
-            pieces.append(str(parser.parse_attribute()))
-            copied = parser.pos
-            continue
-        opened = _opened(parser)
-        if opened is not None:
-            closing.append(opened)
-        elif closing and parser.parse_optional_punctuation(closing[-1]) is not None:
-            closing.pop()
-        else:
-            _skip_token(parser)
-    return ("".join(pieces) + source[copied : parser.pos]).strip()
-
-
-def _opened(parser: AttrParser) -> PunctuationSpelling | None:
-    """Read an opening bracket if there is one; what closes it."""
-    for mark, end in _BRACKETS:
-        if parser.parse_optional_punctuation(mark) is not None:
-            return end
-    return None
-
-
-def _skip_token(parser: AttrParser) -> None:
-    if any(parser.parse_optional_punctuation(mark) is not None for mark in _MARKS):
-        return
-    if parser.parse_optional_identifier() is None and parser.parse_optional_number() is None:
-        parser.raise_error("expected the text of an attribute")
-
-
 _OLD_WORDS = {"dim": "dims", "arr_len": "array_length", "memory_scope": "memory_space"}
 
 
-@lru_cache(maxsize=4096)
-def _read(text: str) -> str:
+def _read(text: str) -> Value:
     from layoutalg.xegpu import parse_attribute
 
-    return str(parse_attribute(text))
+    return parse_attribute(text)
 
 
-def _canonical(parser: AttrParser, name: str, body: str, start: int) -> str:
-    """The canonical text of an attribute; an error of its text becomes one of the parser, at its place."""
-    try:
-        return _read(f"#{name}<{body}>")
-    except ParseError as problem:
-        reason = str(problem).split(": ", 1)[-1]
-        parser.raise_error(reason, start + max(0, problem.position - len(name) - 1))
-    except LayoutError as problem:
-        parser.raise_error(str(problem), start)
+class _TextAttribute(TextAttribute):
+    """An attribute of the dialect, whose text `layoutalg.xegpu` reads."""
 
-
-class _TextAttribute(Data[str]):
-    """An attribute that is held as the canonical text between its angle brackets."""
+    @classmethod
+    def read(cls, text: str) -> Value:
+        """The value that a text says."""
+        return _read(text)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
-        """Read `<...>`, ask layoutalg.xegpu what it says, and keep that in canonical form."""
-        start = parser.pos
-        with parser.in_angle_brackets():
-            body = _balanced_text(parser)
-        canonical = _canonical(parser, cls.name, body, start)
+        """Read `<...>`; older names of its parameters are noted."""
+        body = cls.body(parser)
         for old, today in _OLD_WORDS.items():
-            if re.search(rf"\b{old}\b\s*=", body):
+            if re.search(rf"\b{old}\b\s*=", body.text):
                 note_old_spelling(parser, f"`{old}` in `#{cls.name}`", f"`{today}`")
-        return canonical[len(cls.name) + 2 : -1]
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<...>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data)
+        return cls.canonical(parser, body)
 
     @property
     def value(self) -> Value:
         """What the text says, as a value of layoutalg.xegpu."""
-        from layoutalg.xegpu import parse_attribute
-
-        return parse_attribute(str(self))
+        return _read(str(self))
 
 
 @irdl_attr_definition
@@ -206,12 +142,10 @@ class _OldAttribute(_TextAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
         """Read `<...>`, and note today's form."""
-        start = parser.pos
-        with parser.in_angle_brackets():
-            body = _balanced_text(parser)
-        _canonical(parser, cls.name, body, start)
-        note_old_spelling(parser, f"`#{cls.name}<{body}>`", f"`{cls(body).today(2)}`")
-        return body
+        body = cls.body(parser)
+        cls.canonical(parser, body)
+        note_old_spelling(parser, f"`#{cls.name}<{body.text}>`", f"`{cls(body.text).today(2)}`")
+        return body.text
 
     def today(self, rank: int) -> Attribute:
         """The same in today's words, on a tensor of this rank."""
@@ -372,11 +306,11 @@ def _parse_shaped(parser: AttrParser) -> tuple[ArrayAttr[IntAttr], Attribute, li
                 continue
             parser.parse_punctuation("=")
             while parser.lexer.input.content[parser.pos : parser.pos + 1] not in (",", ">"):
-                _skip_token(parser)
+                skip_token(parser)
             loose.append(parser.lexer.input.content[position : parser.pos].strip())
         if loose:  # `tensor_desc<8x16xf16, memory_scope = slm>` of the RFC
             body = ", ".join(loose)
-            _canonical(parser, TdescAttr.name, body, start)
+            TdescAttr.canonical(parser, Body(body, start))
             encoding = TdescAttr(body).today(len(shape))
             note_old_spelling(parser, f"`{body}` in a tensor_desc", f"`{encoding}`")
             rest.append((start, encoding))

@@ -1,0 +1,319 @@
+"""Types and attributes out of a text: what xDSL's parser reads, read once per text, and bounded.
+
+>>> from layoutalg.ir.dialects import known_dialects
+>>> parser = AttributeParser(known_dialects(), "vector<8xf16> vector<8xf16>")
+>>> parser.parse_type() is parser.parse_type()
+True
+
+A kernel spells the same dozen types thousands of times, so `AttributeParser` remembers what a text meant. The law: it gives
+what xDSL's parser gives, or refuses a text that would take memory or time without bound (nested, endless, enormous):
+
+>>> AttributeParser(known_dialects(), "dense<1> : tensor<99999999x99xi32>").parse_attribute().data
+BytesAttr(data=b'\\x01\\x00\\x00\\x00')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    IntAttr,
+    IntegerType,
+    LocationAttr,
+    RankedStructure,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.parser import Parser, ParserState
+from xdsl.utils.lexer import Input, Position, Span, Token
+from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRTokenKind, PunctuationSpelling
+
+from layoutalg.core.limits import (
+    LARGEST_EXPANDED,
+    MAX_NESTING,
+    MOST_ALIASED,
+    MOST_CONSTANT_BYTES,
+    MOST_LISTED,
+    MOST_MODULE_ELEMENTS,
+)
+from layoutalg.ir.reading.lexer import ModuleLexer, ModuleToken
+
+__all__ = ["AttributeParser"]
+
+_Entry = TypeVar("_Entry")
+
+_FLAT = r'(?:[^<>"-]|-(?!>))*+'
+_NESTED = rf"(?:<{_FLAT}(?:<{_FLAT}(?:<{_FLAT}>{_FLAT})*+>{_FLAT})*+>)?+"
+_TYPE = re.compile(rf"!?[A-Za-z_][A-Za-z0-9_.$]*+{_NESTED}(?![A-Za-z0-9_.$<])")
+_ATTRIBUTE = re.compile(
+    rf"#[A-Za-z_][A-Za-z0-9_.$]*+{_NESTED}(?![A-Za-z0-9_.$<])"
+    r"|-?[0-9][0-9.]{0,20}(?:[eE][+-]?[0-9]{1,5})? : (?:index|bf16|f16|f32|f64|[su]?i[0-9]{1,4})(?![A-Za-z0-9_.$])"
+)
+_LONGEST_KEPT = 400
+_WIDEST = 2**24 - 1
+"""Bits of an integer type, as in MLIR."""
+_LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\\n]|\\.)*)":(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9})')
+_NOT_IN_LOCATION = re.compile(r'[^()"]*+(?:"(?:[^"\\\n]|\\.)*+"[^()"]*+)*+')
+_REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKind.MINUS, MLIRTokenKind.FLOAT_LIT)
+_KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
+
+
+class AttributeParser(Parser):
+    """Reads types and attributes between two positions of a text.
+
+    >>> from layoutalg.ir.dialects import known_dialects
+    >>> print(AttributeParser(known_dialects(), "x = f16 + 1", 4, 7).parse_type())
+    f16
+    """
+
+    def __init__(self, context: Context, text: str, start: int = 0, end: int | None = None) -> None:
+        super().__init__(context, "")
+        self._parser_state = ParserState(ModuleLexer(Input(text, "text"), start, end))
+        self.types: dict[str, TypeAttribute] = {}
+        self.attributes: dict[str, Attribute] = {}
+        self.constants: dict[tuple[bytes, int], bytes] = {}
+        self.constant_bytes = self.listed = self.nesting = self.aliased = 0
+        self.alias_lengths: dict[str, int] = {}
+
+    # Tokens
+
+    @property
+    def lexer(self) -> ModuleLexer:
+        """What gives the tokens."""
+        lexer = self._parser_state.lexer
+        assert isinstance(lexer, ModuleLexer)
+        return lexer
+
+    @property
+    def pos(self) -> Position:
+        """Where the next token begins."""
+        token = self._parser_state.current_token
+        return token.start if isinstance(token, ModuleToken) else token.span.start
+
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> Token[MLIRTokenKind, str]:
+        state = self._parser_state
+        consumed = state.current_token
+        state.current_token = state.lexer.lex()
+        return consumed
+
+    def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> Token[MLIRTokenKind, str] | None:
+        state = self._parser_state
+        consumed = state.current_token
+        if consumed.kind is not expected_kind:
+            return None
+        state.current_token = state.lexer.lex()
+        return consumed
+
+    def parse_optional_characters(self, text: str) -> str | None:
+        """Read a token if it is this one."""
+        state = self._parser_state
+        if state.current_token.text != text:
+            return None
+        state.current_token = state.lexer.lex()
+        return text
+
+    def parse_optional_punctuation(self, punctuation: PunctuationSpelling) -> PunctuationSpelling | None:
+        """Read a punctuation mark if it is there."""
+        return None if self._parse_optional_token(_KINDS[punctuation]) is None else punctuation
+
+    def parse_punctuation(self, punctuation: PunctuationSpelling, context_msg: str = "") -> PunctuationSpelling:
+        """Read a punctuation mark, which must be there."""
+        if self._parse_optional_token(_KINDS[punctuation]) is None:
+            self.raise_error(f"Expected '{punctuation}'{context_msg}")
+        return punctuation
+
+    def parse_list(
+        self,
+        delimiter: Parser.Delimiter,
+        parse: Callable[[], _Entry],
+        separator: str = ",",
+        context_msg: str = "",
+    ) -> list[_Entry]:
+        """Read a list, and count its entries: a text has at most so many."""
+        opened = self.nesting
+        self.nesting += 1
+        if self.nesting > 2 * MAX_NESTING:
+            self.raise_error("it is nested too deeply")
+        try:
+            return super().parse_list(delimiter, lambda: self._counted(parse), separator, context_msg)
+        finally:
+            self.nesting = opened
+
+    def _counted(self, parse: Callable[[], _Entry]) -> _Entry:
+        self.listed += 1
+        if self.listed > MOST_LISTED:
+            self.raise_error(f"lists of more than {MOST_LISTED} entries in all are not read")
+        return parse()
+
+    # Types and attributes that were read before
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        """Read a type if one begins here."""
+        token = self._parser_state.current_token
+        if token.kind is not MLIRTokenKind.BARE_IDENT and token.kind is not MLIRTokenKind.EXCLAMATION_IDENT:
+            return super().parse_optional_type()
+        found = _TYPE.match(self.lexer.input.content, self.pos, self.lexer.end)
+        if found is None or found.end() - found.start() > _LONGEST_KEPT:
+            return self._nested(super().parse_optional_type)
+        kept = self.types.get(found.group())
+        if kept is not None:
+            self._resume_from(found.end())
+            return kept
+        value = self._nested(super().parse_optional_type)
+        if value is not None and self.lexer.skip(found.end()) == self.pos:
+            self.types[found.group()] = value
+        return value
+
+    def _parse_optional_builtin_parametrized_type(self) -> TypeAttribute | None:
+        start = self.pos
+        kind: Any = super()._parse_optional_builtin_parametrized_type()
+        if getattr(kind, "name", "") == "vector" and prod(kind.get_shape()) > MOST_MODULE_ELEMENTS:
+            self.raise_error(f"expected types of at most {MOST_MODULE_ELEMENTS} elements, found a larger one", start)
+        return kind
+
+    def parse_optional_attribute(self) -> Attribute | None:
+        """Read an attribute if one begins here."""
+        kind = self._parser_state.current_token.kind
+        if kind not in _REMEMBERED:
+            return self._nested(super().parse_optional_attribute)
+        found = _ATTRIBUTE.match(self.lexer.input.content, self.pos, self.lexer.end)
+        if found is None or found.end() - found.start() > _LONGEST_KEPT:
+            return self._nested(super().parse_optional_attribute)
+        kept = self.attributes.get(found.group())
+        if kept is not None:
+            self._resume_from(found.end())
+            return kept
+        value = self._nested(super().parse_optional_attribute)
+        if value is not None and self.lexer.skip(found.end()) == self.pos:
+            self.attributes[found.group()] = value
+        return value
+
+    def _nested(self, parse: Callable[[], _Entry]) -> _Entry:
+        opened = self.nesting
+        self.nesting += 1
+        if self.nesting > 2 * MAX_NESTING:
+            self.raise_error("it is nested too deeply")
+        try:
+            return parse()
+        finally:
+            self.nesting = opened
+
+    # Aliases, which may stand for one another
+
+    def _parse_alias_def(self) -> None:
+        start, before, name = self.pos, self.aliased, self._current_token.text
+        super()._parse_alias_def()
+        self.alias_lengths[name] = self.pos - start + self.aliased - before
+        self.aliased = before
+
+    def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: bool) -> Any:
+        if "." not in attr_or_dialect_name:
+            self.aliased += self.alias_lengths.get(("!" if is_type else "#") + attr_or_dialect_name, 0)
+            if self.aliased > MOST_ALIASED and self.nesting:
+                self.raise_error(f"aliases that stand for more than {MOST_ALIASED} characters are not read")
+        return super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
+
+    # Types and attributes that must be bounded
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        start = self.pos
+        words = self._current_token.text
+        value = super()._parse_optional_integer_or_float_type()
+        if value is not None and value.name == "integer_type" and int(words.lstrip("siu")) > _WIDEST:
+            self.raise_error(f"integer bitwidth is limited to {_WIDEST} bits", start)
+        return value
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr[Any]:
+        """Read `<1> : vector<8xf16>`; one value for many elements is packed once, and kept as one where they are too many."""
+        start = self.pos
+        self.parse_punctuation("<", " in dense attribute")
+        contents: tuple[list[Any], list[int]] | str | None = None
+        if self.parse_optional_punctuation(">") is None:
+            contents = self.parse_optional_str_literal()
+            if contents is None:
+                contents = self._nested(self._parse_tensor_literal)
+            self.parse_punctuation(">", " in dense attribute")
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+            type = self._parse_dense_literal_type()
+        shape = list(type.get_shape())
+        count = prod(shape)
+        element: Any = type.element_type
+        size = element.compile_time_size
+        if contents is None:
+            packed, given = b"", 0
+        elif isinstance(contents, str):
+            packed, given = self._hexadecimal(contents, start)
+            given = given // size
+        else:
+            values = [value.to_type(self, element) for value in contents[0]]
+            if contents[1] and contents[1] != shape:
+                self.raise_error(
+                    f"Shape mismatch in dense literal. Expected {shape} shape from the type, "
+                    f"but got {contents[1]} shape."
+                )
+            if isinstance(element, IntegerType):
+                values = [element.get_normalized_value(value) for value in values]
+            packed, given = element.pack(values), len(values)
+        if given != count and not (given == 1 and (contents is None or isinstance(contents, str) or not contents[1])):
+            self.raise_error(f"expected {count} elements in the dense literal, found {given}", start)
+        repeated = count if given == 1 and count <= LARGEST_EXPANDED else 1
+        return DenseIntOrFPElementsAttr(type, BytesAttr(self._kept(packed, repeated, start)))
+
+    def _hexadecimal(self, digits: str, start: int) -> tuple[bytes, int]:
+        try:
+            packed = bytes.fromhex(digits.removeprefix("0x"))
+        except ValueError:
+            self.raise_error("Hex string in denseAttr is invalid", start)
+        return packed, len(packed)
+
+    def _kept(self, packed: bytes, times: int, start: int) -> bytes:
+        kept = self.constants.get((packed, times))
+        if kept is None:
+            self.constant_bytes += len(packed) * times
+            if self.constant_bytes > MOST_CONSTANT_BYTES:
+                self.raise_error(f"constants of more than {MOST_CONSTANT_BYTES} bytes in all are not read", start)
+            kept = self.constants[packed, times] = packed * times
+        return kept
+
+    # Locations are stepped over: an operation's place is where its own text stands
+
+    def parse_optional_location(self) -> LocationAttr | None:
+        """Read `loc(...)` if it is there: the place that it names, or an unknown one."""
+        token = self._parser_state.current_token
+        if token.text != "loc" or token.kind is not MLIRTokenKind.BARE_IDENT:
+            return None
+        text, position = self.lexer.input.content, self.pos
+        end = self._after_location(text, position)
+        named = _LOCATION.match(text, position, end)
+        self._resume_from(end)
+        if named is None:
+            return UnknownLoc()
+        return FileLineColLoc(StringAttr(named["file"]), IntAttr(int(named["line"])), IntAttr(int(named["column"])))
+
+    def _after_location(self, text: str, start: int) -> int:
+        """The position behind the `)` that closes `loc(`."""
+        position = self.lexer.skip(start + 3)
+        if not text.startswith("(", position, self.lexer.end):
+            self.raise_error("expected '(' in location", position)
+        depth = 0
+        while True:
+            found = _NOT_IN_LOCATION.match(text, position, self.lexer.end)
+            position = position if found is None else found.end()
+            if position >= self.lexer.end or text[position] == '"':
+                self.raise_error("expected ')' in location", Span(start, start + 3, self.lexer.input))
+            depth += 1 if text[position] == "(" else -1
+            position += 1
+            if depth == 0:
+                return position

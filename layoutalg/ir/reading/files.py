@@ -1,0 +1,218 @@
+"""Whatever an engineer pastes: `read_file_text` reads modules, dumps, single operations and lines of a log.
+
+    // -----// IR Dump After CSE (cse) //----- //
+    gpu.func @f(%t: !xegpu.tensor_desc<8x16xf16>) { ... }
+
+A text is cut at the banners of pass dumps and at `// -----`. Each piece is a `Part`, a module of its own; in a piece with
+several modules, each of them is. What surrounds operations in a log is left out, and what cannot be read is kept as text:
+
+>>> reading = read_file_text('k.mlir:3:8: note: see current operation: "xegpu.nbarrier_wait"(%1) : (!xegpu.nbarrier) -> ()')
+>>> [operation.name for operation in reading.modules[0].module.ops]
+['layoutalg.undefined', 'xegpu.nbarrier_wait']
+>>> reading = read_file_text("pattern failed for #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]> here")
+>>> [str(mention) for operation in reading.modules[0].module.ops for mention in operation.mentions]
+['#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>']
+
+The law: `read_file_text` reads everything that `read_module` reads, to the same module; lines and columns are those of the
+text; and it never raises for what the text says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS
+from layoutalg.ir.dialects import known_dialects
+from layoutalg.ir.findings import Finding
+from layoutalg.ir.places import Place, line_of, place_of
+from layoutalg.ir.reading.order import misplaced_uses
+from layoutalg.ir.reading.recovery import TolerantParser
+from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE
+
+__all__ = ["Part", "Reading", "read_file_text"]
+
+_CUT = re.compile(
+    r"^[ \t]*//[ \t]*-----(?://[ \t]*(?P<title>IR Dump [^\n]*?)[ \t]*//-----[ \t]*//)?[ \t]*\r?$"
+    r"|^[^\n]{0,200}?\*\*\* (?P<older>IR Dump [^\n]*?) \*\*\*[^\n]*$",
+    re.MULTILINE,
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LINE = re.compile(r"[^\n]*")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One module of a text: the banner of the dump before it (or `""`), and the line where it begins.
+
+    >>> read_file_text("// -----// IR Dump After CSE (cse) //----- //\\nmodule {}").modules[0].title
+    'IR Dump After CSE (cse)'
+    """
+
+    module: ModuleOp
+    title: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of a text: its modules, and what could not be read or was wrong.
+
+    >>> read_file_text("").findings[0].message
+    'holds no MLIR'
+    """
+
+    modules: tuple[Part, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_file_text(text: str, *, file: str = "text") -> Reading:
+    """Read a module, a dump of passes, operations, or lines of a log.
+
+    Every operation that cannot be read is a `layoutalg.unread` with its text, and a finding; `file` is the name in places.
+
+    Raises:
+        ParseError: the text is not a str.
+        LayoutError: it has more than 16 Mi characters.
+
+    >>> reading = read_file_text("module {\\n  my.op %x\\n  gpu.barrier\\n}", file="k.mlir")
+    >>> print(reading.findings[0])
+    k.mlir:2:3: error: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParseError("", 0, "MLIR text", f"found a value of type {type(text).__name__}")
+    if len(text) > MAX_TEXT:
+        raise LayoutError(f"MLIR text of {len(text)} characters; at most {MAX_TEXT} are read")
+    text = _SURROGATES.sub("\ufffd", text.removeprefix("\ufeff"))
+    context = known_dialects()
+    parts: list[Part] = []
+    findings: list[Finding] = []
+    for start, end, title in _pieces(text):
+        piece = _Piece(context, text, start, end, file)
+        blocks = piece.read()
+        parts += [_part(block, title) for block in blocks]
+        findings += piece.findings
+    for part in parts:
+        findings += _order(part.module)
+    if not parts and not findings:
+        findings = [Finding("read.nothing", "holds no MLIR", "text", Place(file, 1, 1))]
+    return Reading(tuple(parts), tuple(sorted(findings, key=_where)[:MOST_FINDINGS]))
+
+
+def _where(finding: Finding) -> tuple[int, int]:
+    return (0, 0) if finding.place is None else (finding.place.line, finding.place.column)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
+    """Begin, end and title of what stands between the banners of a text."""
+    start, title = 0, ""
+    for found in _CUT.finditer(text):
+        yield start, found.start(), title
+        start, title = found.end(), found["title"] or found["older"] or ""
+    yield start, len(text), title
+
+
+def _order(module: ModuleOp) -> Iterator[Finding]:
+    for operation, name in misplaced_uses(module):
+        yield Finding("read.order", f"uses {name} before it is defined", operation.name, place_of(operation))
+
+
+def _part(operations: Sequence[Operation], title: str) -> Part:
+    line = line_of(operations[0])
+    if len(operations) == 1 and isinstance(operations[0], ModuleOp):
+        return Part(operations[0], title, line)
+    block = Block()
+    for operation in operations:
+        operation.detach()
+        block.add_op(operation)
+    return Part(ModuleOp(Region(block)), title, line)
+
+
+class _Piece(TolerantParser):
+    """Reads what stands between two banners: operations, aliases, and text around them."""
+
+    def __init__(self, context: Context, text: str, start: int, end: int, file: str) -> None:
+        super().__init__(context, text, start, end, file=file)
+        self.prose = -2
+        """The line that was last left out."""
+
+    def read(self) -> list[list[Operation]]:
+        """Read to the end; each list is a module."""
+        block = Block()
+        while self._current_token.kind is not MLIRTokenKind.EOF:
+            self._read_next(block)
+        self.define(block, complain=False)
+        operations = list(block.ops)
+        if not any(isinstance(operation, ModuleOp) for operation in operations):
+            return [operations] if operations else []
+        modules: list[list[Operation]] = []
+        for operation in operations:
+            if isinstance(operation, ModuleOp) or not modules or isinstance(modules[-1][0], ModuleOp):
+                modules.append([operation])
+            else:
+                modules[-1].append(operation)
+        return modules
+
+    def _read_next(self, block: Block) -> None:
+        text, position, end = self.lexer.input.content, self.pos, self.lexer.end
+        if BEGINS.match(text, position, end):
+            block.add_op(self.parse_operation())
+        elif ALIAS.match(text, position, end):
+            self._read_alias(block)
+        elif text.startswith("{-#", position, end):
+            closed = text.find("#-}", position, end)
+            self._resume_from(end if closed < 0 else closed + 3)
+        elif text.startswith("}", position, end):
+            self.complain("read.brackets", "closes nothing", "}", position)
+            self._consume_token()
+        else:
+            self._read_line(block, position)
+
+    def _read_alias(self, block: Block) -> None:
+        start, name = self.pos, self._current_token.text
+        self.attribute_aliases.pop(name, None)
+        try:
+            self._parse_alias_def()
+        except Exception as problem:
+            position, message = self._reason(problem)
+            block.add_op(self.unread(start, position, message))
+
+    def _read_line(self, block: Block, position: int) -> None:
+        """A line that does not begin with MLIR: an operation may stand further on, or attributes."""
+        text = self.lexer.input.content
+        found = _LINE.match(text, position, self.lexer.end)
+        end = self.lexer.end if found is None else found.end()
+        for inside in INSIDE_A_LINE.finditer(text, position, end):
+            self._resume_from(inside.start())
+            state = self._state()
+            try:
+                operation = self.parse_strictly()
+            except Exception:  # then it is text like the rest of the line
+                self._restore(state)
+                continue
+            self._leave_out(position, inside.start())
+            block.add_op(operation)
+            return
+        mentions = self.mentions(position, end)
+        if mentions:
+            block.add_op(self.kept_line(position, end, mentions))
+        else:
+            self._leave_out(position, end)
+        self._resume_from(end)
+
+    def _leave_out(self, start: int, end: int) -> None:
+        """Say once for lines that follow one another that they were left out."""
+        line, _ = self.lines.at(start)
+        if line > self.prose + 1:
+            words = self.lexer.input.content[start:end].strip()
+            shown = words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
+            self.complain("read.text", f"is left out, it is not MLIR: {shown!r}", "text", start, "warning")
+        self.prose = line

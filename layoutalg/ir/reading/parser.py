@@ -1,0 +1,186 @@
+"""Operations out of a text, strictly: xDSL's parser, which also notes where every operation stands.
+
+>>> from layoutalg.ir.dialects import known_dialects
+>>> from layoutalg.ir.places import place_of
+>>> parser = ModuleParser(known_dialects(), "%c = arith.constant 16 : index", file="k.mlir")
+>>> print(place_of(parser.parse_operation()))
+k.mlir:1:1
+
+Unlike xDSL's parser, a region costs what stands in it, not what stands before it; names of values inside an operation that
+is isolated from above are its own, as in MLIR; and operations are bounded in number and nesting.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnregisteredOp
+from xdsl.ir import AttributeInvT, Block, Operation, Region, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
+from layoutalg.ir.reading.attributes import AttributeParser
+from layoutalg.ir.reading.lines import Lines
+
+__all__ = ["ModuleParser"]
+
+
+class ModuleParser(AttributeParser):
+    """Reads operations between two positions of a text.
+
+    >>> from layoutalg.ir.dialects import known_dialects
+    >>> [operation.name for operation in ModuleParser(known_dialects(), "gpu.barrier gpu.barrier").parse_module().ops]
+    ['gpu.barrier', 'gpu.barrier']
+    """
+
+    def __init__(
+        self, context: Context, text: str, start: int = 0, end: int | None = None, *, file: str = "text"
+    ) -> None:
+        super().__init__(context, text, start, end)
+        self.file = StringAttr(file)
+        self.lines = Lines(text)
+        self.known = context.clone()
+        self.known.allow_unregistered = False
+        self.classes: dict[str, type[Operation]] = {}
+        self.owners: list[type[Operation]] = []
+        self.defined: list[list[str]] = [[]]
+        self.deepest = MAX_NESTING
+        self.operations = self.operands = self.closed = 0
+
+    def place(self, position: int) -> LocationAttr:
+        """A position as xDSL notes it on operations."""
+        line, column = self.lines.at(position)
+        place = FileLineColLoc.__new__(FileLineColLoc)  # its constructor checks, which takes 10 times as long
+        object.__setattr__(place, "filename", self.file)
+        object.__setattr__(place, "line", IntAttr(line))
+        object.__setattr__(place, "column", IntAttr(column))
+        return place
+
+    # Operations
+
+    def parse_operation(self) -> Operation:
+        """Read an operation, in its own syntax or in the generic form."""
+        place = self.place(self.pos)
+        self.operations += 1
+        self.operands = 0
+        if self.operations > MOST_READ_OPERATIONS:
+            self.raise_error(f"more than {MOST_READ_OPERATIONS} operations are not read")
+        if len(self.owners) >= self.deepest:
+            self.raise_error("it is nested too deeply")
+        start = self._current_token.span
+        bound = self._parse_op_result_list()
+        token = self._current_token
+        pretty = token.kind is MLIRTokenKind.BARE_IDENT
+        name = self._consume_token().text if pretty else self.expect(self.parse_str_literal, "operation name expected")
+        kind = self.operation_class(name, pretty, token.span)
+        dialects, owners = len(self._parser_state.dialect_stack), len(self.owners)
+        self._parser_state.dialect_stack.append(kind.dialect_name())
+        self.owners.append(kind)
+        try:
+            if pretty:
+                operation = kind.parse(self)
+                self.parse_optional_location()
+            else:
+                operation = self._parse_generic_operation(kind)
+        finally:
+            del self._parser_state.dialect_stack[dialects:], self.owners[owners:]
+        operation.location = self.located(operation.location, place)
+        keep_old_spellings(self, operation)
+        self._bind(operation, bound, start)
+        return operation
+
+    def located(self, written: LocationAttr, place: LocationAttr) -> LocationAttr:
+        """Where an operation stands: in the text that is read, whatever `loc(...)` says about where it came from."""
+        return place
+
+    def _bind(self, operation: Operation, bound: Sequence[tuple[Span, int]], start: Span) -> None:
+        count = sum(size for _, size in bound)
+        if count and len(operation.results) != count:
+            self.raise_error(f"Operation has {len(operation.results)} results, but was given {count} to bind.", start)
+        first = 0
+        for span, size in bound:
+            self._register_ssa_definition(span.text[1:], operation.results[first : first + size], span)
+            first += size
+
+    def operation_class(self, name: str, pretty: bool, span: Span) -> type[Operation]:
+        """The class of an operation; a name without a dialect is looked for in the dialects of the enclosing ones."""
+        known = self.known.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if known is not None:
+            return known
+        if pretty:
+            self.raise_error(f"'{name}' is not a known operation (unknown ones are read in generic form)", span)
+        if name not in self.classes:
+            self.classes[name] = UnregisteredOp.with_name(name)
+        return self.classes[name]
+
+    # Names of values
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        """The value that an operand names."""
+        self.operands += 1
+        if self.operands > MOST_OPERANDS:
+            self.raise_error(f"operations with more than {MOST_OPERANDS} operands are not read", operand.span)
+        return super().resolve_operand(operand, type)
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        super()._register_ssa_definition(name, values, span)
+        self.defined[-1].append(name)
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        """Read `{...}` if it is there; names that are defined in it end with it."""
+        if self.parse_optional_punctuation("{") is None:
+            return None
+        isolated = bool(self.owners) and self.owners[-1].has_trait(IsolatedFromAbove, value_if_unregistered=False)
+        values, forward = self.ssa_values, self.forward_ssa_references
+        blocks, forward_blocks = self.blocks, self.forward_block_references
+        self.blocks, self.forward_block_references = {}, defaultdict(list)
+        self.defined.append([])
+        if isolated:
+            self.ssa_values, self.forward_ssa_references = {}, {}
+        region = Region()
+        self.parse_region_body(region, arguments)
+        if isolated:
+            self.undefined(region)
+            self.ssa_values, self.forward_ssa_references = values, forward
+        for name in self.defined.pop():
+            self.ssa_values.pop(name, None)
+        self.blocks, self.forward_block_references = blocks, forward_blocks
+        return region
+
+    def parse_region_body(self, region: Region, arguments: Iterable[Parser.Argument] | None) -> None:
+        """Read the blocks of a region, and its `}`."""
+        kind = self._current_token.kind
+        if arguments is not None:
+            if kind is MLIRTokenKind.CARET_IDENT:
+                self.raise_error("invalid block name in region with named arguments")
+            region.add_block(self._entry_block(list(arguments)))
+        elif kind is not MLIRTokenKind.CARET_IDENT and kind is not MLIRTokenKind.R_BRACE:
+            block = Block()
+            self._parse_block_body(block)
+            region.add_block(block)
+        while self._current_token.kind is not MLIRTokenKind.R_BRACE:
+            region.add_block(self._parse_block())
+        self.closed = self.pos + 1
+        self.parse_punctuation("}")
+        if self.forward_block_references:
+            names = ", ".join(f"^{name}" for name in self.forward_block_references)
+            self.raise_error(f"region ends with missing block declarations for block(s) {names}")
+
+    def _entry_block(self, arguments: Sequence[Parser.Argument]) -> Block:
+        block = Block(arg_types=[argument.type for argument in arguments])
+        for value, argument in zip(block.args, arguments, strict=True):
+            self._register_ssa_definition(argument.name.text[1:], (value,), argument.name)
+        self._parse_block_body(block)
+        return block
+
+    def undefined(self, region: Region) -> None:
+        """Refuse values that were used in an isolated region, and not defined."""
+        if self.forward_ssa_references:
+            names = ", ".join(f"%{name}" for name in self.forward_ssa_references)
+            self.raise_error(f"values used but not defined: [{names}]")
