@@ -24,6 +24,7 @@ __all__ = [
     "LONGEST_NESTED",
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
+    "LONGEST_SOURCE_LINE",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -126,6 +127,8 @@ LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
 LONGEST_SILENCE = 60
 """Seconds that a reader waits for more text from a pipe: a compiler that writes to it may take that long."""
+LONGEST_SOURCE_LINE = 1000
+"""Characters of a line of a module that are shown behind the column that a finding is about."""
 LONGEST_MESSAGE = 2000
 """Characters of a message: a screen of text."""
 MOST_ATOMS = 16
