@@ -24,6 +24,7 @@ __all__ = [
     "LONGEST_NESTED",
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
+    "LONGEST_SOURCE_LINE",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -82,6 +83,7 @@ __all__ = [
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
+    "MOST_PRIVATE_BYTES",
     "MOST_READ_OPERATIONS",
     "MOST_REGISTERS",
     "MOST_REPLICA_PLACES",
@@ -125,6 +127,8 @@ LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
 LONGEST_SILENCE = 60
 """Seconds that a reader waits for more text from a pipe: a compiler that writes to it may take that long."""
+LONGEST_SOURCE_LINE = 1000
+"""Characters of a line of a module that are shown behind the column that a finding is about."""
 LONGEST_MESSAGE = 2000
 """Characters of a message: a screen of text."""
 MOST_ATOMS = 16
@@ -264,6 +268,8 @@ MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
 MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
+MOST_PRIVATE_BYTES = 2**26
+"""Bytes of private memory of all work-items that run together."""
 MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
 MOST_TENSOR_ELEMENTS = 2**22

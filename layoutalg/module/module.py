@@ -122,6 +122,26 @@ class Module:
 
         return tuple(conversions_of(self.layouts))
 
+    def verify(self, llvm: int = 22, target: str | None = None) -> tuple[Finding, ...]:
+        """What a version of LLVM says of the module, in its words, then what only layoutalg says; empty for a module in order.
+
+        What could not be read is among the latter, and with a `target` (such as "pvc") messages that the chip does not have.
+
+        Raises `LayoutError` for a version or a target that is not known.
+
+        >>> [finding.message for finding in Module("xegpu.alloc_nbarrier -1").verify(llvm=24)]
+        ['reserves -1 named barriers; expected at least 0']
+        """
+        from layoutalg.ir.findings import OURS
+        from layoutalg.ir.verify import verify_module
+
+        found = [finding for part in self.parts for finding in verify_module(part, llvm=llvm, target=target)]
+        return (
+            *(finding for finding in found if finding.source != OURS),
+            *self.findings,
+            *(finding for finding in found if finding.source == OURS),
+        )
+
     def text(self, llvm: int = 22) -> str:
         """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PRINTED
-from layoutalg.core.messages import shortened
+from layoutalg.core.messages import printable, shortened
 from layoutalg.core.notation import Machine, as_machine
 from layoutalg.core.plurals import counted
 from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
@@ -75,7 +75,7 @@ class LayoutRow:
         'layout<lane_layout=[1,16]>'
         """
         dense = re.sub(r"(\d), (?=[-\d])", r"\1,", self.use.text.removeprefix("#xegpu.").replace(" = ", "="))
-        return shortened(dense, LONGEST_ATTRIBUTE)
+        return printable(shortened(dense, LONGEST_ATTRIBUTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class ModuleDescription:
             console.print("\nnot read as it stands")
         for finding in self.module.findings:
             where = f"{finding.place.line:>6}" if finding.place is not None else " " * 6
-            console.print(f"{where}  {shortened(finding.message)}", soft_wrap=True)
+            console.print(f"{where}  {printable(shortened(finding.message))}", soft_wrap=True)
 
     def _summary(self) -> str:
         parts = [counted(len(self.rows), "layout")]
