@@ -83,6 +83,7 @@ __all__ = [
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
+    "MOST_PRIVATE_BYTES",
     "MOST_READ_OPERATIONS",
     "MOST_REGISTERS",
     "MOST_REPLICA_PLACES",
@@ -267,6 +268,8 @@ MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
 MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
+MOST_PRIVATE_BYTES = 2**26
+"""Bytes of private memory of all work-items that run together."""
 MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
 MOST_TENSOR_ELEMENTS = 2**22

@@ -222,6 +222,10 @@ class AttributeParser(Parser):
                 self.raise_error(f"aliases that stand for more than {MOST_ALIASED} characters are not read")
         return super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
 
+    def _parse_dialect_symbol_body(self) -> str:
+        # xDSL would write `#a.b<>` as `#a.b`, which is another attribute.
+        return super()._parse_dialect_symbol_body() or " "
+
     # Types and attributes that must be bounded
 
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:

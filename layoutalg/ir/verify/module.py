@@ -18,7 +18,7 @@ from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import ours, structure, versions, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared
 from layoutalg.ir.verify.registry import LLVM_RULES, OUR_RULES, Rule, Signature, Subject, name_of, signature_of
-from layoutalg.ir.verify.types import refused
+from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]
 
@@ -77,6 +77,11 @@ class _Run:
                 self.seen.add(problem[0])
                 self.parsed.append(self.finding(operation, problem[1], problem[2], source=self.source))
             return
+        for kind in (*operation.operand_types, *operation.result_types):
+            said = doubtful(kind, self.llvm)
+            if said is not None:
+                self.own.append(self.finding(operation, f"{kind.name}.type", said, source=OURS))
+                return
         subject = Subject(operation, name, self.llvm, signature, self.target)
         for rule, message, notes in self._llvm_problem(subject, llvm_rules):
             self.verified.append(self.finding(operation, rule, message, notes, source=self.source))

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
 from layoutalg.ir.verify.constraints import fits
-from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of
+from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, typed
 
 __all__ = [
     "LLVM_RULES",
@@ -179,7 +179,7 @@ def _types_problem(
         for kind in types[position : position + size]:
             if not fits(group.words, kind):
                 variadic = "variadic of " if group.count == "*" else ""
-                return f"{what} #{position} must be {variadic}{group.words}, but got '{kind}'"
+                return f"{what} #{position} must be {variadic}{group.words}, but got {typed(kind)}"
             position += 1
     return None
 
