@@ -52,5 +52,7 @@ NEXT_MARK = re.compile(r'//[^\n]*+|"(?:[^"\\\n]|\\[^\n])*+"?|[\n()\[\]{}]|' + _R
 """The next comment, string, line break, bracket, or operation with results."""
 NAMED_VALUE = re.compile(rf'"(?:[^"\\\n]|\\[^\n])*+"|//[^\n]*+|({_VALUE}(?:#[0-9]++)?+)')
 """A value that an operation names (or a string or a comment, which name none)."""
-MENTION = re.compile(r"[#!](?:xegpu|iree_gpu|iree_vector_ext|amx|x86\.amx|ttg|triton_gpu)[.<]")
-"""The beginning of an attribute or type that tells how something is spread."""
+MENTION = re.compile(
+    r"[#!](?:(?:xegpu|iree_gpu|iree_vector_ext|amx|x86\.amx|ttg|triton_gpu)[.<]|[A-Za-z_$][A-Za-z0-9_$]*+(?![\w.<]))"
+)
+"""The beginning of an attribute or type that tells how something is spread, or what may be an alias of one."""
