@@ -64,7 +64,11 @@ def ask(program: str, version: str, parts: list[Piece]) -> None:
     """Note on each piece whether a compiler accepts it: one call for all, and one for each piece behind a crash."""
     joined = "// -----\n".join(part.text if part.text.endswith("\n") else part.text + "\n" for part in parts)
     done = subprocess.run(
-        [program, "--split-input-file", "-o", "/dev/null", "-"], input=joined, capture_output=True, text=True, timeout=300
+        [program, "--split-input-file", "-o", "/dev/null", "-"],
+        input=joined,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     starts: dict[int, Piece] = {}
     line = 1
