@@ -11,8 +11,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 [[0, 53], [1, 53]]
 
 `core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
-notation each, and `notations` says which text belongs to whom. All else (`compare`, `memory`, `conversion`, `gemm`,
-`simulate`, `viz`, `show`) uses the contract alone. Names are imported when first used.
+notation each, and `notations` says which text belongs to whom. All else (`compare`, `memory`, `conversion`, `simulate`,
+`module`, `gemm`, `viz`, `show`) uses the contract alone. Names are imported when first used.
 """
 
 from __future__ import annotations
@@ -58,11 +58,13 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     )
     from layoutalg.gemm import plan_gemm as plan_gemm
     from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
+    from layoutalg.ir.findings import Finding as Finding
     from layoutalg.memory import (
         bank_conflicts as bank_conflicts,
         best_swizzle as best_swizzle,
         coalescing as coalescing,
     )
+    from layoutalg.module import Module as Module, read as read
     from layoutalg.nested import NestedLayoutAttr as NestedLayoutAttr, to_nested as to_nested
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
@@ -110,7 +112,9 @@ _NAMES = {
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
     "gemm": ("plan_gemm",),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
+    "ir.findings": ("Finding",),
     "memory": ("bank_conflicts", "best_swizzle", "coalescing"),
+    "module": ("Module", "read"),
     "nested": ("NestedLayoutAttr", "to_nested"),
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),

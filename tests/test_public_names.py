@@ -36,6 +36,7 @@ PACKAGES = [
             "ir",
             "conversion",
             "simulate",
+            "module",
             "gemm",
             "viz",
         )

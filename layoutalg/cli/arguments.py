@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine, Notation
+    from layoutalg.module import Module
 
 __all__ = [
     "OneOf",
@@ -31,7 +33,9 @@ __all__ = [
     "machine_said",
     "output_option",
     "print_json",
+    "read_module_file",
     "read_text",
+    "read_value_or_module",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -129,31 +133,73 @@ def output_option(what: str, *, required: bool = False) -> Callable[[_Command], 
 
 
 def read_text(text: str) -> Notation:
-    """The value of a text, or of standard input for `-`.
+    """The value of a text, of a file that has one, or of standard input for `-`.
 
-    Raises `ParseError`, and `LayoutError` for the name of a file and for input that is not UTF-8.
+    Raises `ParseError`, and `LayoutError` for a file or an input that is not text.
 
-    >>> read_text("gemm.mlir")
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: 'gemm.mlir': files are not read yet; give the text of an attribute, or - for
-    standard input
+    >>> str(read_text("d0 = 4@lane"))
+    'd0 = 4@lane'
     """
+    from layoutalg.module import Module
+
+    found = read_value_or_module(text)
+    if isinstance(found, Module):
+        raise LayoutError(
+            f"{shown(text)}: a module; expected an attribute, a type or a layout (`layoutalg show` lists those of a module)"
+        )
+    return found
+
+
+def read_value_or_module(text: str) -> Notation | Module:
+    """What a text is, or a file, or standard input for `-`: a value of a notation, or MLIR with operations.
+
+    Raises `ParseError` for what is neither.
+
+    >>> type(read_value_or_module("gpu.barrier")).__name__
+    'Module'
+    >>> read_value_or_module("gemm.mlir")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: gemm.mlir: no such file or directory
+    """
+    from layoutalg.core.files import read_file
+    from layoutalg.module.module import Module, checked, looks_like_module
     from layoutalg.notations import parse
 
     if text == "-":
-        return parse(_standard_input())
-    if text.endswith(".mlir") or _is_file(text):
-        raise LayoutError(
-            f"{shown(text)}: files are not read yet; give the text of an attribute, or - for standard input"
-        )
-    return parse(text)
-
-
-def _is_file(text: str) -> bool:
+        source, name = checked(_standard_input(), "standard input"), "-"
+    elif _names_file(text):
+        source, name = read_file(text), text
+    else:
+        source, name = text, "text"
     try:
-        return len(text) < 1024 and Path(text).is_file()
-    except (OSError, ValueError):
-        return False
+        return parse(source)
+    except LayoutError as error:
+        if looks_like_module(source):
+            return Module(source, name)
+        if name == "text":
+            raise
+        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}") from None
+
+
+def read_module_file(text: str) -> Module:
+    """The module of a file, or of standard input for `-`; or a text of operations.
+
+    Raises `LayoutError` for a file that is not there or is not text.
+
+    >>> read_module_file("gpu.barrier").file
+    'text'
+    """
+    from layoutalg.module import Module, read
+    from layoutalg.module.module import checked
+
+    return Module(checked(_standard_input(), "standard input"), "-") if text == "-" else read(text)
+
+
+def _names_file(text: str) -> bool:
+    """Whether an argument names a file: there is one, or it looks like the path of one that is not there."""
+    from layoutalg.module.module import names_file
+
+    return names_file(text) and (os.path.lexists(text) or text.endswith(".mlir"))
 
 
 def _standard_input() -> str:

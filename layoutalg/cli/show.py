@@ -1,6 +1,9 @@
-"""`layoutalg show`: who holds what, as lines and a grid."""
+"""`layoutalg show`: who holds what, as lines and a grid; of a whole module, every layout in it."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +15,15 @@ from layoutalg.cli.arguments import (
     machine_options,
     machine_said,
     print_json,
-    read_text,
+    read_value_or_module,
 )
+from layoutalg.core.errors import LayoutError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layoutalg.core.notation import Machine
+    from layoutalg.module import Module
 
 __all__ = ["show"]
 
@@ -24,14 +34,24 @@ def _llvm_versions() -> tuple[int, ...]:
     return llvm_versions()
 
 
-@click.command(short_help="Show who holds what.")
+def _targets() -> Sequence[str]:
+    from layoutalg.hardware.chips import target_names
+
+    return target_names()
+
+
+@click.command(short_help="Show who holds what, of one layout or of all in a module.")
 @click.argument("text")
 @click.argument("shape", required=False)
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds (of subgroup 0, unless --sg).")
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
+@click.option("--op", "operation", help="Of a module: one operation in full, by result (%7), name or line.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
 @click.option("--llvm", type=OneOf(_llvm_versions), help="The version of LLVM whose verdict is given.  [default: 22]")
+@click.option(
+    "--target", type=OneOf(_targets), metavar="CHIP", help="The chip, for what conversions cost.  [default: generic]"
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @machine_options
@@ -42,8 +62,10 @@ def show(
     sg: int | None,
     lane: int | None,
     element_at: str | None,
+    operation: str | None,
     element: str,
     llvm: int | None,
+    target: str | None,
     strict: bool,
     blocks: bool,
     subgroup_size: int | None,
@@ -53,24 +75,91 @@ def show(
 ) -> int:
     """Show who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
 
-    Types and layouts know their shape. TEXT may be `-` for standard input.
+    Types and layouts know their shape. TEXT may be the name of a file, or `-` for standard input. Of MLIR with operations (a
+    file, a dump, one operation, a line of a log) every layout is shown, with its line, its value and its shape.
     """
+    from rich.console import Console
+
+    from layoutalg.module import Module
     from layoutalg.show import describe
 
-    found = describe(
-        read_text(text),
-        None if shape is None else as_shape(shape),
-        machine_said(subgroup_size, subgroups, workgroup_size),
-        element=element,
-        holder={axis: one for axis, one in (("sg", sg), ("lane", lane)) if one is not None},
-        at=None if element_at is None else as_numbers(element_at, "an element"),
-        blocks=blocks,
-        llvm=llvm,
+    found = read_value_or_module(text)
+    asked: dict[str, Any] = {
+        "holder": {axis: one for axis, one in (("sg", sg), ("lane", lane)) if one is not None},
+        "at": None if element_at is None else as_numbers(element_at, "an element"),
+        "llvm": llvm,
+    }
+    machine = machine_said(subgroup_size, subgroups, workgroup_size)
+    console = Console(markup=False, highlight=False, emoji=False)
+    if isinstance(found, Module):
+        if shape is not None:
+            raise LayoutError(f"SHAPE {shape}: the values of a module have shapes of their own")
+        if operation is not None:
+            return _show_operation(found, operation, machine, asked | {"blocks": blocks}, strict, as_json, console)
+        if blocks:
+            raise LayoutError("--blocks: of a module, name the operation with --op")
+        return _show_module(found, machine, asked | {"target": target}, strict, as_json, console)
+    if operation is not None:
+        raise LayoutError(f"--op {operation}: {found} is one value; --op names an operation of a module")
+    described = describe(
+        found, None if shape is None else as_shape(shape), machine, element=element, blocks=blocks, **asked
     )
+    if as_json:
+        print_json(described.facts)
+    else:
+        described.print(console)
+    return int(strict and described.refused)
+
+
+def _show_module(
+    module: Module, machine: Machine, asked: dict[str, Any], strict: bool, as_json: bool, console: Console
+) -> int:
+    from layoutalg.show.modules import describe_module
+
+    found = describe_module(module, machine, **asked)
     if as_json:
         print_json(found.facts)
     else:
-        from rich.console import Console
-
-        found.print(Console(markup=False, highlight=False, emoji=False))
+        found.print(console)
     return int(strict and found.refused)
+
+
+def _show_operation(
+    module: Module,
+    operation: str,
+    machine: Machine,
+    asked: dict[str, Any],
+    strict: bool,
+    as_json: bool,
+    console: Console,
+) -> int:
+    """Each layout of an operation, as it would be shown alone."""
+    from layoutalg.show import describe
+    from layoutalg.show.modules import layout_uses_of, place_facts
+
+    refused = False
+    listed: list[dict[str, Any]] = []
+    for use in layout_uses_of(module, operation):
+        facts = place_facts(use)
+        where = "" if use.place is None else f"{use.place}: "
+        title = f"{where}{' = '.join(filter(None, (use.name, use.operation)))} {use.operand}".rstrip()
+        if not as_json:
+            console.print(f"{title}", style="bold", soft_wrap=True)
+        try:
+            if use.attribute is None:
+                raise LayoutError(use.problem)
+            found = describe(use.attribute, use.sizes, machine, element=use.element or "f32", **asked)
+        except LayoutError as error:
+            facts["reason"] = str(error)
+            if not as_json:
+                console.print(f"{use.text}\n{error}\n", soft_wrap=True)
+        else:
+            refused = refused or found.refused
+            facts |= found.facts
+            if not as_json:
+                found.print(console)
+                console.print()
+        listed.append(facts)
+    if as_json:
+        print_json({"file": module.file, "layouts": listed})
+    return int(strict and refused)

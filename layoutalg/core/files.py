@@ -1,23 +1,118 @@
-"""Writing files: the whole new content, or the old file as it was.
+"""Files: written whole or not at all, read only when they are text of a size that is read.
 
 What goes into a file is written beside it and renamed when it is complete, so that a full disk or a kill leaves an existing
-file intact. Links are followed, and permissions stay.
+file intact. Links are followed, and permissions stay. Reading refuses directories, devices, bytes that are not text, and
+pipes that nobody writes to, in words:
 
 >>> write_file("build/note.txt", "8x16")
->>> Path("build/note.txt").read_text(encoding="utf-8")
+>>> read_file("build/note.txt")
 '8x16'
+>>> read_file("build")
+Traceback (most recent call last):
+layoutalg.core.errors.LayoutError: build: a directory; expected a file
 """
 
 from __future__ import annotations
 
 import os
+import select
 import stat
 import tempfile
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
 from errno import EACCES, EISDIR, EPERM, EROFS
 from pathlib import Path
 
-__all__ = ["write_file"]
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import LONGEST_SILENCE, MAX_TEXT
+from layoutalg.core.messages import shown
+
+__all__ = ["read_file", "text_of", "write_file"]
+
+
+def read_file(path: str | Path) -> str:
+    """The text of a file: UTF-8, line ends as `\\n`, without a byte order mark; at most 16 MiB.
+
+    A pipe is read to its end, as long as somebody writes to it.
+
+    Raises `LayoutError` for what is not such a file, and where it cannot be opened.
+
+    >>> read_file("build/no-such-file.mlir")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: build/no-such-file.mlir: no such file or directory
+    """
+    name = str(path)
+    try:
+        # Without O_NONBLOCK opening a pipe waits for somebody who writes to it.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not the name of a file"
+        raise LayoutError(f"{_name(name)}: {reason[0].lower()}{reason[1:]}") from None
+    try:
+        data = _read(handle, _name(name))
+    except OSError as error:
+        raise LayoutError(f"{_name(name)}: {error.strerror or 'it cannot be read'}") from None
+    finally:
+        os.close(handle)
+    return text_of(data, _name(name))
+
+
+def text_of(data: bytes, name: str) -> str:
+    """The text that the bytes of a file called `name` are.
+
+    Raises `LayoutError` for no bytes, for too many, and for what is not text in UTF-8.
+
+    >>> text_of(b"\\xef\\xbb\\xbfgpu.barrier\\r\\n", "k.mlir")
+    'gpu.barrier\\n'
+    >>> text_of(bytes([0xff, 0xfe, 0x41, 0]), "k.mlir")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: k.mlir: UTF-16; expected UTF-8
+    """
+    if len(data) > MAX_TEXT:
+        raise LayoutError(f"{name}: over {MAX_TEXT} bytes (16 MiB); no larger file is read")
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise LayoutError(f"{name}: UTF-16; expected UTF-8")
+    data = data.removeprefix(BOM_UTF8)
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise LayoutError(f"{name}: a zero byte in line {line}; expected text")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise LayoutError(f"{name}: byte {error.start} (line {line}) is not UTF-8") from None
+    if not text.strip():
+        raise LayoutError(f"{name}: empty")
+    return text.replace("\r\n", "\n")
+
+
+def _name(name: str) -> str:
+    return name if name.isprintable() else shown(name)
+
+
+def _read(handle: int, name: str) -> bytes:
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISDIR(kind):
+        raise LayoutError(f"{name}: a directory; expected a file")
+    piped = stat.S_ISFIFO(kind)
+    if not piped and not stat.S_ISREG(kind):
+        raise LayoutError(f"{name}: a device or a socket; expected a file")
+    found = bytearray()
+    while len(found) <= MAX_TEXT:
+        try:
+            part = os.read(handle, MAX_TEXT + 1 - len(found))
+        except BlockingIOError:
+            waiting = select.poll()
+            waiting.register(handle, select.POLLIN)
+            if not waiting.poll(LONGEST_SILENCE * 1000):
+                raise LayoutError(f"{name}: a pipe to which nothing came for {LONGEST_SILENCE} s") from None
+            continue
+        if not part:
+            break
+        found += part
+    if piped and not found:
+        raise LayoutError(f"{name}: a pipe that nobody writes to")
+    return bytes(found)
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:

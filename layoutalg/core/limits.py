@@ -23,6 +23,8 @@ __all__ = [
     "LONGEST_NAME",
     "LONGEST_NESTED",
     "LONGEST_SHOWN",
+    "LONGEST_SILENCE",
+    "LONGEST_SOURCE_LINE",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -58,10 +60,12 @@ __all__ = [
     "MOST_KEYS",
     "MOST_LABELS",
     "MOST_LANES",
+    "MOST_LAYOUTS",
     "MOST_LEAVES",
     "MOST_LETTERS",
     "MOST_LINEAR_BITS",
     "MOST_LISTED",
+    "MOST_LIVE_BYTES",
     "MOST_LOOKED_UP",
     "MOST_LOOPS",
     "MOST_MODULE_ELEMENTS",
@@ -76,8 +80,10 @@ __all__ = [
     "MOST_PADDING",
     "MOST_PAIRS",
     "MOST_PICKED",
+    "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
+    "MOST_PRIVATE_BYTES",
     "MOST_READ_OPERATIONS",
     "MOST_REGISTERS",
     "MOST_REPLICA_PLACES",
@@ -92,6 +98,7 @@ __all__ = [
     "MOST_SWATCHES",
     "MOST_SYMBOLIC",
     "MOST_TABLE_ENTRIES",
+    "MOST_TENSOR_ELEMENTS",
     "MOST_TERMINAL_COLUMNS",
     "MOST_TERMINAL_ROWS",
     "MOST_TERMS",
@@ -102,6 +109,7 @@ __all__ = [
     "MOST_VECTOR_ELEMENTS",
     "MOST_WEIGHED",
     "MOST_WORDS",
+    "MOST_WORK",
     "MOST_WORKGROUPS",
     "MOST_WORK_ITEMS",
     "MOST_WRITTEN_OUT",
@@ -119,6 +127,10 @@ LONGEST_NAME = 64
 """Characters of the name of an axis, a dimension or a symbol."""
 LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
+LONGEST_SILENCE = 60
+"""Seconds that a reader waits for more text from a pipe: a compiler that writes to it may take that long."""
+LONGEST_SOURCE_LINE = 1000
+"""Characters of a line of a module that are shown behind the column that a finding is about."""
 LONGEST_MESSAGE = 2000
 """Characters of a message: a screen of text."""
 MOST_ATOMS = 16
@@ -147,6 +159,9 @@ MOST_FINDINGS = 1000
 """Findings of reading a text."""
 MOST_READ_OPERATIONS = 2**17
 """Operations of an MLIR module that is read: about 2 kB each."""
+
+MOST_LAYOUTS = 2**18
+"""Layouts in an MLIR module: more than a text of the longest length has, unless it has nothing else."""
 
 # Layouts
 
@@ -247,6 +262,10 @@ MOST_PADDING = 8
 
 MOST_OPERATIONS = 2**20
 """Operations of one launch, each for a whole group of work-items."""
+MOST_WORK = 2**34
+"""Elements that the operations of one launch work on, counted for all work-items: some ten seconds."""
+MOST_LIVE_BYTES = 2**29
+"""Bytes of the values that a group of workgroups holds at once."""
 MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
 LAUNCH_GROUP = 2**13
@@ -255,8 +274,12 @@ MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
 MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
+MOST_PRIVATE_BYTES = 2**26
+"""Bytes of private memory of all work-items that run together."""
 MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
+MOST_TENSOR_ELEMENTS = 2**22
+"""Elements of a tensor that a subgroup or a workgroup holds, where a kernel runs at that level."""
 MOST_GEMM_BYTES = 2**30
 """Bytes of the matrices of a GEMM that is run."""
 MOST_DPAS = 2**28
@@ -296,6 +319,8 @@ MOST_BANDS = 2**14
 """Rows or columns of a picture, gaps included, before it says that it cannot fold."""
 MOST_PRINTED = 64
 """Coordinates that a report prints; JSON has MOST_REPORTED."""
+MOST_PLANNED_SLOTS = 2**20
+"""Elements of all the conversions of a module that a report plans: a few seconds."""
 MOST_HELD = 2**31
 """Elements of a work-item that a report counts."""
 MOST_TILES_GIVEN = 64

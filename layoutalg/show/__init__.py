@@ -8,8 +8,18 @@
 (('0-15', '16-31'), ('0-15', '16-31', '32-47', '48-63'))
 """
 
+from layoutalg.show.modules import ModuleDescription, describe_module
 from layoutalg.show.pictures import picture
 from layoutalg.show.report import Description, describe
 from layoutalg.show.terminal import OwnerGrid, owner_grid, render
 
-__all__ = ["Description", "OwnerGrid", "describe", "owner_grid", "picture", "render"]
+__all__ = [
+    "Description",
+    "ModuleDescription",
+    "OwnerGrid",
+    "describe",
+    "describe_module",
+    "owner_grid",
+    "picture",
+    "render",
+]

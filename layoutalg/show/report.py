@@ -20,18 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
+from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.core.whole_numbers import as_flag, instance_of, listed
 from layoutalg.notations import value_of
+from layoutalg.show.holders import held_by, holder_text, points_text
 from layoutalg.show.terminal import owner_grid, render
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Description", "describe"]
 
 Row = tuple[str, str]
-
-_WORDS = {"sg": "subgroup", "reg": "register"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,40 +265,14 @@ def _index_texts(layout: Layout) -> dict[str, str]:
 
 
 def _note_held(layout: Layout, holder: dict[str, int], facts: dict[str, Any], rows: list[Row]) -> None:
-    """List what a work-item holds: of very many elements the first."""
+    found = held_by(layout, holder)
     axes: dict[str, Any] = layout.axes
-    for axis in holder:
-        if axis not in axes:
-            raise DistributionError(
-                f"{axis} = {holder[axis]}: this layout has {', '.join(axes) or 'no axes'} ({layout})"
-            )
-    whole = {axis: 0 for axis in ("sg", "lane") if axis in axes} | holder
-    if "lane" not in holder and axes.get("lane", 1) != 1:
-        del whole["lane"]
-    rest = [axis for axis in layout.codomain if axis not in whole and axes.get(axis, 1) != 1]
-    count: Any = prod(axes[axis] for axis in rest)
-    part: dict[str, Any] = dict(whole)
-    if type(count) is int and count > _MOST_LISTED and rest == ["reg"]:
-        if count > MOST_HELD:
-            raise DistributionError(f"{_holder(whole)} holds {count} elements: over 2^31, too many to list")
-        start = layout.offsets.get("reg", 0)
-        part["reg"] = range(start, start + MOST_PRINTED)
-        more = count - MOST_PRINTED
-    elif type(count) is int and count > _MOST_LISTED:
-        raise DistributionError(f"{_holder(whole)} holds {count} elements: too many to list; ask for one lane")
-    else:
-        more = 0
-    held = layout.fragment_map(**part).reshape(-1, layout.rank).tolist()
     if "sg" not in holder and axes.get("sg", 1) != 1:
-        rows.append(("holder", f"{_holder(whole)} (--sg names another of {axes['sg']} subgroups)"))
-    facts["holds"] = held
-    if more:
-        facts["holds_more"] = more
-    rows.append(("holds", _points(held) + (f" and {more:,} more" if more else "")))
-
-
-def _holder(position: dict[str, int]) -> str:
-    return ", ".join(f"{_WORDS.get(axis, axis)} {n}" for axis, n in position.items()) or "the work-item"
+        rows.append(("holder", f"{holder_text(found.holder)} (--sg names another of {axes['sg']} subgroups)"))
+    facts["holds"] = found.elements
+    if found.more:
+        facts["holds_more"] = found.more
+    rows.append(("holds", str(found)))
 
 
 def _note_owners(
@@ -310,10 +282,10 @@ def _note_owners(
     listed = [dict(zip(plain.codomain, owner, strict=True)) for owner in owners[:MOST_PRINTED]]
     facts["at"], facts["owners"] = list(at), listed
     more = len(owners) - len(listed)
-    rows += [(f"at {_points([at])}", _holder(owner)) for owner in listed]
+    rows += [(f"at {points_text([at])}", holder_text(owner)) for owner in listed]
     if more:
         facts["owners_more"] = more
-        rows.append((f"at {_points([at])}", f"and {more:,} more"))
+        rows.append((f"at {points_text([at])}", f"and {more:,} more"))
 
 
 def _without_layout(
@@ -342,7 +314,7 @@ def _without_layout(
     if holder and not product:
         held = _coordinates_of(lambda: value.coordinates(shape, machine), holder, reason)
         facts["holds"] = held
-        rows.append(("holds", _points(held)))
+        rows.append(("holds", points_text(held)))
     return Description(None, facts, tuple(rows), refused=refused)
 
 
@@ -351,7 +323,7 @@ def _coordinates_of(coordinates: Callable[[], Any], holder: dict[str, int], reas
     try:
         found = coordinates()
     except DistributionError:
-        raise DistributionError(f"{_holder(holder)}: {reason}") from None
+        raise DistributionError(f"{holder_text(holder)}: {reason}") from None
     sg, lane = holder.get("sg", 0), holder.get("lane", 0)
     subgroups, lanes = found.shape[:2]
     if not 0 <= sg < subgroups or not 0 <= lane < lanes:
@@ -373,7 +345,3 @@ def _plain(value: Any) -> Any:
 
 def _by(sizes: Sequence[Any]) -> str:
     return "x".join(map(str, sizes)) or "()"
-
-
-def _points(points: Sequence[Sequence[int]]) -> str:
-    return " ".join("(" + ", ".join(map(str, point)) + ")" for point in points)

@@ -1,6 +1,7 @@
-"""Kernels at lane level, run on numpy arrays with all work-items at once.
+"""Kernels run on numpy arrays with all work-items at once.
 
-`run_kernel` launches MLIR text on a grid of workgroups; `Memory` gives arrays the addresses that kernels take.
+`launch` runs MLIR text on arrays and a grid of workgroups. `run_kernel` does so on a `Memory` that the caller has laid
+out: it gives arrays the addresses that kernels take.
 
 >>> from layoutalg.simulate import Memory, run_kernel
 >>> run_kernel("gpu.module @k { gpu.func @f() kernel { gpu.return } }", [], (1, 1, 1), Memory())
@@ -10,8 +11,9 @@ is needed to know the work-items
 """
 
 from layoutalg.simulate.kernel import run_kernel
+from layoutalg.simulate.launching import Outcome, launch
 from layoutalg.simulate.machine import SimulationError
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import numpy_type
 
-__all__ = ["Memory", "SimulationError", "numpy_type", "run_kernel"]
+__all__ = ["Memory", "Outcome", "SimulationError", "launch", "numpy_type", "run_kernel"]

@@ -1,11 +1,14 @@
-"""All work-items at once: what a value is while a kernel is simulated, and which work-items there are.
+"""All work-items at once: what a value is while a kernel is simulated, which work-items there are, and who is active.
 
 A value is one numpy array for the whole launch, with the leading axes [workgroup, subgroup, lane] and after them the
 axes of its vector type. An axis has extent 1 where the value doesn't depend on it: with 8 workgroups of one subgroup,
 `gpu.block_id x` is an array of shape (8, 1, 1), a constant one of (1, 1, 1), and the vector<8xf16> that a load gives
 one of (8, 1, 16, 8). Numpy's broadcasting does the rest, and what is the same for all lanes shows it.
 
->>> machine = Machine(Memory(), "pvc", grid=(4, 2, 1), block=(16, 1, 1), lanes=16, first=0, count=8)
+At subgroup level a vector is the tensor of the subgroup, and its value has one lane; at workgroup level it is the tensor of the
+workgroup, with one subgroup and one lane.
+
+>>> machine = Machine("pvc", grid=(4, 2, 1), block=(16, 1, 1), lanes=16, first=0, count=8)
 >>> machine.block_ids(0).shape, machine.block_ids(0).reshape(-1)
 ((8, 1, 1), array([0, 1, 2, 3, 0, 1, 2, 3]))
 >>> machine.lane_ids().shape, machine.subgroups
@@ -15,7 +18,8 @@ one of (8, 1, 16, 8). Numpy's broadcasting does the rest, and what is the same f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +27,68 @@ from xdsl.ir import Operation
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_OPERATIONS as MAX_OPERATIONS
-from layoutalg.ir import line_of
-from layoutalg.simulate.memory import Memory
+from layoutalg.core.limits import MOST_WORK
+from layoutalg.ir.findings import Finding
+from layoutalg.ir.places import place_of
 
-__all__ = ["MAX_OPERATIONS", "Array", "Machine", "SimulationError", "fail", "uniform", "uniform_in_subgroup"]
+if TYPE_CHECKING:
+    from layoutalg.simulate.compiling import Body
+    from layoutalg.simulate.memory.launched import LaunchMemory
+
+__all__ = [
+    "LEVELS",
+    "MAX_OPERATIONS",
+    "Array",
+    "Budget",
+    "Level",
+    "Machine",
+    "Run",
+    "SimulationError",
+    "fail",
+    "uniform",
+    "uniform_in_subgroup",
+]
 
 Array = NDArray[Any]
+Level = Literal["lane", "subgroup", "workgroup", "host"]
+LEVELS: tuple[Level, ...] = ("lane", "subgroup", "workgroup")
 
 
 class SimulationError(LayoutError):
     """A kernel that can't be simulated, or that does what the hardware would not; names the operation and its line.
 
+    `finding` says the same as a value; its rule begins with `run.` where the kernel itself is at fault.
+
     >>> raise SimulationError("line 7: scf.for: the step is 0; a loop needs a positive one")
     Traceback (most recent call last):
     layoutalg.simulate.machine.SimulationError: line 7: scf.for: the step is 0; a loop needs a positive one
     """
+
+    def __init__(self, message: str, finding: Finding | None = None) -> None:
+        super().__init__(message)
+        self.finding = finding
+
+    @classmethod
+    def of(cls, finding: Finding) -> SimulationError:
+        """The error that says what a finding says.
+
+        >>> print(SimulationError.of(Finding("run.race", "two work-items write", "memref.store", None)))
+        line 0: memref.store: two work-items write
+        """
+        line = 0 if finding.place is None else finding.place.line
+        return cls(f"line {line}: {finding.operation}: {finding.message}", finding)
+
+
+@dataclass(slots=True)
+class Budget:
+    """What a launch may still cost: operations (each for a group of work-items), and work in elements.
+
+    >>> Budget(operations=10).operations
+    10
+    """
+
+    operations: int = MAX_OPERATIONS
+    work: int = MOST_WORK
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,34 +97,35 @@ class Machine:
 
     Values have leading axes [workgroup, subgroup, lane]; one that is the same along an axis has size 1 there.
 
-    >>> from layoutalg.simulate.memory import Memory
-    >>> machine = Machine(Memory(), "pvc", grid=(4, 2, 1), block=(16, 1, 1), lanes=16, first=3, count=2)
+    >>> machine = Machine("pvc", grid=(4, 2, 1), block=(16, 1, 1), lanes=16, first=3, count=2)
     >>> machine.block_ids(0).ravel().tolist(), machine.block_ids(1).ravel().tolist()
     ([3, 0], [0, 1])
     """
 
-    memory: Memory
     target: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     lanes: int
     first: int
     count: int
-    budget: list[int] = field(default_factory=lambda: [MAX_OPERATIONS])
-
-    def spend(self, operation: Operation, count: int) -> None:
-        """Count operations that are about to run; more than a launch may have are refused before they do.
-
-        >>> Machine(Memory(), "pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1).budget[0]
-        1048576
-        """
-        if count > self.budget[0]:
-            fail(operation, f"{count} more operations; a launch of more than {MAX_OPERATIONS} is not simulated")
+    level: Level = "lane"
 
     @property
     def subgroups(self) -> int:
         """Subgroups of one workgroup."""
         return -(-self.block[0] * self.block[1] * self.block[2] // self.lanes)
+
+    @property
+    def items(self) -> tuple[int, int, int]:
+        """The extents that a value has at most before the axes of its type: workgroups, subgroups, lanes.
+
+        At subgroup level a value has one lane, at workgroup level one subgroup too.
+
+        >>> Machine("pvc", (4, 1, 1), (64, 1, 1), 16, 0, 4, "subgroup").items
+        (4, 4, 1)
+        """
+        subgroups = 1 if self.level == "workgroup" else self.subgroups
+        return self.count, subgroups, self.lanes if self.level in ("lane", "host") else 1
 
     def block_ids(self, dimension: int) -> Array:
         """The workgroups' numbers along x, y or z."""
@@ -98,30 +150,120 @@ class Machine:
         return np.broadcast_to(value, (*value.shape[:2], self.lanes, *value.shape[3:]))
 
 
+@dataclass(slots=True, eq=False)
+class Run:
+    """One group of workgroups while its steps are executed: what a step is given besides the values of its operands.
+
+    `active` says which work-items execute the step: a bool array that broadcasts to [workgroup, subgroup, lane], or None
+    where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it. `scratch` is what
+    steps keep for themselves, `shared` what they keep for all groups of the launch.
+
+    >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
+    >>> Run(machine, None).active is None
+    True
+    """
+
+    machine: Machine
+    memory: LaunchMemory
+    active: Array | None = None
+    findings: list[Finding] = field(default_factory=list[Finding])
+    slots: list[Any] = field(default_factory=list[Any])
+    budget: Budget = field(default_factory=Budget)
+    trace: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    scratch: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
+
+    def spend(self, operation: Operation, operations: int, work: int = 0) -> None:
+        """Count operations and work that are about to be done; more than a launch may have are refused before.
+
+        >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None, budget=Budget(operations=2))
+        >>> run.spend(None, 2)
+        >>> run.budget.operations
+        0
+        """
+        self._check(operation, operations, work)
+        self.budget.operations -= operations
+        self.budget.work -= work
+
+    def _check(self, operation: Operation, operations: int, work: int) -> None:
+        if operations > self.budget.operations:
+            fail(operation, f"{operations} more operations; a launch of more than {MAX_OPERATIONS} is not simulated")
+        if work > self.budget.work:
+            fail(operation, f"{work} more elements to work on; a launch of more than {MOST_WORK} is not simulated")
+
+    def afford(self, operation: Operation, body: Body, times: int) -> None:
+        """Refuse to run a body so many times if the launch has not that much left, before the first time.
+
+        >>> from layoutalg.simulate.compiling import Compiling
+        >>> from layoutalg.ir import read_module
+        >>> module = read_module("%a = arith.constant 20 : i32")
+        >>> body = Compiling(module, lanes=16, block=(16, 1, 1)).body(module.body.block)
+        >>> Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None).afford(module, body, 2**40)
+        Traceback (most recent call last):
+        layoutalg.simulate.machine.SimulationError: line 0: builtin.module: 1099511627776 more operations; a launch of more \
+than 1048576 is not simulated
+        """
+        self._check(operation, times * len(body.lines), times * body.work * prod(self.machine.items))
+
+    def where(self, condition: Array) -> Array:
+        """A condition on values, false for work-items that are not active.
+
+        >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
+        >>> run = Run(machine, None, active=machine.lane_ids() < 4)
+        >>> int(run.where(np.ones((1, 1, 1, 8), bool)).sum())
+        32
+        """
+        if self.active is None:
+            return condition
+        active = self.active.reshape(*self.active.shape, *(1,) * (condition.ndim - self.active.ndim))
+        return condition & active
+
+    def report(self, operation: Operation, rule: str, problem: str, *notes: str) -> None:
+        """Note a finding that does not stop the launch, once for an operation and a rule.
+
+        >>> from xdsl.dialects.test import TestOp
+        >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None)
+        >>> run.report(TestOp(), "run.uninitialised", "reads byte 0 of buffer C, which nobody wrote")
+        >>> len(run.findings)
+        1
+        """
+        place = place_of(operation)
+        if not any(found.rule == rule and found.place == place for found in self.findings):
+            self.findings.append(Finding(rule, problem, operation.name, place, notes=notes))
+
+
 def _digit(numbers: Array, sizes: tuple[int, int, int], dimension: int) -> Array:
     below = int(np.prod(sizes[:dimension], dtype=np.int64))
     return np.asarray(numbers // below % sizes[dimension])
 
 
-def fail(operation: Operation, problem: str) -> NoReturn:
+def fail(operation: Operation, problem: str, rule: str = "simulate.refused") -> NoReturn:
     """Raise what is wrong, with the operation and the line of the text that it was read from.
+
+    Rules that begin with `run.` say what the kernel does wrong; the others what is not simulated.
 
     >>> from layoutalg.ir import read_module
     >>> fail(read_module("%c = arith.constant 16 : index").body.block.first_op, "16 is too many")
     Traceback (most recent call last):
     layoutalg.simulate.machine.SimulationError: line 1: arith.constant: 16 is too many
     """
-    raise SimulationError(f"line {line_of(operation)}: {operation.name}: {problem}")
+    raise SimulationError.of(Finding(rule, problem, operation.name, place_of(operation)))
 
 
-def uniform(operation: Operation, value: Array, what: str) -> int:
-    """The one number that all work-items have; control flow that differs between them is not simulated.
+def uniform(operation: Operation, value: Array, what: str, active: Array | None = None) -> int:
+    """The one number that all (active) work-items have, where an operation takes one for all of them.
 
     >>> from xdsl.dialects.test import TestOp
     >>> uniform(TestOp(), np.full((8, 1, 16), 3), "the step")
     3
     """
-    first = value.reshape(-1)[0]
+    if value.size == 1:
+        return int(value.reshape(-1)[0])
+    if active is not None:
+        value = np.broadcast_to(value, np.broadcast_shapes(value.shape, active.shape))[
+            np.broadcast_to(active, np.broadcast_shapes(value.shape, active.shape))
+        ]
+    first = value.reshape(-1)[0] if value.size else 0
     if not (value == first).all():
         fail(
             operation, f"{what} differs between work-items ({first} and others); only uniform control flow is simulated"

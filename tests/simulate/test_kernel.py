@@ -341,10 +341,10 @@ WRONG = {
         f"%l = gpu.lane_id\n%x = xegpu.load_nd %t[%l, 0] : {TILE} -> vector<8xf16>",
         r"line 4: xegpu.load_nd: the row differs between the lanes",
     ),
-    "control flow that differs between lanes": (
+    "a barrier that some lanes do not reach": (
         "%l = gpu.lane_id\n%c3 = arith.constant 3 : index\n%low = arith.cmpi slt, %l, %c3 : index\n"
         "scf.if %low { gpu.barrier }",
-        r"line 6: scf.if: the condition differs",
+        r"line 6: gpu.barrier: 3 of 16 work-items of a workgroup arrive at the barrier",
     ),
     "a division by zero": (
         "%z = arith.constant 0 : i32\n%q = arith.divsi %z, %z : i32",

@@ -18,3 +18,9 @@ def answers(text: str = TEXT) -> tuple[bool, int, int, str]:
     value, layout = la.parse(text), layouts(text)[0]
     plan = la.convert(text, layout, (8, 16))
     return bool(la.same(text, value, (8, 16))), plan.shuffles, la.bank_conflicts(value, shape=(8, 16)).ways, str(plan)
+
+
+def modules(text: str = "gpu.barrier") -> tuple[str, tuple[la.Layout, ...], tuple[la.Finding, ...]]:
+    """A module is read from a file or from text."""
+    module: la.Module = la.read(text)
+    return module.text(llvm=24), tuple(use.layout() for use in module.layouts), module.findings

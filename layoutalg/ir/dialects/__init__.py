@@ -19,14 +19,22 @@ from xdsl.ir import Dialect
 __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
+    "amx": "layoutalg.ir.dialects.amx:AMX",
+    "affine": "xdsl.dialects.affine:Affine",
     "arith": "xdsl.dialects.arith:Arith",
     "builtin": "xdsl.dialects.builtin:Builtin",
+    "cf": "xdsl.dialects.cf:Cf",
     "func": "xdsl.dialects.func:Func",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
     "layoutalg": "layoutalg.ir.dialects.unread:LAYOUTALG",
-    "memref": "xdsl.dialects.memref:MemRef",
+    "iree_codegen": "layoutalg.ir.dialects.iree_codegen:IREE_CODEGEN",
+    "iree_gpu": "layoutalg.ir.dialects.iree_gpu:IREE_GPU",
+    "iree_vector_ext": "layoutalg.ir.dialects.iree_vector_ext:IREE_VECTOR_EXT",
+    "memref": "layoutalg.ir.dialects.memref:MEMREF",
     "scf": "xdsl.dialects.scf:Scf",
+    "ub": "xdsl.dialects.ub:UB",
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
+    "x86": "layoutalg.ir.dialects.amx:X86",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
 }
 """Where each dialect is declared: module and name."""

@@ -229,6 +229,10 @@ class AttributeParser(Parser):
             self.aliased += self.alias_lengths.get(("!" if is_type else "#") + attr_or_dialect_name, 0)
         return super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
 
+    def _parse_dialect_symbol_body(self) -> str:
+        # xDSL would write `#a.b<>` as `#a.b`, which is another attribute.
+        return super()._parse_dialect_symbol_body() or " "
+
     # Types and attributes that must be bounded
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:

@@ -25,6 +25,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_WRITTEN_OUT
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
 
@@ -107,6 +108,7 @@ class ModuleParser(AttributeParser):
         if self.written_out > MOST_WRITTEN_OUT:
             self.raise_error(f"aliases that stand for more than {MOST_WRITTEN_OUT} characters in all are not read")
         operation.location = self.located(operation.location, place)
+        keep_old_spellings(self, operation)
         self._bind(operation, bound, start)
         return operation
 

@@ -26,7 +26,8 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from layoutalg.core.limits import MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
+from layoutalg.core.limits import MOST_ALIASED, MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place
@@ -53,6 +54,9 @@ _SHOWN = re.compile(r'[\w.$%#!@^"]{1,40}|.|\n')
 _STARTS = (MLIRTokenKind.PERCENT_IDENT, MLIRTokenKind.BARE_IDENT, MLIRTokenKind.STRING_LIT)
 _MOST_RESULTS = 2**16
 _MOST_MENTIONS = 256
+
+_ALIAS_USE = re.compile(r'"(?:[^"\\]|\\.)*"|[#!][A-Za-z_][\w$-]*(?![\w$.<-])')
+"""A string, or the name of an alias where it is used."""
 
 
 class _TolerantLexer(ModuleLexer):
@@ -125,6 +129,7 @@ class TolerantParser(ModuleParser):
         except Exception as problem:  # xDSL's operations raise much more than parse errors; RecursionError, too
             position, message = self._reason(problem)
             self._restore(state)
+            keep_old_spellings(self, UnreadOp.of("", []))  # of an operation that is not
             try:
                 operation = self.unread(start, position, message)
             except (MemoryError, RecursionError):
@@ -239,7 +244,8 @@ class TolerantParser(ModuleParser):
         self.unread_results += sum(sizes)
         if self.unread_results > _MOST_RESULTS:
             bound, sizes = [], []
-        operation = UnreadOp.of(kept, list(inputs.values()), list(inputs), mentions, sum(sizes), regions)
+        written = self._with_aliases_written_out(kept)
+        operation = UnreadOp.of(written, list(inputs.values()), list(inputs), mentions, sum(sizes), regions)
         operation.location = place
         first = 0
         for (name, _), size in zip(bound, sizes, strict=True):
@@ -249,6 +255,21 @@ class TolerantParser(ModuleParser):
                 self._register_ssa_definition(name[1:], values, Span(start, start + 1, self.lexer.input))
         self._resume_from(stop)
         return operation
+
+    def _with_aliases_written_out(self, text: str) -> str:
+        """A text that means the same without the definitions of aliases, as far as they are short."""
+        remaining = MOST_ALIASED
+
+        def replaced(found: re.Match[str]) -> str:
+            nonlocal remaining
+            attribute = self.attribute_aliases.get(found.group())
+            if attribute is None or self.alias_lengths.get(found.group(), 0) > remaining:
+                return found.group()
+            written = str(attribute)
+            remaining -= len(written)
+            return written
+
+        return _ALIAS_USE.sub(replaced, text) if self.attribute_aliases else text
 
     def _skim(self, start: int) -> tuple[str, list[Region], int]:
         """From the name of an operation to its end: its text, the regions in it, and where it ends."""

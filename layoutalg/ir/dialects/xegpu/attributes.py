@@ -7,7 +7,8 @@ f16 elements. After the element type come, optionally, how the block lies in mem
 The shape and the element type are read by xDSL. The text of the attributes is read by `layoutalg.xegpu`, which is the
 one place that knows their fields: this module cuts the balanced text out, and keeps the canonical text that comes
 back. So two spellings of one attribute are one xDSL attribute, and the law of the reader holds here too:
-`parse(str(a)) == a`.
+`parse(str(a)) == a`. Spellings of the older pages (`sg_map`, `tdesc_attr`, `memory_scope = slm`) become today's, with a note
+(`old_spellings`).
 
 >>> from xdsl.dialects.builtin import f16
 >>> print(TensorDescType.of([8, 16], f16))
@@ -20,19 +21,21 @@ Layout.parse('d0 = 8@reg, d1 = 16@lane')
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.mlir_lexer import PunctuationSpelling
 from xdsl.utils.str_enum import StrEnum
 
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError
+from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.dialects.text_attributes import Body, TextAttribute, skip_token
 
 if TYPE_CHECKING:
     from layoutalg.xegpu.reading import Value
@@ -44,6 +47,8 @@ __all__ = [
     "CachePolicy",
     "FenceScope",
     "FenceScopeAttr",
+    "LaneShuffleMode",
+    "LaneShuffleModeAttr",
     "LayoutAttr",
     "MemDescType",
     "MemLayoutAttr",
@@ -52,87 +57,41 @@ __all__ = [
     "NbarrierType",
     "RangeAttr",
     "ScatterTensorDescAttr",
+    "SgMapAttr",
     "SliceAttr",
     "TensorDescType",
 ]
 
-_BRACKETS: tuple[tuple[PunctuationSpelling, PunctuationSpelling], ...] = (
-    ("<", ">"),
-    ("[", "]"),
-    ("(", ")"),
-    ("{", "}"),
-)
-_MARKS: tuple[PunctuationSpelling, ...] = (",", "=", ":", "->", "-", "?", "*", "+")
+_OLD_WORDS = {"dim": "dims", "arr_len": "array_length", "memory_scope": "memory_space"}
 
 
-def _balanced_text(parser: AttrParser) -> str:
-    """The text up to the `>` that closes the attribute, which is left to the caller; aliases are written out."""
-    source = parser.lexer.input.content
-    pieces: list[str] = []
-    closing: list[PunctuationSpelling] = []
-    copied = parser.pos
-    while closing or source[parser.pos : parser.pos + 1] != ">":
-        if source[parser.pos : parser.pos + 1] == "#":
-            pieces.append(source[copied : parser.pos])
-            pieces.append(str(parser.parse_attribute()))
-            copied = parser.pos
-            continue
-        opened = _opened(parser)
-        if opened is not None:
-            closing.append(opened)
-        elif closing and parser.parse_optional_punctuation(closing[-1]) is not None:
-            closing.pop()
-        else:
-            _skip_token(parser)
-    return ("".join(pieces) + source[copied : parser.pos]).strip()
+def _read(text: str) -> Value:
+    from layoutalg.xegpu import parse_attribute
+
+    return parse_attribute(text)
 
 
-def _opened(parser: AttrParser) -> PunctuationSpelling | None:
-    """Read an opening bracket if there is one; what closes it."""
-    for mark, end in _BRACKETS:
-        if parser.parse_optional_punctuation(mark) is not None:
-            return end
-    return None
+class _TextAttribute(TextAttribute):
+    """An attribute of the dialect, whose text `layoutalg.xegpu` reads."""
 
-
-def _skip_token(parser: AttrParser) -> None:
-    if any(parser.parse_optional_punctuation(mark) is not None for mark in _MARKS):
-        return
-    if parser.parse_optional_identifier() is None and parser.parse_optional_number() is None:
-        parser.raise_error("expected the text of an attribute")
-
-
-class _TextAttribute(Data[str]):
-    """An attribute that is held as the canonical text between its angle brackets."""
+    @classmethod
+    def read(cls, text: str) -> Value:
+        """The value that a text says."""
+        return _read(text)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
-        """Read `<...>`, ask layoutalg.xegpu what it says, and keep that in canonical form."""
-        from layoutalg.xegpu import parse_attribute
-
-        start = parser.pos
-        with parser.in_angle_brackets():
-            body = _balanced_text(parser)
-        try:
-            value = parse_attribute(f"#{cls.name}<{body}>")
-        except ParseError as problem:
-            reason = str(problem).split(": ", 1)[-1]
-            parser.raise_error(reason, start + max(0, problem.position - len(cls.name) - 1))
-        except LayoutError as problem:
-            parser.raise_error(str(problem), start)
-        return str(value)[len(cls.name) + 2 : -1]
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<...>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data)
+        """Read `<...>`; older names of its parameters are noted."""
+        body = cls.body(parser)
+        for old, today in _OLD_WORDS.items():
+            if re.search(rf"\b{old}\b\s*=", body.text):
+                note_old_spelling(parser, f"`{old}` in `#{cls.name}`", f"`{today}`")
+        return cls.canonical(parser, body)
 
     @property
     def value(self) -> Value:
         """What the text says, as a value of layoutalg.xegpu."""
-        from layoutalg.xegpu import parse_attribute
-
-        return parse_attribute(str(self))
+        return _read(str(self))
 
 
 @irdl_attr_definition
@@ -177,6 +136,52 @@ class MemLayoutAttr(_TextAttribute):
     name = "xegpu.mem_layout"
 
 
+class _OldAttribute(_TextAttribute):
+    """An attribute of an older page, held as it was written; in a tensor_desc it becomes today's."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        """Read `<...>`, and note today's form."""
+        body = cls.body(parser)
+        cls.canonical(parser, body)
+        note_old_spelling(parser, f"`#{cls.name}<{body.text}>`", f"`{cls(body.text).today(2)}`")
+        return body.text
+
+    def today(self, rank: int) -> Attribute:
+        """The same in today's words, on a tensor of this rank."""
+        from layoutalg.xegpu import rfc
+
+        value = self.value
+        text = str(value.to_layout(rank) if isinstance(value, rfc.SgMapAttr) else value)
+        name, _, body = text[1:-1].partition("<")
+        kinds = (LayoutAttr, BlockTensorDescAttr, ScatterTensorDescAttr)
+        return next(kind(body) for kind in kinds if kind.name == name)
+
+
+@irdl_attr_definition
+class SgMapAttr(_OldAttribute):
+    """`#xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>` of the RFC: `lane_layout` and `lane_data` today."""
+
+    name = "xegpu.sg_map"
+
+
+@irdl_attr_definition
+class TdescAttr(_OldAttribute):
+    """`#xegpu.tdesc_attr<memory_scope = slm>` of the RFC: `block_tdesc_attr` or `scatter_tdesc_attr` today."""
+
+    name = "xegpu.tdesc_attr"
+
+
+@irdl_attr_definition
+class ScatteredTensorDescAttr(_OldAttribute):
+    """`#xegpu.scattered_tdesc_attr<chunk_size = 8>` of the page's examples: `scatter_tdesc_attr` today."""
+
+    name = "xegpu.scattered_tdesc_attr"
+
+
+EnumT = TypeVar("EnumT", bound=StrEnum)
+
+
 class CachePolicy(StrEnum):
     """What a cache level does with the lines that a message touches."""
 
@@ -202,6 +207,22 @@ class MemorySpace(StrEnum):
     Slm = "slm"
 
 
+class LaneShuffleMode(StrEnum):
+    """Which way `lane_shuffle` moves the elements of a subgroup."""
+
+    Pack = "pack"
+    Unpack = "unpack"
+
+
+def _parse_word(parser: AttrParser, words: type[EnumT]) -> EnumT:
+    """Read `<gpu>`, or `gpu` of `#xegpu<fence_scope gpu>`."""
+    if parser.parse_optional_punctuation("<") is None:
+        return parser.parse_str_enum(words)
+    found = parser.parse_str_enum(words)
+    parser.parse_punctuation(">")
+    return found
+
+
 @irdl_attr_definition
 class CacheHintAttr(EnumAttribute[CachePolicy]):
     """`#xegpu.cache_hint<cached>`."""
@@ -211,8 +232,7 @@ class CacheHintAttr(EnumAttribute[CachePolicy]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> CachePolicy:
         """Read `<cached>`."""
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(CachePolicy)
+        return _parse_word(parser, CachePolicy)
 
     def print_parameter(self, printer: Printer) -> None:
         """Write `<cached>`."""
@@ -221,17 +241,44 @@ class CacheHintAttr(EnumAttribute[CachePolicy]):
 
 
 @irdl_attr_definition
+class LaneShuffleModeAttr(EnumAttribute[LaneShuffleMode]):
+    """`#xegpu.lane_shuffle_mode<pack>` (LLVM 24)."""
+
+    name = "xegpu.lane_shuffle_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> LaneShuffleMode:
+        """Read `<pack>`."""
+        return _parse_word(parser, LaneShuffleMode)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<pack>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
+
+
+@irdl_attr_definition
 class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
-    """`#xegpu<fence_scope workgroup>`."""
+    """`#xegpu<fence_scope workgroup>`; LLVM 24 has `#xegpu.fence_scope<workgroup>`."""
 
     name = "xegpu.fence_scope"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> FenceScope:
+        """Read either form."""
+        return _parse_word(parser, FenceScope)
 
 
 @irdl_attr_definition
 class MemorySpaceAttr(EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
-    """`#xegpu<memory_space global>`."""
+    """`#xegpu<memory_space global>`; LLVM 24 has `#xegpu.memory_space<global>`."""
 
     name = "xegpu.memory_space"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MemorySpace:
+        """Read either form."""
+        return _parse_word(parser, MemorySpace)
 
 
 def _print_shaped(printer: Printer, shape: Sequence[int], element: Attribute, rest: Sequence[Attribute]) -> None:
@@ -249,9 +296,34 @@ def _parse_shaped(parser: AttrParser) -> tuple[ArrayAttr[IntAttr], Attribute, li
     with parser.in_angle_brackets():
         shape, element = parser.parse_ranked_shape()
         rest: list[tuple[int, Attribute]] = []
+        loose: list[str] = []
+        start = parser.pos
         while parser.parse_optional_punctuation(",") is not None:
-            rest.append((parser.pos, parser.parse_attribute()))
+            position = parser.pos
+            name = parser.parse_optional_identifier()
+            if name is None:
+                rest.append((position, _today(parser, parser.parse_attribute(), len(shape))))
+                continue
+            parser.parse_punctuation("=")
+            while parser.lexer.input.content[parser.pos : parser.pos + 1] not in (",", ">"):
+                skip_token(parser)
+            loose.append(parser.lexer.input.content[position : parser.pos].strip())
+        if loose:  # `tensor_desc<8x16xf16, memory_scope = slm>` of the RFC
+            body = ", ".join(loose)
+            TdescAttr.canonical(parser, Body(body, start))
+            encoding = TdescAttr(body).today(len(shape))
+            note_old_spelling(parser, f"`{body}` in a tensor_desc", f"`{encoding}`")
+            rest.append((start, encoding))
     return ArrayAttr([IntAttr(size) for size in shape]), element, rest
+
+
+def _today(parser: AttrParser, attribute: Attribute, rank: int) -> Attribute:
+    if not isinstance(attribute, _OldAttribute):
+        return attribute
+    try:
+        return attribute.today(rank)
+    except LayoutError as problem:
+        parser.raise_error(str(problem))
 
 
 @irdl_attr_definition
@@ -335,6 +407,7 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (
     BlockTensorDescAttr,
     CacheHintAttr,
     FenceScopeAttr,
+    LaneShuffleModeAttr,
     LayoutAttr,
     MemDescType,
     MemLayoutAttr,
@@ -342,6 +415,9 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (
     NbarrierType,
     RangeAttr,
     ScatterTensorDescAttr,
+    ScatteredTensorDescAttr,
+    SgMapAttr,
     SliceAttr,
+    TdescAttr,
     TensorDescType,
 )

@@ -27,249 +27,196 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, IntegerType, MemRefType, UnitAttr, VectorType
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.assembly import (
-    parse_attributes,
-    parse_index_list,
-    parse_operand_list,
-    parse_optional_index_list,
-    parse_properties,
-    parse_result,
-    parse_types,
-    print_attributes,
-    print_index_list,
-    print_keyword_list,
-    print_tail,
-    print_types,
-    split_attributes,
+from layoutalg.ir.declared import INDEX, declared_operation
+from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
+from layoutalg.ir.directives import (
+    EnumWord,
+    FunctionTypes,
+    IndexList,
+    KeywordIndexLists,
+    KeywordOperand,
+    OptionalIndexList,
+    SameType,
 )
-from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
-from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, PlacedOp
 
 __all__ = [
     "OPERATIONS",
     "ConvertLayoutOp",
     "CreateNdDescOp",
+    "DpasMxOp",
     "DpasOp",
+    "LaneShuffleOp",
     "LoadNdOp",
     "PrefetchNdOp",
     "StoreNdOp",
+    "TruncfOp",
     "UpdateNdOffsetOp",
 ]
 
-AnyVector = VectorType[AnyFloat | IntegerType | IndexType]
-Memory = MemRefType[Attribute] | IntegerType
 
-
-@irdl_op_definition
+@declared_operation
 class CreateNdDescOp(IRDLOperation):
-    """Describe a block of a 1-D or 2-D region of memory; a bare pointer needs `shape` and `strides` (in elements)."""
+    """Describe a block of a 1-D or 2-D region of memory; a bare pointer needs `shape` and `strides` (in elements).
+
+    LLVM 23 and 24 have no offsets here; 24 takes no `shape` and `strides` for a memref.
+    """
 
     name = "xegpu.create_nd_tdesc"
 
-    source = operand_def(MemRefType | IntegerType)
-    offsets = var_operand_def(IndexType)
-    shape = var_operand_def(IndexType)
-    strides = var_operand_def(IndexType)
+    source = operand_def()
+    offsets = var_operand_def(INDEX)
+    shape = var_operand_def(INDEX)
+    strides = var_operand_def(INDEX)
     const_offsets = opt_prop_def(DenseArrayBase)
     const_shape = opt_prop_def(DenseArrayBase)
     const_strides = opt_prop_def(DenseArrayBase)
     descriptor = result_def(TensorDescType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+    custom_directives = (DescriptorType, KeywordIndexLists, OptionalIndexList)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> CreateNdDescOp:
-        """Read LLVM's syntax."""
-        source = parser.parse_unresolved_operand()
-        lists = {"const_offsets": parse_optional_index_list(parser), "const_shape": None, "const_strides": None}
-        if parser.parse_optional_punctuation(",") is not None:
-            for position, keyword in enumerate(("shape", "strides")):
-                if position:
-                    parser.parse_punctuation(",")
-                parser.parse_keyword(keyword)
-                parser.parse_punctuation(":")
-                lists[f"const_{keyword}"] = parse_index_list(parser)
-        attributes = parse_attributes(parser)
-        memory = parse_types(parser, [source])
-        return cls.build(
-            operands=[*memory, *[found[0] if found else [] for found in lists.values()]],
-            result_types=parse_result(parser),
-            properties={name: found[1] for name, found in lists.items() if found is not None},
-            attributes=attributes,
-        )
+    assembly_format = """
+        $source `` custom<OptionalIndexList>($offsets, $const_offsets)
+        custom<KeywordIndexLists>($shape, $const_shape, $strides, $const_strides)
+        attr-dict `:` type($source) `->` custom<DescriptorType>(type($descriptor))
+    """
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_index_list(printer, self.offsets, self.const_offsets)
-        print_keyword_list(printer, "shape", self.shape, self.const_shape)
-        print_keyword_list(printer, "strides", self.strides, self.const_strides)
-        print_attributes(printer, self)
-        print_types(printer, [self.source.type], self.descriptor.type)
+    def __post_init__(self) -> None:
+        """Complete LLVM 23's generic form, in which there are no offsets to count."""
+        sizes = self.properties.get("operandSegmentSizes")
+        if isinstance(sizes, DenseArrayBase):
+            counts = sizes.get_values()
+            if len(counts) == 3:
+                source, *others = (int(count) for count in counts)
+                self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [source, 0, *others])
+        super().__post_init__()
 
 
 class _BlockMemoryOp(CachedOp, ABC):
     """What loads, stores and prefetches of blocks share: where in the region, and what the caches do."""
 
     descriptor = operand_def(TensorDescType)
-    offsets = var_operand_def(IndexType)
+    offsets = var_operand_def(INDEX)
     const_offsets = opt_prop_def(DenseArrayBase)
 
-    def print_place(self, printer: Printer) -> None:
-        """Write `%descriptor[%row, %column]`."""
-        printer.print_ssa_value(self.descriptor)
-        print_index_list(printer, self.offsets, self.const_offsets)
 
-
-def _parse_place(
-    parser: Parser, operation: type[IRDLOperation]
-) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
-    """Read `[%row, %column] <{...}> {...}`: the index operands, the properties and the other attributes."""
-    found = parse_optional_index_list(parser)
-    properties, attributes = split_attributes(operation, parse_properties(parser), parse_attributes(parser))
-    if found is not None:
-        properties["const_offsets"] = found[1]
-    return found[0] if found else [], properties, attributes
-
-
-@irdl_op_definition
+@declared_operation
 class LoadNdOp(_BlockMemoryOp):
     """Load a block into registers; `packed` puts 32/bits rows of a column into one register (VNNI)."""
 
     name = "xegpu.load_nd"
 
+    OLD_ATTRIBUTES: ClassVar[dict[str, tuple[str, Attribute] | None]] = {
+        "vnni_axis": ("packed", UnitAttr()),
+        "transpose_bit_width": None,
+        "mode": None,
+    }
+
     packed = opt_prop_def(UnitAttr)
     transpose = opt_prop_def(DenseArrayBase)
-    value = result_def(AnyVector)
+    value = result_def(VectorType)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadNdOp:
-        """Read LLVM's syntax."""
-        descriptor = parser.parse_unresolved_operand()
-        offsets, properties, attributes = _parse_place(parser, cls)
-        source = parse_types(parser, [descriptor])
-        return cls.build(
-            operands=[source, offsets],
-            result_types=parse_result(parser),
-            properties=properties,
-            attributes=attributes,
-        )
+    traits = traits_def(MemoryReadEffect())
+    custom_directives = (OptionalIndexList,)
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        self.print_place(printer)
-        print_tail(printer, self, [self.descriptor.type], self.value.type)
+    assembly_format = """
+        $descriptor `` custom<OptionalIndexList>($offsets, $const_offsets)
+        prop-dict attr-dict `:` type($descriptor) `->` type($value)
+    """
 
 
-@irdl_op_definition
+@declared_operation
 class PrefetchNdOp(_BlockMemoryOp):
     """Bring a block into the caches."""
 
     name = "xegpu.prefetch_nd"
 
-    @classmethod
-    def parse(cls, parser: Parser) -> PrefetchNdOp:
-        """Read LLVM's syntax."""
-        descriptor = parser.parse_unresolved_operand()
-        offsets, properties, attributes = _parse_place(parser, cls)
-        return cls.build(
-            operands=[parse_types(parser, [descriptor]), offsets], properties=properties, attributes=attributes
-        )
+    OLD_ATTRIBUTES: ClassVar[dict[str, tuple[str, Attribute] | None]] = {"mode": None}
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        self.print_place(printer)
-        print_tail(printer, self, [self.descriptor.type])
+    custom_directives = (OptionalIndexList,)
+
+    assembly_format = """
+        $descriptor `` custom<OptionalIndexList>($offsets, $const_offsets)
+        prop-dict attr-dict `:` type($descriptor)
+    """
 
 
-@irdl_op_definition
+@declared_operation
 class StoreNdOp(_BlockMemoryOp):
     """Store a block from registers."""
 
     name = "xegpu.store_nd"
 
-    value = operand_def(AnyVector)
+    OLD_ATTRIBUTES: ClassVar[dict[str, tuple[str, Attribute] | None]] = {"mode": None}
 
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreNdOp:
-        """Read LLVM's syntax."""
-        stored = parse_operand_list(parser, 2)
-        offsets, properties, attributes = _parse_place(parser, cls)
-        value, descriptor = parse_types(parser, stored)
-        return cls.build(operands=[value, descriptor, offsets], properties=properties, attributes=attributes)
+    value = operand_def(VectorType)
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        self.print_place(printer)
-        print_tail(printer, self, (self.value.type, self.descriptor.type))
+    traits = traits_def(MemoryWriteEffect())
+    custom_directives = (OptionalIndexList,)
+
+    assembly_format = """
+        $value `,` $descriptor `` custom<OptionalIndexList>($offsets, $const_offsets)
+        prop-dict attr-dict `:` type($value) `,` type($descriptor)
+    """
 
 
-@irdl_op_definition
+@declared_operation
 class UpdateNdOffsetOp(PlacedOp):
-    """Move a descriptor by a number of elements in each dimension."""
+    """Move a descriptor by a number of elements in each dimension (LLVM 22)."""
 
     name = "xegpu.update_nd_offset"
 
     descriptor = operand_def(TensorDescType)
     result = result_def(TensorDescType)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> UpdateNdOffsetOp:
-        """Read LLVM's syntax."""
-        descriptor = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        values, numbers = parse_index_list(parser)
-        properties, attributes = {"const_offsets": numbers}, parse_attributes(parser)
-        moved = parse_types(parser, [descriptor])
-        types = [moved[0].type]
-        return cls.build(operands=[moved, values], result_types=types, properties=properties, attributes=attributes)
+    traits = traits_def(Pure())
+    custom_directives = (IndexList, SameType)
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.descriptor)
-        printer.print_string(", ")
-        print_index_list(printer, self.offsets, self.const_offsets)
-        print_attributes(printer, self)
-        print_types(printer, [self.result.type])
+    assembly_format = """
+        $descriptor `,` custom<IndexList>($offsets, $const_offsets)
+        attr-dict `:` custom<SameType>(type($result), type($descriptor))
+    """
 
 
-@irdl_op_definition
+@declared_operation
 class DpasOp(IRDLOperation):
     """Multiply a tile of A by a tile of B and add the tile of C, all held in the registers of one subgroup."""
 
     name = "xegpu.dpas"
 
-    lhs = operand_def(AnyVector)
-    rhs = operand_def(AnyVector)
-    acc = opt_operand_def(AnyVector)
+    lhs = operand_def(VectorType)
+    rhs = operand_def(VectorType)
+    acc = opt_operand_def(VectorType)
     layout_a = opt_prop_def(LayoutAttr | SliceAttr)
     layout_b = opt_prop_def(LayoutAttr | SliceAttr)
     layout_cd = opt_prop_def(LayoutAttr | SliceAttr)
-    result = result_def(AnyVector)
+    result = result_def(VectorType)
+
+    traits = traits_def(Pure())
+
+    assembly_format = """
+        $lhs `,` $rhs (`,` $acc^)? attr-dict
+        `:` type($lhs) `,` type($rhs) (`,` type($acc)^)? `->` type($result)
+    """
 
     @classmethod
     def of(cls, operands: Sequence[SSAValue | Operation], result_type: Attribute) -> DpasOp:
@@ -277,61 +224,95 @@ class DpasOp(IRDLOperation):
         a, b, *acc = operands
         return cls.build(operands=[a, b, acc], result_types=[result_type])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> DpasOp:
-        """Read LLVM's syntax."""
-        operands = parse_operand_list(parser, 2)
-        if parser.parse_optional_punctuation(",") is not None:
-            operands.append(parser.parse_unresolved_operand())
-        properties, attributes = split_attributes(cls, {}, parse_attributes(parser))
-        lhs, rhs, *acc = parse_types(parser, operands)
-        return cls.build(
-            operands=[lhs, rhs, acc],
-            result_types=parse_result(parser),
-            properties=properties,
-            attributes=attributes,
-        )
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self, inherent=True)
-        print_types(printer, self.operand_types, self.result.type)
+@declared_operation
+class DpasMxOp(IRDLOperation):
+    """Multiply tiles of microscaled numbers: every 32 (or 16) elements along K share a scale (LLVM 23 and 24)."""
+
+    name = "xegpu.dpas_mx"
+
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    acc = opt_operand_def(VectorType)
+    scale_a = opt_operand_def()
+    scale_b = opt_operand_def()
+    layout_a = opt_prop_def(LayoutAttr | SliceAttr)
+    layout_b = opt_prop_def(LayoutAttr | SliceAttr)
+    layout_cd = opt_prop_def(LayoutAttr | SliceAttr)
+    layout_a_scale = opt_prop_def(LayoutAttr | SliceAttr)
+    layout_b_scale = opt_prop_def(LayoutAttr | SliceAttr)
+    result = result_def(VectorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+    custom_directives = (FunctionTypes, KeywordOperand)
+
+    assembly_format = """
+        $a `,` $b (`,` $acc^)? custom<KeywordOperand>($scale_a) custom<KeywordOperand>($scale_b) attr-dict
+        `:` custom<FunctionTypes>(type($a), type($b), type($acc), type($scale_a), type($scale_b), type($result))
+    """
 
 
-@irdl_op_definition
+@declared_operation
+class TruncfOp(IRDLOperation):
+    """Round to a narrower floating-point type (LLVM 23 and 24)."""
+
+    name = "xegpu.truncf"
+
+    source = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+
+@declared_operation
 class ConvertLayoutOp(IRDLOperation):
     """Move a value from one distribution over subgroups and lanes to another."""
 
     name = "xegpu.convert_layout"
 
-    source = operand_def(AnyVector)
+    source = operand_def()
     input_layout = prop_def(LayoutAttr | SliceAttr)
     target_layout = prop_def(LayoutAttr | SliceAttr)
-    result = result_def(AnyVector)
+    result = result_def()
 
-    @classmethod
-    def parse(cls, parser: Parser) -> ConvertLayoutOp:
-        """Read LLVM's syntax."""
-        source = parser.parse_unresolved_operand()
-        properties, attributes = split_attributes(cls, parse_properties(parser), parse_attributes(parser))
-        vector = parse_types(parser, [source])
-        return cls.build(operands=vector, result_types=[vector[0].type], properties=properties, attributes=attributes)
+    traits = traits_def(Pure())
+    custom_directives = (SameType,)
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_tail(printer, self, [self.source.type])
+    assembly_format = "$source prop-dict attr-dict `:` custom<SameType>(type($source), type($result))"
+
+
+@declared_operation
+class LaneShuffleOp(IRDLOperation):
+    """Move the elements of a subgroup's fragments between its lanes (LLVM 24).
+
+    With S lanes that hold N elements each, `pack` moves element j of lane i from position `j*S + i` to `i*N + j`, so that
+    a lane's elements are neighbours; `unpack` goes back.
+    """
+
+    name = "xegpu.lane_shuffle"
+
+    source = operand_def(VectorType)
+    mode = prop_def(LaneShuffleModeAttr)
+    result = result_def(VectorType)
+
+    traits = traits_def(Pure())
+    custom_directives = (EnumWord, SameType)
+
+    assembly_format = "$source custom<EnumWord>($mode) attr-dict `:` custom<SameType>(type($source), type($result))"
 
 
 OPERATIONS: tuple[type[Operation], ...] = (
     ConvertLayoutOp,
     CreateNdDescOp,
+    DpasMxOp,
     DpasOp,
+    LaneShuffleOp,
     LoadNdOp,
     PrefetchNdOp,
     StoreNdOp,
+    TruncfOp,
     UpdateNdOffsetOp,
 )

@@ -11,12 +11,44 @@ from __future__ import annotations
 
 from abc import ABC
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, var_operand_def
+from xdsl.irdl.declarative_assembly_format import (
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 
-from layoutalg.ir.dialects.xegpu.attributes import CacheHintAttr, LayoutAttr, SliceAttr
+from layoutalg.ir.declared import INDEX
+from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.dialects.xegpu.attributes import CacheHintAttr, LayoutAttr, SliceAttr, TensorDescType
 
-__all__ = ["CachedOp", "PlacedOp"]
+__all__ = ["CachedOp", "DescriptorType", "PlacedOp"]
+
+
+@irdl_custom_directive
+class DescriptorType(CustomDirective):
+    """`!xegpu.tensor_desc<8x16xf32>`, or `TensorDesc<8x16xf32>` as the examples of LLVM's page write it."""
+
+    descriptor: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the type."""
+        start = parser.pos
+        if parser.parse_optional_keyword("TensorDesc") is None and parser.parse_optional_keyword("tensor_desc") is None:
+            self.descriptor.parse(parser, state)
+            return
+        found = TensorDescType.new(TensorDescType.parse_parameters(parser))
+        note_old_spelling(parser, f"`{parser.lexer.input.content[start : parser.pos]}`", f"`{found}`")
+        self.descriptor.inner.set_types(state, [found])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the type."""
+        self.descriptor.print(printer, state, op)
 
 
 class CachedOp(IRDLOperation, ABC):
@@ -43,5 +75,5 @@ class PlacedOp(IRDLOperation, ABC):
     ['mem_desc', 'offsets']
     """
 
-    offsets = var_operand_def(IndexType)
+    offsets = var_operand_def(INDEX)
     const_offsets = prop_def(DenseArrayBase)

@@ -17,41 +17,45 @@ reads 8 consecutive elements from `p + offset` in every lane whose mask is set.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, MemRefType, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
+    traits_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.hints import isa
 
-from layoutalg.ir.assembly import (
-    parse_attributes,
-    parse_operand_list,
-    parse_properties,
-    parse_result,
-    parse_types,
-    print_attributes,
-    print_tail,
-    print_types,
-    split_attributes,
-)
-from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
-from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp
+from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType
+from layoutalg.ir.directives import SameType
 
-__all__ = ["OPERATIONS", "AtomicRmwOp", "CreateDescOp", "LoadOp", "PrefetchOp", "StoreOp", "UpdateOffsetOp"]
-
-Scalar = AnyFloat | IntegerType | IndexType
-Value = VectorType[Scalar] | AnyFloat | IntegerType | IndexType
-Points = TensorDescType | MemRefType | IntegerType
+__all__ = [
+    "ATOMIC_KINDS",
+    "OPERATIONS",
+    "AtomicRmwOp",
+    "CreateDescOp",
+    "LoadOp",
+    "PrefetchOp",
+    "StoreOp",
+    "UpdateOffsetOp",
+]
 
 # The names of arith's atomic kinds, in the order of their numbers.
 ATOMIC_KINDS = (
@@ -60,187 +64,137 @@ ATOMIC_KINDS = (
 )  # fmt: skip
 
 
-def _parse_points(parser: Parser, *, masked: bool = True) -> list[UnresolvedOperand]:
-    """Read `%source, %mask` or `%source[%offsets], %mask`."""
-    operands = [parser.parse_unresolved_operand()]
-    if parser.parse_optional_punctuation("[") is not None:
-        operands.append(parser.parse_unresolved_operand())
-        parser.parse_punctuation("]")
-    if masked:
-        parser.parse_punctuation(",")
-        operands.append(parser.parse_unresolved_operand())
-    return operands
+@irdl_custom_directive
+class AtomicKind(CustomDirective):
+    """`addf`: one of arith's atomic kinds, which the operation holds as its number."""
+
+    kind: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the name."""
+        self.kind.set(state, IntegerAttr(ATOMIC_KINDS.index(parser.parse_keyword_in(ATOMIC_KINDS)), 64))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the name."""
+        number = self.kind.get(op)
+        state.print_whitespace(printer)
+        kinds = dict(enumerate(ATOMIC_KINDS))
+        printer.print_string(kinds.get(number.value.data, str(number)) if isa(number, IntegerAttr) else str(number))
 
 
-def _print_points(printer: Printer, source: SSAValue, offsets: SSAValue | None, mask: SSAValue | None = None) -> None:
-    printer.print_ssa_value(source)
-    if offsets is not None:
-        with printer.in_square_brackets():
-            printer.print_ssa_value(offsets)
-    if mask is not None:
-        printer.print_string(", ")
-        printer.print_ssa_value(mask)
-
-
-def _parse_tail(
-    parser: Parser, operation: type[IRDLOperation], operands: Sequence[UnresolvedOperand]
-) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
-    """Read `<{...}> {...} : types`: the operands, the properties and the other attributes."""
-    properties, attributes = split_attributes(operation, parse_properties(parser), parse_attributes(parser))
-    return parse_types(parser, operands), properties, attributes
-
-
-@irdl_op_definition
+@declared_operation
 class CreateDescOp(IRDLOperation):
-    """Describe scattered points of memory, one offset (in elements) per lane."""
+    """Describe scattered points of memory, one offset (in elements) per lane (LLVM 22)."""
 
     name = "xegpu.create_tdesc"
 
-    source = operand_def(MemRefType | IntegerType)
-    offsets = operand_def(VectorType[Scalar])
+    source = operand_def()
+    offsets = operand_def()
     descriptor = result_def(TensorDescType)
 
-    assembly_format = "$source `,` $offsets attr-dict `:` type($source) `,` type($offsets) `->` type($descriptor)"
+    traits = traits_def(Pure())
+    custom_directives = (DescriptorType,)
+
+    assembly_format = """
+        $source `,` $offsets attr-dict `:` type($source) `,` type($offsets) `->` custom<DescriptorType>(type($descriptor))
+    """
 
 
-@irdl_op_definition
+@declared_operation
 class UpdateOffsetOp(IRDLOperation):
-    """Move every point of a scattered descriptor by its own number of elements."""
+    """Move every point of a scattered descriptor by its own number of elements (LLVM 22)."""
 
     name = "xegpu.update_offset"
 
     descriptor = operand_def(TensorDescType)
-    offsets = operand_def(VectorType[Scalar])
+    offsets = operand_def()
     result = result_def(TensorDescType)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> UpdateOffsetOp:
-        """Read LLVM's syntax."""
-        operands, properties, attributes = _parse_tail(parser, cls, parse_operand_list(parser, 2))
-        return cls.build(
-            operands=operands, result_types=[operands[0].type], properties=properties, attributes=attributes
-        )
+    traits = traits_def(Pure())
+    custom_directives = (SameType,)
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_tail(printer, self, self.operand_types)
+    assembly_format = """
+        $descriptor `,` $offsets attr-dict `:` custom<SameType>(type($descriptor), type($result)) `,` type($offsets)
+    """
 
 
-class _ChunkedOp(CachedOp, ABC):
-    """A gather or scatter: each lane moves `chunk_size` neighbouring elements."""
+class _GatherOp(CachedOp, ABC):
+    """A gather or scatter: each lane moves `chunk_size` neighbouring elements (LLVM 22 and 23).
+
+    `contiguity` (LLVM 23 and 24) says how many neighbouring lanes have neighbouring offsets.
+    """
 
     chunk_size = opt_prop_def(IntegerAttr)
+    contiguity = opt_prop_def(IntegerAttr)
 
 
-@irdl_op_definition
-class LoadOp(_ChunkedOp):
+@declared_operation
+class LoadOp(_GatherOp):
     """Gather: every lane whose mask is set reads its points."""
 
     name = "xegpu.load"
 
-    source = operand_def(Points)
-    offsets = opt_operand_def(Value)
-    mask = operand_def(Value)
-    value = result_def(Value)
+    source = operand_def()
+    offsets = opt_operand_def()
+    mask = operand_def()
+    value = result_def()
 
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadOp:
-        """Read LLVM's syntax."""
-        operands, properties, attributes = _parse_tail(parser, cls, _parse_points(parser))
-        place, types = [operands[0], operands[1:-1], operands[-1]], parse_result(parser)
-        return cls.build(operands=place, result_types=types, properties=properties, attributes=attributes)
+    traits = traits_def(MemoryReadEffect())
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        _print_points(printer, self.source, self.offsets, self.mask)
-        print_tail(printer, self, self.operand_types, self.value.type)
+    assembly_format = """
+        $source (`[` $offsets^ `]`)? `,` $mask prop-dict attr-dict `:` type(operands) `->` type($value)
+    """
 
 
-@irdl_op_definition
-class StoreOp(_ChunkedOp):
+@declared_operation
+class StoreOp(_GatherOp):
     """Scatter: every lane whose mask is set writes its points."""
 
     name = "xegpu.store"
 
-    value = operand_def(Value)
-    dest = operand_def(Points)
-    offsets = opt_operand_def(Value)
-    mask = operand_def(Value)
+    value = operand_def()
+    dest = operand_def()
+    offsets = opt_operand_def()
+    mask = operand_def()
 
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreOp:
-        """Read LLVM's syntax."""
-        points = [parser.parse_unresolved_operand()]
-        parser.parse_punctuation(",")
-        points += _parse_points(parser)
-        operands, properties, attributes = _parse_tail(parser, cls, points)
-        return cls.build(
-            operands=[operands[0], operands[1], operands[2:-1], operands[-1]],
-            properties=properties,
-            attributes=attributes,
-        )
+    traits = traits_def(MemoryWriteEffect())
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        _print_points(printer, self.dest, self.offsets, self.mask)
-        print_tail(printer, self, self.operand_types)
+    assembly_format = "$value `,` $dest (`[` $offsets^ `]`)? `,` $mask prop-dict attr-dict `:` type(operands)"
 
 
-@irdl_op_definition
+@declared_operation
 class PrefetchOp(CachedOp):
     """Bring scattered points into the caches."""
 
     name = "xegpu.prefetch"
 
-    source = operand_def(Points)
-    offsets = opt_operand_def(Value)
+    source = operand_def()
+    offsets = opt_operand_def()
     offset_align_byte = opt_prop_def(IntegerAttr)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> PrefetchOp:
-        """Read LLVM's syntax."""
-        operands, properties, attributes = _parse_tail(parser, cls, _parse_points(parser, masked=False))
-        return cls.build(operands=[operands[0], operands[1:]], properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        _print_points(printer, self.source, self.offsets)
-        print_tail(printer, self, self.operand_types)
+    assembly_format = "$source (`[` $offsets^ `]`)? prop-dict attr-dict `:` type(operands)"
 
 
-@irdl_op_definition
+@declared_operation
 class AtomicRmwOp(IRDLOperation):
     """Read, modify and write scattered points, free from data races."""
 
     name = "xegpu.atomic_rmw"
 
     descriptor = operand_def(TensorDescType)
-    mask = operand_def(Value)
-    value = operand_def(Value)
+    mask = operand_def()
+    value = operand_def()
     kind = prop_def(IntegerAttr)
-    result = result_def(Value)
+    layout = opt_prop_def(LayoutAttr | SliceAttr)
+    result = result_def()
 
-    @classmethod
-    def parse(cls, parser: Parser) -> AtomicRmwOp:
-        """Read LLVM's syntax."""
-        kind = ATOMIC_KINDS.index(parser.parse_keyword_in(ATOMIC_KINDS))
-        operands, properties, attributes = _parse_tail(parser, cls, parse_operand_list(parser, 3))
-        types, properties = parse_result(parser), {"kind": IntegerAttr(kind, 64), **properties}
-        return cls.build(operands=operands, result_types=types, properties=properties, attributes=attributes)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    custom_directives = (AtomicKind,)
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(f" {ATOMIC_KINDS[self.kind.value.data]} ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        print_types(printer, self.operand_types, self.result.type)
+    assembly_format = """
+        custom<AtomicKind>($kind) $descriptor `,` $mask `,` $value attr-dict
+        `:` type($descriptor) `,` type($mask) `,` type($value) `->` type($result)
+    """
 
 
 OPERATIONS: tuple[type[Operation], ...] = (

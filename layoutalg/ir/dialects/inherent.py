@@ -1,0 +1,171 @@
+"""Where an operation's inherent attributes are written: in `{...}` up to LLVM 23, beside the operands from LLVM 24 on.
+
+LLVM 22 and 23 write a load's alignment among its other attributes, LLVM 24 in front of them:
+
+    %v = vector.load %m[%i] {alignment = 8 : i64, note} : memref<?xf32>, vector<8xf32>
+    %v = vector.load %m[%i] alignment = 8 {note} : memref<?xf32>, vector<8xf32>
+
+The decorator `inherent` gives an operation with a declared format both spellings: every one is read, and the printer's version
+decides which is written. `inherent("alignment", "nontemporal")` is the load above; `separator=","` puts commas between several,
+`equals=False` writes `alignment(8)`. Inherent attributes without a spelling of their own are written as `<{...}>` for LLVM 24.
+
+The law: both spellings give the same properties.
+
+>>> from layoutalg.ir import read_module, write_module
+>>> old = read_module('%m = "test.op"() : () -> memref<4xf32> %i = arith.constant 0 : index '
+...                   '%v = vector.load %m[%i] {alignment = 8 : i64} : memref<4xf32>, vector<2xf32>')
+>>> write_module(old, llvm=24).splitlines()[-2].strip()
+'%v = vector.load %m[%i] alignment = 8 : memref<4xf32>, vector<2xf32>'
+>>> write_module(read_module(write_module(old, llvm=24))) == write_module(old)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation
+from xdsl.irdl.declarative_assembly_format import (
+    AttrDictDirective,
+    FormatDirective,
+    FormatProgram,
+    ParsingState,
+    PrintingState,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+
+from layoutalg.ir.writing import printed_for
+
+__all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
+
+Operation = TypeVar("Operation", bound=IRDLOperation)
+STRICT = 24
+"""The first version of LLVM that refuses inherent attributes in `{...}`."""
+
+
+def inherent(*names: str, separator: str = "", equals: bool = True) -> Callable[[type[Operation]], type[Operation]]:
+    """Let an operation with a declared format take its inherent attributes in both places."""
+
+    def decorated(operation: type[Operation]) -> type[Operation]:
+        definition = operation.get_irdl_definition()
+        declared = FormatProgram.from_str(definition.assembly_format or "", definition)
+
+        def replaced(directive: FormatDirective) -> FormatDirective:
+            if not isinstance(directive, AttrDictDirective):
+                return directive
+            reserved, expected = directive.reserved_attr_names, directive.expected_properties
+            return _Dictionary(directive.with_keyword, reserved, expected, names, separator, equals)
+
+        program = FormatProgram(tuple(replaced(directive) for directive in declared.stmts))
+
+        def parse(cls: type[Operation], parser: Parser) -> Operation:
+            return program.parse(parser, cls)
+
+        def write(self: Operation, printer: Printer) -> None:
+            program.print(printer, self)
+
+        setattr(operation, "parse", classmethod(parse))  # noqa: B010 (xDSL makes these methods the same way)
+        setattr(operation, "print", write)  # noqa: B010
+        return operation
+
+    return decorated
+
+
+def parse_inherent(
+    parser: Parser, names: tuple[str, ...], separator: str = "", *, equals: bool = True
+) -> dict[str, Attribute]:
+    """Read `alignment = 8 nontemporal = true`, as much of it as is there, and `<{...}>`."""
+    found: dict[str, Attribute] = {}
+    for name in names:
+        if found and separator:
+            parser.parse_optional_punctuation(",")
+        if parser.parse_optional_keyword(name) is None:
+            continue
+        if equals:
+            parser.parse_punctuation("=")
+            found[name] = _parse_value(parser)
+        else:
+            with parser.in_parens():
+                found[name] = _parse_value(parser)
+    if _dictionary_follows(parser):
+        found |= parser.parse_optional_properties_dict()
+    return found
+
+
+def _parse_value(parser: Parser) -> Attribute:
+    """Read a value; a number is a 64-bit integer, and the colon after it begins the operation's types."""
+    number = parser.parse_optional_integer(allow_boolean=False)
+    return parser.parse_attribute() if number is None else IntegerAttr(number, i64)
+
+
+def _dictionary_follows(parser: Parser) -> bool:
+    return parser.lexer.input.slice(parser.pos, parser.pos + 2) == "<{"
+
+
+def print_inherent(
+    printer: Printer, values: dict[str, Attribute], names: tuple[str, ...], separator: str = "", *, equals: bool = True
+) -> None:
+    """Write `alignment = 8 nontemporal = true`, and the values without such a spelling as `<{...}>`."""
+    first = True
+    for name in names:
+        if name not in values:
+            continue
+        printer.print_string(" " if first else separator + " ")
+        first = False
+        printer.print_string(f"{name} = " if equals else f"{name}(")
+        _print_value(printer, values[name])
+        printer.print_string("" if equals else ")")
+    rest = {name: value for name, value in sorted(values.items()) if name not in names}
+    if rest:
+        printer.print_string(" ")
+        with printer.in_angle_brackets():
+            printer.print_attr_dict(rest)
+
+
+def _print_value(printer: Printer, value: Attribute) -> None:
+    """Write a value as LLVM's own syntax has it: 64-bit integers without their type."""
+    if isa(value, IntegerAttr[IntegerType]) and value.type == i64:
+        printer.print_string(str(value.value.data))
+    elif isa(value, ArrayAttr[Attribute]) or isa(value, DenseArrayBase[IntegerType]):
+        with printer.in_square_brackets():
+            entries = value.data if isinstance(value, ArrayAttr) else [IntegerAttr(n, i64) for n in value.get_values()]
+            printer.print_list(entries, lambda entry: _print_value(printer, entry))
+    else:
+        printer.print_attribute(value)
+
+
+@dataclass(frozen=True)
+class _Dictionary(AttrDictDirective):
+    """The dictionary of a declared format, which leaves the inherent attributes to a spelling of their own."""
+
+    names: tuple[str, ...]
+    separator: str
+    equals: bool
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        state.properties |= parse_inherent(parser, self.names, self.separator, equals=self.equals)
+        super().parse(parser, state)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        if printed_for(printer) < STRICT:
+            super().print(printer, state, op)
+            return
+        definition = op.get_irdl_definition()
+        values: dict[str, Attribute] = {
+            name: value
+            for name, value in op.properties.items()
+            if name in self.expected_properties and value != definition.properties[name].default_value
+        }
+        print_inherent(printer, values, self.names, self.separator, equals=self.equals)
+        dictionary = printer.print_op_attributes(
+            op.attributes, reserved_attr_names=self.reserved_attr_names, print_keyword=self.with_keyword
+        )
+        if values or dictionary:
+            state.last_was_punctuation = False
+            state.should_emit_space = True

@@ -1,0 +1,150 @@
+"""IREE's GPU dialect: matrix products of fragments, and barriers on values.
+
+    %d = iree_gpu.multi_mma %a, %b, %c {indexing_maps = [...], iterator_types = [...],
+           kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>} : vector<2x3x4xf16>, vector<3x5x4xf16> into vector<2x5x4xf32>
+    %s = iree_gpu.value_barrier %d : vector<2x5x4xf32>
+
+`multi_mma` is an operation of IREE 3.2 and of the dialect's page; today's IREE says `iree_codegen.inner_tiled`. The attributes
+are read by `layoutalg.nested.gpu`.
+
+>>> from layoutalg.ir import read_module, write_module
+>>> text = '%a = "test.op"() : () -> vector<4xf32> %b = iree_gpu.value_barrier %a : vector<4xf32>'
+>>> print(write_module(read_module(text)).splitlines()[2].strip())
+%b = iree_gpu.value_barrier %a : vector<4xf32>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
+from xdsl.ir import Dialect
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import HasParent, IsTerminator, Pure
+
+from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.dialects.text_attributes import TextAttribute
+from layoutalg.ir.directives import OperandBeforeTrait, SameType
+
+if TYPE_CHECKING:
+    from layoutalg.nested.gpu.reading import GpuAttr
+
+__all__ = ["IREE_GPU", "BarrierRegionOp", "GpuTextAttr", "MultiMmaOp", "ValueBarrierOp", "YieldOp"]
+
+
+class GpuTextAttr(TextAttribute):
+    """An attribute of the dialect; `value` is what layoutalg.nested.gpu makes of it."""
+
+    @classmethod
+    def read(cls, text: str) -> GpuAttr:
+        """The value that a text says."""
+        from layoutalg.nested.gpu import parse_gpu
+
+        return parse_gpu(text)
+
+    @property
+    def value(self) -> GpuAttr:
+        """What the text says, as a value of layoutalg.nested.gpu."""
+        return self.read(str(self))
+
+
+def _attribute(mnemonic: str, *, brackets: bool = True) -> type[GpuTextAttr]:
+    fields = {"name": f"iree_gpu.{mnemonic}", "BRACKETS": brackets, "__doc__": f"`#iree_gpu.{mnemonic}`."}
+    return irdl_attr_definition(type(f"{mnemonic}_attr", (GpuTextAttr,), fields))
+
+
+_WITH_BRACKETS = (
+    "conditional_transpose", "data_tiled_mma_layout", "data_tiled_scaled_mma_layout", "gpu_encoding_layout",
+    "gpu_encoding_resolver", "iterator_type", "lane_constant", "lane_id", "lane_increment", "lowering_config", "mma_intrinsic",
+    "mma_layout", "mma_schedule", "mma_semantics", "pipeline_options", "reorder_workgroups_strategy", "scaled_mma_layout",
+    "swizzle_operand", "target", "target_chip", "target_wgp", "ukernel_config", "virtual_mma_intrinsic", "virtual_mma_layout",
+)  # fmt: skip
+_WITHOUT = ("derived_thread_config", "use_global_load_dma")
+
+
+@declared_operation
+class MultiMmaOp(IRDLOperation):
+    """Multiply and add fragments of one matrix intrinsic over outer dimensions (IREE 3.2)."""
+
+    name = "iree_gpu.multi_mma"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    acc = operand_def()
+    indexing_maps = prop_def(ArrayAttr)
+    iterator_types = prop_def(ArrayAttr)
+    kind = prop_def()
+    lhs_permutation = opt_prop_def(DenseArrayBase)
+    rhs_permutation = opt_prop_def(DenseArrayBase)
+    acc_permutation = opt_prop_def(DenseArrayBase)
+    result = result_def()
+
+    traits = traits_def(Pure())
+    custom_directives = (OperandBeforeTrait, SameType)
+
+    assembly_format = """
+        $lhs `,` $rhs `,` custom<OperandBeforeTrait>($acc) attr-dict
+        `:` type($lhs) `,` type($rhs) `into` custom<SameType>(type($acc), type($result))
+    """
+
+
+@declared_operation
+class ValueBarrierOp(IRDLOperation):
+    """Wait until every worker has written the tensors, or holds the vectors; the values stay the same."""
+
+    name = "iree_gpu.value_barrier"
+
+    inputs = var_operand_def()
+    outputs = var_result_def()
+
+    traits = traits_def(Pure())
+    custom_directives = (SameType,)
+
+    assembly_format = "$inputs attr-dict `:` custom<SameType>(type($inputs), type($outputs))"
+
+
+@declared_operation
+class BarrierRegionOp(IRDLOperation):
+    """Wait for the inputs, do what the region says with them, and wait for the results."""
+
+    name = "iree_gpu.barrier_region"
+
+    inputs = var_operand_def()
+    region = region_def("single_block")
+    outputs = var_result_def()
+
+    traits = traits_def(Pure())
+
+    assembly_format = "(`ins` `(` $inputs^ `:` type($inputs) `)`)? $region attr-dict `:` type($outputs)"
+
+
+@declared_operation
+class YieldOp(IRDLOperation):
+    """The values that a barrier region gives."""
+
+    name = "iree_gpu.yield"
+
+    values = var_operand_def()
+
+    traits = traits_def(IsTerminator(), HasParent(BarrierRegionOp), Pure())
+
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+
+IREE_GPU = Dialect(
+    "iree_gpu",
+    [BarrierRegionOp, MultiMmaOp, ValueBarrierOp, YieldOp],
+    [*map(_attribute, _WITH_BRACKETS), *(_attribute(mnemonic, brackets=False) for mnemonic in _WITHOUT)],
+)
+"""The operations and attributes of the dialect."""

@@ -1,0 +1,237 @@
+"""What a type must be, in LLVM's own words: the sentence of the diagnostic is the rule.
+
+LLVM generates the sentence "operand #0 must be vector of 1-bit signless integer values, but got ..." from the constraint that
+it checks, so one text can serve for both here. `fits` reads the sentence once and keeps what it found:
+
+>>> from xdsl.dialects.builtin import VectorType, f32, i1
+>>> fits("vector of 1-bit signless integer values of ranks 1/2", VectorType(i1, [4, 4]))
+True
+>>> fits("vector of 1-bit signless integer values of ranks 1/2", VectorType(f32, [4]))
+False
+
+The grammar: alternatives with `or` between them; an alternative is a scalar (`index`, `16-bit float`), a container (`vector of
+SCALARS values`, with ranks or without), or one of XeGPU's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from re import compile as pattern
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    ComplexType,
+    FloatTF32Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+)
+from xdsl.ir import Attribute
+
+from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector
+
+__all__ = ["fits"]
+
+Predicate = Callable[[Attribute], bool]
+
+_INTEGER = pattern(r"(\d+)-bit (signless|signed|unsigned) integer$")
+_SIGNS = {"signless": "i", "signed": "si", "unsigned": "ui"}
+_CONTAINERS = (
+    "fixed-length vector of ",
+    "vector of ",
+    "non-0-ranked.memref of ",
+    "1D memref of ",
+    "memref of ",
+    "ranked or unranked memref of ",
+    "reside in share memory and statically 1d shaped memref of ",
+    "reside in share memory and statically 2d shaped memref of ",
+    "reside in share memory and statically shaped memref of ",
+    "ranked tensor of ",
+    "tensor of ",
+    "shaped of ",
+)
+
+
+@lru_cache(maxsize=65536)
+def fits(words: str, kind: Attribute) -> bool:
+    """Whether a type is what LLVM's sentence says.
+
+    >>> from xdsl.dialects.builtin import i8
+    >>> fits("8-bit signless integer", i8), fits("index or floating-point", i8)
+    (True, False)
+    """
+    return any(one(kind) for one in _compiled(words))
+
+
+@lru_cache(maxsize=4096)
+def _compiled(words: str) -> tuple[Predicate, ...]:
+    alternatives, rest = _alternatives(words, "")
+    if rest:
+        raise ValueError(f"constraint {words!r}: {rest!r} is left over")
+    return alternatives
+
+
+def _alternatives(words: str, end: str) -> tuple[tuple[Predicate, ...], str]:
+    """Read alternatives until `end` (or the end of the text): what they ask, and the text after them."""
+    found: list[Predicate] = []
+    while True:
+        container = next((c for c in _CONTAINERS if words.startswith(c)), None)
+        if container is not None:
+            elements, words = _alternatives(words[len(container) :], " values")
+            ranks: tuple[int, ...] = ()
+            for keyword in (" of ranks ", " of rank "):
+                if words.startswith(keyword):
+                    listed, space, rest = words[len(keyword) :].partition(" ")
+                    ranks, words = tuple(map(int, listed.split("/"))), space + rest
+            found.append(_container(container, elements, ranks))
+        else:
+            stops = [at for mark in (" or ", end) if mark and (at := words.find(mark)) >= 0]
+            at = min(stops, default=len(words))
+            found.append(_scalar(words[:at]))
+            words = words[at:]
+        words = words if words.startswith(" or ") or end else words.lstrip()
+        if words.lstrip().startswith("or "):
+            words = words.lstrip()[3:].lstrip()
+        else:
+            return tuple(found), words[len(end) :] if end else words.strip()
+
+
+def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -> Predicate:
+    fixed = kind.startswith("fixed-length")
+
+    def holds(element: Attribute) -> bool:
+        return any(one(element) for one in elements)
+
+    def vector(found: Any) -> bool:
+        if not is_vector(found) or not holds(found.element_type):
+            return False
+        rank = found.get_num_dims()
+        if ranks and rank not in ranks:
+            return False
+        return not fixed or (rank > 0 and not any(flag.value.data for flag in found.scalable_dims))
+
+    def memref(found: Any) -> bool:
+        if _is_unranked(found):
+            return kind.startswith("ranked or") and "memref" in found.name and holds(found.element_type)
+        if not is_memref(found) or not holds(found.element_type):
+            return False
+        rank, shape = found.get_num_dims(), found.get_shape()
+        if kind.startswith("reside"):
+            wanted = 1 if "1d" in kind else 2 if "2d" in kind else rank
+            return rank == wanted and all(size >= 0 for size in shape) and in_shared_memory(found)
+        return rank == 1 if kind.startswith("1D") else rank > 0 or not kind.startswith("non-0")
+
+    def tensor(found: Any) -> bool:
+        if _is_unranked(found):
+            return not kind.startswith("ranked") and "tensor" in found.name and holds(found.element_type)
+        return is_tensor(found) and holds(found.element_type)
+
+    def shaped(found: Any) -> bool:
+        return vector(found) or memref(found) or tensor(found)
+
+    return vector if "vector" in kind else memref if "memref" in kind else tensor if "tensor" in kind else shaped
+
+
+def _is_unranked(kind: Any) -> bool:
+    return isinstance(kind, UnrankedMemRefType | UnrankedTensorType)
+
+
+def in_shared_memory(kind: MemRefType[Attribute]) -> bool:
+    """Whether a memref says that it lies in the workgroup's shared memory.
+
+    >>> from xdsl.dialects.builtin import IntegerAttr, i8, i64
+    >>> in_shared_memory(MemRefType(i8, [64])), in_shared_memory(MemRefType(i8, [64], memory_space=IntegerAttr(3, i64)))
+    (False, True)
+    """
+    return memory_space(kind) == 3
+
+
+_SPACES = {
+    "#gpu.address_space<workgroup>": 3,
+    "#xegpu<memory_space slm>": 3,
+    "#xegpu.memory_space<slm>": 3,
+    "#xevm.addr_space<shared>": 3,
+    "#gpu.address_space<global>": 1,
+    "#gpu.address_space<private>": 5,
+}
+
+
+def memory_space(kind: MemRefType[Attribute]) -> int:
+    """The number of a memref's memory space: 3 is shared memory, 0 where nothing is said.
+
+    >>> from xdsl.dialects.builtin import i8
+    >>> memory_space(MemRefType(i8, [64]))
+    0
+    """
+    said = str(kind.memory_space)
+    number = said.split(" : ")[0]
+    return int(number) if number.isdigit() else _SPACES.get(said, 0)
+
+
+def _scalar(words: str) -> Predicate:
+    number = _INTEGER.match(words)
+    if number is not None:
+        name = f"{_SIGNS[number[2]]}{number[1]}"
+        return lambda kind: str(kind) == name
+    found = _NAMED.get(words)
+    if found is not None:
+        return found
+    if words.endswith(" type"):
+        name = words[: -len(" type")]
+        return lambda kind: str(kind) == name
+    if words.endswith("-bit float"):
+        name = f"f{words.split('-')[0]}"
+        return lambda kind: str(kind) == name
+    raise ValueError(f"constraint {words!r} is not known")
+
+
+def _xegpu(name: str) -> Predicate:
+    return lambda kind: kind.name == name
+
+
+def _integer(kind: object) -> bool:
+    return isinstance(kind, IntegerType)
+
+
+def _signless(kind: Attribute) -> bool:
+    return _integer(kind) and str(kind).startswith("i")
+
+
+def _float(kind: Attribute) -> bool:
+    return isinstance(kind, AnyFloat)
+
+
+def _like(one: Predicate) -> Predicate:
+    """A scalar, or a vector or tensor of them (not a memref)."""
+
+    def found(kind: Any) -> bool:
+        return one(kind) or ((is_vector(kind) or is_tensor(kind)) and one(kind.element_type))
+
+    return found
+
+
+_NAMED: dict[str, Predicate] = {
+    "any type": lambda kind: True,
+    "any non-token type": lambda kind: True,
+    "index": lambda kind: isinstance(kind, IndexType),
+    "integer": _integer,
+    "signless integer": _signless,
+    "floating-point": _float,
+    "bfloat16 type": lambda kind: isinstance(kind, BFloat16Type),
+    "tf32 type": lambda kind: isinstance(kind, FloatTF32Type),
+    "complex type": lambda kind: isinstance(kind, ComplexType),
+    "signless-integer-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),
+    "signless-integer-or-index-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),
+    "signless-fixed-width-integer-like": _like(_signless),
+    "floating-point-like": _like(_float),
+    "bool-like": _like(lambda kind: str(kind) == "i1"),
+    "signless integer or index": lambda kind: _signless(kind) or isinstance(kind, IndexType),
+    "TensorDesc describing regions of interested data.": _xegpu("xegpu.tensor_desc"),
+    "MemDesc describing the data in SLM": _xegpu("xegpu.mem_desc"),
+    "!xegpu.nbarrier a custom XeGPU type representing a barrier.": _xegpu("xegpu.nbarrier"),
+}

@@ -1,0 +1,33 @@
+"""Which operations a version of LLVM does not have: one table.
+
+>>> absent("xegpu.create_tdesc", 22), absent("xegpu.create_tdesc", 23)[:60]
+(None, "unregistered operation 'xegpu.create_tdesc' found in dialect")
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from layoutalg.ir.verify.registry import signature_of
+from layoutalg.ir.verify.xegpu_signatures import MEMBERS
+
+__all__ = ["absent"]
+
+_DIALECTS = {"amx": (22,), "x86.amx": (23, 24), "x86vector": (22,)}
+"""Dialects that came or went, and the versions that have them."""
+
+
+@lru_cache(maxsize=4096)
+def absent(name: str, llvm: int) -> str | None:
+    """What a version of LLVM says of an operation that it does not have; None where it has it, or nobody knows.
+
+    >>> absent("amx.tile_zero", 24)
+    "Dialect `amx' not found for custom op 'amx.tile_zero'"
+    """
+    dialect = name.rpartition(".")[0]
+    versions = _DIALECTS.get(dialect)
+    if versions is not None and llvm not in versions:
+        return f"Dialect `{dialect}' not found for custom op '{name}'"
+    if dialect == "xegpu" and (name not in MEMBERS or signature_of(name, llvm) is None):
+        return f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations"
+    return None

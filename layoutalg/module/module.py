@@ -1,0 +1,245 @@
+"""`la.read`: a whole MLIR file, a dump or a piece of one, as a value.
+
+>>> module = read('''
+... %p = arith.constant 0 : i64
+... %t = xegpu.create_nd_tdesc %p, shape : [8, 16], strides : [16, 1] : i64
+...   -> !xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>
+... ''')
+>>> [(use.place.line, use.name, use.shape) for use in module.layouts]
+[(3, '%t', (8, 16))]
+>>> print(module.layouts[0].layout())
+d0 = 8@reg, d1 = 16@lane
+
+A module is its text: two with the same text (and the same file name) are equal, and pickles hold no more. Everything else is
+worked out when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.files import read_file, text_of
+from layoutalg.core.messages import shown
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from layoutalg.ir.findings import Finding
+    from layoutalg.module.conversions import LayoutConversion
+    from layoutalg.module.source import Source
+    from layoutalg.module.uses import LayoutUse
+
+__all__ = ["Module", "checked", "looks_like_module", "names_file", "read"]
+
+_SYNTAX = re.compile(r'[\n%"(){}<>=#!:]')
+_BEFORE_OPERATIONS = re.compile(r"^[ \t]*+(?://[^\n]*|[#!][A-Za-z_][\w$]*[ \t]*=[^\n]*)?(?:\n|\Z)", re.MULTILINE)
+"""Comments and definitions of aliases."""
+_VALUE = re.compile(r"%[\w$.-]")
+_OPERATION = re.compile(r"""(?:module|[a-z_]\w*\.\w[\w.]*|"[a-z_]\w*\.\w[\w.]*")(?=[\s({@]|\Z)""")
+_INSIDE = re.compile(r"[#!][a-z_]\w*(?:\.[a-z_.]+)?<")
+_LONGEST_PATH = 4096
+
+
+@dataclass(frozen=True)
+class Module:
+    """MLIR text and the name of its file (`text` for a text, `-` for standard input).
+
+    >>> module = Module("gpu.barrier")
+    >>> module == Module("gpu.barrier"), str(module).splitlines()[1]
+    (True, '  gpu.barrier')
+    """
+
+    source: str
+    file: str = "text"
+
+    @cached_property
+    def lines(self) -> Source:
+        """The text with its lines, for what points at them.
+
+        >>> Module("gpu.barrier").lines.line(1)
+        'gpu.barrier'
+        """
+        from layoutalg.module.source import Source
+
+        return Source(self.source)
+
+    @cached_property
+    def parts(self) -> tuple[ModuleOp, ...]:
+        """The modules that the text has, each an xDSL `ModuleOp`.
+
+        >>> [part.name for part in Module("gpu.barrier").parts]
+        ['builtin.module']
+        """
+        from layoutalg.ir import read_module
+
+        return (read_module(self.source, file=self.file),)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What could not be read, and what is spelled as it was in the past.
+
+        >>> Module("gpu.barrier").findings
+        ()
+        """
+        return ()
+
+    @cached_property
+    def layouts(self) -> tuple[LayoutUse, ...]:
+        """Every layout in the module, in the order of the text.
+
+        >>> Module("gpu.barrier").layouts
+        ()
+        """
+        from layoutalg.module.uses import layout_uses
+
+        return tuple(use for part in self.parts for use in layout_uses(part, self.lines))
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """The names that the text gives to layouts and types (`#a = ...`), by the text of each.
+
+        >>> Module("#a = #xegpu.layout<lane_layout = [16]>").aliases
+        {'#xegpu.layout<lane_layout = [16]>': '#a'}
+        """
+        from layoutalg.module.uses import aliases_of
+
+        return {str(value): name for name, value in aliases_of(self.source).items()}
+
+    @cached_property
+    def conversions(self) -> tuple[LayoutConversion, ...]:
+        """The operations that move a value from one layout to another.
+
+        >>> Module("gpu.barrier").conversions
+        ()
+        """
+        from layoutalg.module.conversions import conversions_of
+
+        return tuple(conversions_of(self.layouts))
+
+    def verify(self, llvm: int = 22, target: str | None = None) -> tuple[Finding, ...]:
+        """What a version of LLVM says of the module, in its words, then what only layoutalg says; empty for a module in order.
+
+        What could not be read is among the latter, and with a `target` (such as "pvc") messages that the chip does not have.
+
+        Raises `LayoutError` for a version or a target that is not known.
+
+        >>> [finding.message for finding in Module("xegpu.alloc_nbarrier -1").verify(llvm=24)]
+        ['reserves -1 named barriers; expected at least 0']
+        """
+        from layoutalg.ir.findings import OURS
+        from layoutalg.ir.verify import verify_module
+
+        found = [finding for part in self.parts for finding in verify_module(part, llvm=llvm, target=target)]
+        return (
+            *(finding for finding in found if finding.source != OURS),
+            *self.findings,
+            *(finding for finding in found if finding.source == OURS),
+        )
+
+    def text(self, llvm: int = 22) -> str:
+        """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.
+
+        >>> print(Module("gpu.barrier").text(llvm=24), end="")
+        builtin.module {
+          gpu.barrier
+        }
+        """
+        from layoutalg.ir import write_module
+
+        return "// -----\n".join(write_module(part, llvm=llvm) for part in self.parts)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"Module({shown(self.source)}, {self.file!r})"
+
+    def __reduce__(self) -> tuple[type[Module], tuple[str, str]]:
+        return Module, (self.source, self.file)
+
+
+def read(path_or_text: str | os.PathLike[str]) -> Module:
+    """A module from a file, or from text: a string with a line break or with MLIR's punctuation that is not a file's name.
+
+    Nothing but the file is read here; what the text has is worked out when it is first asked for.
+
+    Raises `LayoutError` for a file that is not there, cannot be opened, or is not UTF-8 text of at most 16 MiB.
+
+    >>> read("gpu.barrier").source
+    'gpu.barrier'
+    >>> read("no-such-kernel.mlir")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: no-such-kernel.mlir: no such file or directory
+    """
+    if isinstance(path_or_text, os.PathLike):
+        return _from_file(path_or_text)
+    if not isinstance(path_or_text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"read of a {type(path_or_text).__name__}: expected MLIR text or the path of a file")
+    return _from_file(path_or_text) if names_file(path_or_text) else Module(checked(path_or_text, "the text"))
+
+
+def _from_file(path: str | os.PathLike[str]) -> Module:
+    name = os.fspath(path)
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"a path of {type(name).__name__}: expected a string or a Path")
+    return Module(read_file(name), name)
+
+
+def checked(text: str, name: str) -> str:
+    """A text as `read_file` would give it.
+
+    Raises `LayoutError` for an empty or too long text, and for one that is not UTF-8.
+
+    >>> checked("", "the text")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: the text: empty
+    """
+    try:
+        return text_of(text.encode(), name)
+    except UnicodeEncodeError as error:
+        raise LayoutError(f"{name}: character {error.start} is not UTF-8") from None
+
+
+def names_file(text: str) -> bool:
+    """Whether a string is the name of a file: there is one, or it cannot be MLIR and looks like a name.
+
+    >>> names_file("kernel.mlir"), names_file("gpu.barrier"), names_file("%c = arith.constant 1 : i32")
+    (True, False, False)
+    """
+    if not text or len(text) > _LONGEST_PATH or "\n" in text or "\0" in text:
+        return False
+    try:
+        if os.path.lexists(text):
+            return True
+    except (OSError, ValueError):
+        return False
+    if _SYNTAX.search(text):
+        return False
+    return text.endswith(".mlir") or os.sep in text or (" " not in text.strip() and not _is_operation(text.strip()))
+
+
+def looks_like_module(text: str) -> bool:
+    """Whether a text that is not of a notation has operations, or layouts in other text, as a line of a log has.
+
+    >>> looks_like_module("%0 = foo.bar"), looks_like_module("remark: %0 gets #xegpu.layout<lane_layout = [16]>")
+    (True, True)
+    >>> looks_like_module("#xegpu.layout<lane_layout = [16"), looks_like_module("bogus")
+    (False, False)
+    """
+    rest = _BEFORE_OPERATIONS.sub("", text).strip()
+    if rest[:1] in ("", "#", "!"):
+        return False
+    return _VALUE.search(rest) is not None or _OPERATION.match(rest) is not None or _INSIDE.search(rest) is not None
+
+
+def _is_operation(text: str) -> bool:
+    """Whether a word is the name of an operation, which is then a whole text: `gpu.barrier`."""
+    from layoutalg.ir.dialects import DIALECTS
+
+    return Path(text).stem in DIALECTS and "." in text

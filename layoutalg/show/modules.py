@@ -1,0 +1,455 @@
+"""What the layouts of a whole module mean: the answer of `layoutalg show FILE`, as text and as data.
+
+>>> module = la.read('''func.func @f(%x: vector<16x16xf32>) {
+...   %y = xegpu.convert_layout %x <{input_layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>,
+...     target_layout = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>}> : vector<16x16xf32>
+...   func.return }''')
+>>> found = describe_module(module)
+>>> [row.meaning for row in found.rows]
+['16 lanes, 16x1 each', '16 lanes, 1x16 each']
+>>> found.conversions[0].words
+'element (0, 1) is in lane 1, register 0 in the first and in lane 0, register 1 in the second'
+>>> found.conversions[0].cost
+'15 shuffles, no shared memory, no barriers, 157 issue slots on generic'
+
+Many operations have the same layout of the same shape: each such pair is looked at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PRINTED
+from layoutalg.core.messages import printable, shortened
+from layoutalg.core.notation import Machine, as_machine
+from layoutalg.core.plurals import counted
+from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layoutalg.module import LayoutConversion, LayoutUse, Module
+
+__all__ = ["ConversionRow", "LayoutRow", "ModuleDescription", "describe_module", "layout_uses_of", "place_facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRow:
+    """One layout of a module: what it means in a phrase, whether LLVM refuses it, and the answer to what was asked.
+
+    >>> from layoutalg.module import LayoutUse
+    >>> LayoutRow(LayoutUse(None, "xegpu.load_nd", "%1", "layout", (8, 16), "f16", None, "#a"), "16 lanes").tensor
+    '8x16xf16'
+    """
+
+    use: LayoutUse
+    meaning: str
+    refused: bool = False
+    answer: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def tensor(self) -> str:
+        """Shape and element type, as types are written.
+
+        >>> from layoutalg.module import LayoutUse
+        >>> LayoutRow(LayoutUse(None, "", "", "", None, None, None, "#a"), "").tensor
+        '?'
+        """
+        shape = "?" if self.use.shape is None else "x".join(map(str, self.use.shape))
+        return "x".join(part for part in (shape, self.use.element) if part)
+
+    @property
+    def text(self) -> str:
+        """The layout's text, shortened.
+
+        >>> from layoutalg.module import LayoutUse
+        >>> LayoutRow(LayoutUse(None, "", "", "", None, None, None, "#xegpu.layout<lane_layout = [1, 16]>"), "").text
+        'layout<lane_layout=[1,16]>'
+        """
+        dense = re.sub(r"(\d), (?=[-\d])", r"\1,", self.use.text.removeprefix("#xegpu.").replace(" = ", "="))
+        return printable(shortened(dense, LONGEST_ATTRIBUTE))
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionRow:
+    """One conversion of a module: whether something moves, and what it costs (empty where it cannot be planned).
+
+    >>> from layoutalg.module import LayoutConversion, LayoutUse
+    >>> use = LayoutUse(None, "", "%1", "input_layout", (8, 16), "f16", None, "#a")
+    >>> ConversionRow(LayoutConversion(use, use), "the same map").cost
+    ''
+    """
+
+    conversion: LayoutConversion
+    words: str
+    cost: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDescription:
+    """The layouts and conversions of a module, with what could not be read.
+
+    >>> describe_module(la.read("gpu.barrier")).facts["layouts"]
+    []
+    """
+
+    module: Module
+    rows: tuple[LayoutRow, ...]
+    conversions: tuple[ConversionRow, ...]
+    question: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether LLVM refuses one of the layouts.
+
+        >>> describe_module(la.read("gpu.barrier")).refused
+        False
+        """
+        return any(row.refused for row in self.rows)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything as data, for JSON.
+
+        >>> list(describe_module(la.read("gpu.barrier")).facts)
+        ['file', 'layouts', 'conversions', 'findings']
+        """
+        return {
+            "file": self.module.file,
+            "layouts": [place_facts(row.use) | dict(row.facts) for row in self.rows],
+            "conversions": [place_facts(row.conversion.source) | dict(row.facts) for row in self.conversions],
+            "findings": [str(finding) for finding in self.module.findings],
+        }
+
+    def print(self, console: Console) -> None:
+        """Print a table as wide as the console.
+
+        >>> import io
+        >>> from rich.console import Console
+        >>> text = io.StringIO()
+        >>> describe_module(la.read("gpu.barrier")).print(Console(file=text, width=80))
+        >>> text.getvalue()
+        'text: 0 layouts\\n'
+        """
+        from rich.padding import Padding
+        from rich.text import Text
+
+        console.print(f"{self.module.file}: {self._summary()}", soft_wrap=True)
+        rows = [row for row in self.rows if row.answer] if self.question else self.rows
+        labels = _labels(self.rows, self.module.aliases)
+        shown = {row.use.text: row.text for row in rows}
+        for text, short in shown.items():
+            console.print(Padding(Text(f"{labels[text]} = {short}", style="dim"), (0, 0, 0, 4), expand=False))
+        if self.question:
+            console.print(f"\n{self.question}" if rows else f"{self.question}: no layout fits", soft_wrap=True)
+        elif rows:
+            console.print()
+        _print_rows(rows, labels, console)
+        if self.conversions and not self.question:
+            console.print("\nconversions")
+        for row in () if self.question else self.conversions:
+            _print_conversion(row, labels, console)
+        if self.module.findings:
+            console.print("\nnot read as it stands")
+        for finding in self.module.findings:
+            where = f"{finding.place.line:>6}" if finding.place is not None else " " * 6
+            console.print(f"{where}  {printable(shortened(finding.message))}", soft_wrap=True)
+
+    def _summary(self) -> str:
+        parts = [counted(len(self.rows), "layout")]
+        if self.conversions:
+            parts.append(counted(len(self.conversions), "conversion"))
+        refused = sum(row.refused for row in self.rows)
+        if refused:
+            parts.append(f"{refused} refused")
+        if self.module.findings:
+            parts.append(counted(len(self.module.findings), "remark") + " on the text")
+        return ", ".join(parts)
+
+
+def describe_module(
+    module: Module,
+    machine: Machine | None = None,
+    *,
+    llvm: int | None = None,
+    at: Sequence[int] | None = None,
+    holder: Mapping[str, int] | None = None,
+    target: str | None = None,
+) -> ModuleDescription:
+    """Describe the layouts of a module, each for the shape of its value.
+
+    `at` asks each layout whose shape has that element who holds it, `holder` (`{"sg": 3, "lane": 5}`) what a work-item holds.
+    `llvm` is the version whose verdict is given, `target` the chip for costs.
+
+    >>> text = "%p = arith.constant 0 : i64 %t = xegpu.create_nd_tdesc %p, shape: [8,16], strides: [16,1] : i64 -> "
+    >>> text += "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
+    >>> describe_module(la.read(text), at=(3, 5)).rows[0].answer
+    'lane 5, register 3'
+    >>> describe_module(la.read(text), holder={"lane": 5}).rows[0].answer
+    'd0 0-7; d1 5'
+    """
+    on = as_machine(machine)
+    known: dict[tuple[str, Any, Any], LayoutRow] = {}
+    rows: list[LayoutRow] = []
+    for use in module.layouts:
+        key = (use.text, use.shape, use.element)
+        row = known.get(key)
+        if row is None:
+            row = known[key] = _row(use, on, llvm, at, holder)
+        rows.append(LayoutRow(use, row.meaning, row.refused, row.answer, row.facts))
+    question = f"who holds {points_text([at])}" if at is not None else ""
+    if holder:
+        question = f"what {holder_text(holder)} holds"
+    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, target)), question)
+
+
+def layout_uses_of(module: Module, operation: str) -> tuple[LayoutUse, ...]:
+    """The layouts of the operations that are asked for: by a result (`%7`), by name (`xegpu.dpas`), or by line (`12`).
+
+    Raises `LayoutError` where no operation with a layout is called that.
+
+    >>> layout_uses_of(la.read("gpu.barrier"), "%7")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: '%7': no operation with a layout is called that in text; there are none
+    """
+    wanted = operation.strip()
+    found = tuple(
+        use
+        for use in module.layouts
+        if wanted in (use.name, use.operation, use.operation.partition(".")[2])
+        or (use.place is not None and wanted == str(use.place.line))
+    )
+    if not found:
+        names = dict.fromkeys(use.name or use.operation for use in module.layouts)
+        there = shortened(", ".join(filter(None, names)), LONGEST_ATTRIBUTE) or "none"
+        raise LayoutError(f"{wanted!r}: no operation with a layout is called that in {module.file}; there are {there}")
+    return found
+
+
+def _row(
+    use: LayoutUse,
+    machine: Machine,
+    llvm: int | None,
+    at: Sequence[int] | None,
+    holder: Mapping[str, int] | None,
+) -> LayoutRow:
+    facts: dict[str, Any] = {}
+    refused, verdict = _verdict(use, machine, llvm, facts)
+    try:
+        layout = use.layout(machine)
+    except LayoutError as error:
+        facts["reason"] = str(error)
+        return LayoutRow(use, verdict or shortened(str(error), LONGEST_ATTRIBUTE), refused, "", facts)
+    facts["layout"] = str(layout)
+    facts["axes"] = dict(layout.axes)
+    meaning = _meaning(layout)
+    if verdict:
+        meaning = f"{verdict}; {meaning}"
+    answer = ""
+    if at is not None:
+        answer = _owners(layout, at, facts)
+    elif holder:
+        answer = _held(layout, holder, facts)
+    return LayoutRow(use, meaning, refused, answer, facts)
+
+
+def _verdict(use: LayoutUse, machine: Machine, llvm: int | None, facts: dict[str, Any]) -> tuple[bool, str]:
+    """Whether a compiler refuses the layout for this shape, and its words."""
+    if use.attribute is None or (use.shape is None and use.attribute.needs_shape):
+        return False, ""
+    try:
+        notes = use.attribute.report(use.sizes, machine, element=use.element or "f32", llvm=llvm)
+    except LayoutError:
+        return False, ""  # what is wrong with it is said where its layout is asked for
+    for note in notes:
+        if note.refused is not None:
+            facts[note.key] = note.value
+        if note.refused:
+            return True, f"{note.label} {note.text}"
+    return False, ""
+
+
+def _meaning(layout: Layout) -> str:
+    """Who holds what, in a phrase."""
+    axes: dict[str, Any] = layout.axes
+    parts: list[str] = []
+    machine = [f"{axes['sg']} sg"] if axes.get("sg", 1) != 1 else []
+    machine += [counted(axes["lane"], "lane")] if axes.get("lane", 1) != 1 else []
+    others = [axis for axis in axes if axis not in MACHINE]
+    if others == ["addr"]:
+        parts.append(f"memory of {axes['addr']} elements: {layout}")
+    elif others:
+        parts.append(", ".join(f"{axis} {axes[axis]}" for axis in others))
+    else:
+        parts.append(" x ".join(machine) or "one work-item")
+        parts.append(f"{'x'.join(map(str, layout.fragment_shape)) or '1'} each")
+    copies = prod(factor.extent for factor in layout.canonical().replicas)  # type: ignore[misc]
+    if copies != 1:
+        parts.append(f"{copies} copies")
+    return ", ".join(parts)
+
+
+def _owners(layout: Layout, at: Sequence[int], facts: dict[str, Any]) -> str:
+    inside = len(at) == layout.rank and all(
+        type(size) is int and 0 <= x < size for x, size in zip(at, layout.shape, strict=True)
+    )
+    if not inside:
+        return ""
+    try:
+        owners = layout.owners(tuple(at))
+    except LayoutError as error:
+        return str(error)
+    listed = [dict(zip(layout.codomain, owner, strict=True)) for owner in owners[:MOST_PRINTED]]
+    facts["owners"] = listed
+    there = [{axis: n for axis, n in one.items() if layout.axes.get(axis, 1) != 1 or axis == "reg"} for one in listed]
+    return places_text(there) + (f" and {len(owners) - MOST_PRINTED:,} more" if len(owners) > MOST_PRINTED else "")
+
+
+def _held(layout: Layout, holder: Mapping[str, int], facts: dict[str, Any]) -> str:
+    try:
+        held = held_by(layout, {axis: n for axis, n in holder.items() if axis in layout.axes})
+    except LayoutError:
+        return ""
+    facts["holds"] = held.elements
+    if held.more:
+        facts["holds_more"] = held.more
+    if held.more:
+        return points_text(held.elements[:8]) + f" and {len(held.elements) + held.more - 8:,} more"
+    return box_text(layout.names, held.elements)
+
+
+def _conversions(module: Module, machine: Machine, target: str | None) -> list[ConversionRow]:
+    known: dict[tuple[Any, ...], ConversionRow] = {}
+    rows: list[ConversionRow] = []
+    slots = MOST_PLANNED_SLOTS
+    for one in module.conversions:
+        key = (one.source.text, one.target.text, one.shape, one.source.element)
+        row = known.get(key)
+        if row is None:
+            size = prod(one.shape or ())
+            slots -= size
+            row = known[key] = _conversion(one, machine, target, slots >= 0 or size > MOST_PLANNED_SLOTS)
+        rows.append(ConversionRow(one, row.words, row.cost, row.facts))
+    return rows
+
+
+def _conversion(one: LayoutConversion, machine: Machine, target: str | None, planned: bool) -> ConversionRow:
+    facts: dict[str, Any] = {"source": one.source.text, "target": one.target.text}
+    try:
+        answer = one.same(machine)
+    except LayoutError as error:
+        facts["reason"] = str(error)
+        return ConversionRow(one, str(error), "", facts)
+    facts |= {"same": bool(answer), "explanation": answer.explanation}
+    if answer.element is not None:
+        facts["element"] = list(answer.element)
+    if answer:
+        return ConversionRow(one, str(answer), "", facts)
+    if not planned:
+        return ConversionRow(one, str(answer), "not planned: there are too many; ask `layoutalg convert`", facts)
+    try:
+        plan = one.plan(machine, target=target)
+    except LayoutError as error:
+        facts["plan_error"] = str(error)
+        return ConversionRow(one, str(answer), f"no plan: {error}", facts)
+    for name in ("kind", "shuffles", "slm_bytes", "barriers", "cost"):
+        facts[name] = getattr(plan, name)
+    memory = f"{plan.slm_bytes:,} bytes of shared memory" if plan.slm_bytes else "no shared memory"
+    barriers = counted(plan.barriers, "barrier") if plan.barriers else "no barriers"
+    words = f"{counted(plan.shuffles, 'shuffle')}, {memory}, {barriers}, {plan.cost:,} issue slots on {plan.target}"
+    return ConversionRow(one, str(answer), words, facts)
+
+
+def place_facts(use: LayoutUse) -> dict[str, Any]:
+    """Where a layout stands and what it is about, for JSON.
+
+    >>> from layoutalg.module import LayoutUse
+    >>> place_facts(LayoutUse(None, "foo.bar", "%1", "layout", (8,), "f16", None, "#a"))["shape"]
+    [8]
+    """
+    return {
+        "line": use.place.line if use.place is not None else None,
+        "column": use.place.column if use.place is not None else None,
+        "operation": use.operation,
+        "name": use.name,
+        "operand": use.operand,
+        "shape": None if use.shape is None else list(use.shape),
+        "element": use.element,
+        "text": use.text,
+    } | ({"problem": use.problem} if use.problem else {})
+
+
+def _heading(use: LayoutUse) -> str:
+    line = "" if use.place is None else str(use.place.line)
+    return f"{line:>6}  {_operation(use)}"
+
+
+def _operation(use: LayoutUse) -> str:
+    return " = ".join(filter(None, (use.name, use.operation))) or "text that is not read"
+
+
+def _labels(rows: Sequence[LayoutRow], aliases: Mapping[str, str]) -> dict[str, str]:
+    """What each layout is called in the table: the alias that the module has for it, or a number."""
+    texts = dict.fromkeys(row.use.text for row in rows)
+    return {text: aliases.get(text, f"#{number}") for number, text in enumerate(texts, 1)}
+
+
+def _print_rows(rows: Sequence[LayoutRow], labels: Mapping[str, str], console: Console) -> None:
+    """A line per layout: operation, operand, tensor, the layout's label, who holds what; narrow: below the operation."""
+    from rich.table import Table
+    from rich.text import Text
+
+    def widest(texts: Iterable[str], most: int) -> int:
+        return min(max(map(len, texts), default=0), most)
+
+    widths = [
+        widest((_operation(row.use) for row in rows), 36),
+        widest((row.use.operand for row in rows), 24),
+        widest((row.tensor for row in rows), 20),
+        widest(labels.values(), 12),
+        widest((row.answer or row.meaning for row in rows), 44),
+    ]
+    wide = 8 + sum(widths) + 2 * len(widths) <= console.width
+    for _, group in groupby(rows, key=lambda row: (row.use.place, row.use.operation, row.use.name)):
+        members = list(group)
+        use = members[0].use
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(width=6, justify="right")
+        for width in (widths if wide else widths[1:])[:-1]:
+            table.add_column(width=width, overflow="fold")
+        table.add_column(overflow="fold")
+        if not wide:
+            console.print(Text(_heading(use), style="bold"), soft_wrap=True)
+        for row in members:
+            first = row is members[0]
+            cells = [row.use.operand, row.tensor, labels[row.use.text]]
+            if wide:
+                line = "" if use.place is None or not first else str(use.place.line)
+                cells = [line, _operation(use) if first else "", *cells]
+            else:
+                cells = ["", *cells]
+            style = "red" if row.refused else ""
+            table.add_row(*map(Text, cells), Text(row.answer or row.meaning, style=style))
+        console.print(table)
+
+
+def _print_conversion(row: ConversionRow, labels: Mapping[str, str], console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    one = row.conversion
+    pair = " to ".join(labels.get(use.text, use.text) for use in (one.source, one.target))
+    console.print(
+        Text(f"{_heading(one.source)}  {LayoutRow(one.source, '').tensor}, {pair}", style="bold"), soft_wrap=True
+    )
+    for words in filter(None, (row.words, row.cost)):
+        console.print(Padding(Text(words), (0, 0, 0, 8), expand=False))

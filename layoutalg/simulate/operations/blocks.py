@@ -1,0 +1,405 @@
+"""XeGPU's 2-D block operations on all subgroups at once. Which element goes where is not written here: it is a `Layout`.
+
+A 2D block load moves a tile of memory into registers. `layoutalg.hardware.block_load` says how, as a Layout
+from the tile's rows and columns to lane and register; its fragment map lists, for each lane and register, the row and
+column it receives. Addresses follow: base + row * pitch + column. Elements outside the matrix read as 0, and are not
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, VectorType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from layoutalg.hardware import block_load, block_store, target_info
+from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.dialects.xegpu import block
+from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_subgroup
+from layoutalg.simulate.numerics import element_dtype
+
+__all__ = ["Descriptor", "index_list"]
+
+_MOST_PADDED = 1 << 26
+"""Bytes of a matrix that is copied once, with zeros around it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptor:
+    """A matrix in memory and a place in it: where it begins, its sizes and pitch in elements, and an offset.
+
+    >>> at = np.zeros((1, 1, 1), np.int64)
+    >>> Descriptor(at, height=8, width=32, pitch=32, row=at, column=at + 16).column.item()
+    16
+    """
+
+    base: Array
+    height: int
+    width: int
+    pitch: int
+    row: Array
+    column: Array
+
+
+def index_list(numbers: DenseArrayBase | None) -> tuple[int, Callable[[list[Array]], list[Array]]]:
+    """An index list such as `[%row, 16]`: how many values it takes, and a function that puts known numbers between them.
+
+    >>> from xdsl.dialects.builtin import i64
+    >>> count, filled = index_list(DenseArrayBase.from_list(i64, [DYNAMIC_INDEX, 16]))
+    >>> count, [int(part.item()) for part in filled([np.full((1, 1, 1), 3)])]
+    (1, [3, 16])
+    """
+    known = () if numbers is None else tuple(static_numbers(numbers))
+    made = [None if n == DYNAMIC_INDEX else np.full((1, 1, 1), n, np.int64) for n in known]
+
+    def filled(values: list[Array]) -> list[Array]:
+        given = iter(values)
+        return [next(given) if part is None else part for part in made]
+
+    return made.count(None), filled
+
+
+@compiled_by(block.CreateNdDescOp)
+def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
+    """`xegpu.create_nd_tdesc` of an address."""
+    if not isinstance(op.source.type, IntegerType):
+        fail(op, f"a source of type {op.source.type} is not simulated; pass an address as i64")
+    kind = _block_type(op, op.descriptor.type)
+    size = element_dtype(kind.element_type).itemsize
+    parts = [index_list(numbers) for numbers in (op.const_offsets, op.const_shape, op.const_strides)]
+    ends = np.cumsum([1, *(count for count, _ in parts)]).tolist()
+    target, level = compiling.target, compiling.level
+    nowhere = np.zeros((1, 1, 1), np.int64)
+
+    def step(run: Run, values: list[Any]) -> tuple[Descriptor]:
+        base = values[0]
+        offsets, shape, strides = (
+            filled(values[start:end]) for (_, filled), (start, end) in zip(parts, pairwise(ends), strict=True)
+        )
+        sizes = [uniform(op, number, "the shape", run.active) for number in shape]
+        steps = [uniform(op, number, "a stride", run.active) for number in strides]
+        if len(sizes) != 2 or len(steps) != 2 or len(offsets) not in (0, 2):
+            fail(op, "an address needs shape and strides of two dimensions each (and offsets of two, if any)")
+        if steps[1] != 1:
+            fail(op, f"the strides are {steps}; the elements of a row must be next to each other")
+        if level == "lane":
+            _check_surface(target, op, base, sizes, steps[0], size)
+        row, column = offsets or (nowhere, nowhere)
+        return (Descriptor(base, sizes[0], sizes[1], steps[0], row, column),)
+
+    return step
+
+
+def _check_surface(target: str, op: Operation, base: Array, shape: list[int], pitch: int, size: int) -> None:
+    limits = target_info(target).surface
+    if limits is None:
+        fail(op, f"the target {target} has no 2D block messages")
+    width, distance = shape[1] * size, pitch * size
+    if (base % limits.base_alignment).any():
+        fail(op, f"the address {int(base.reshape(-1)[0]):#x} is not a multiple of {limits.base_alignment} bytes")
+    if not limits.width_least <= width <= limits.width_most or width % limits.width_multiple:
+        fail(
+            op,
+            f"rows of {width} bytes; a block message takes multiples of {limits.width_multiple} from "
+            f"{limits.width_least} to {limits.width_most}",
+        )
+    if distance < width or distance % limits.pitch_multiple or distance > limits.width_most:
+        fail(
+            op, f"rows {distance} bytes apart; a block message takes multiples of {limits.pitch_multiple} from {width}"
+        )
+    if not 1 <= shape[0] <= limits.height_most:
+        fail(op, f"{shape[0]} rows; a block message takes 1 to {limits.height_most}")
+
+
+def _block_type(op: Operation, kind: Attribute) -> TensorDescType:
+    if not isinstance(kind, TensorDescType) or len(kind.shape) != 2:
+        fail(op, f"a descriptor of type {kind} is not simulated; 2-D blocks are")
+    return kind
+
+
+def _array_length(op: Operation, kind: TensorDescType) -> int:
+    if isinstance(kind.encoding, BlockTensorDescAttr):
+        value: Any = kind.encoding.value
+        if value.memory_space != "global":
+            fail(op, "blocks of shared local memory are not simulated")
+        return int(value.array_length)
+    return 1
+
+
+@compiled_by(block.UpdateNdOffsetOp)
+def update_nd_offset(op: block.UpdateNdOffsetOp, compiling: Compiling) -> Step:
+    """`xegpu.update_nd_offset`: the same matrix, another place."""
+    place = _place(op, op.const_offsets)
+
+    def step(run: Run, values: list[Any]) -> tuple[Descriptor]:
+        old: Descriptor = values[0]
+        row, column = place(values[1:], old)
+        return (Descriptor(old.base, old.height, old.width, old.pitch, row, column),)
+
+    return step
+
+
+def _place(op: Operation, numbers: DenseArrayBase | None) -> Callable[[list[Array], Descriptor], list[Array]]:
+    """A function that gives row and column of the block's first element."""
+    known = 0 if numbers is None else len(static_numbers(numbers))
+    if known not in (0, 2):
+        fail(op, f"{known} offsets for a block of two dimensions")
+    _, filled = index_list(numbers)
+
+    def place(values: list[Array], descriptor: Descriptor) -> list[Array]:
+        starts = (descriptor.row, descriptor.column)
+        steps = filled(values)
+        found = [np.asarray(start + by) for start, by in zip(starts, steps, strict=True)] if steps else starts
+        return [
+            uniform_in_subgroup(op, number, what) for number, what in zip(found, ("the row", "the column"), strict=True)
+        ]
+
+    return place
+
+
+@lru_cache(maxsize=256)
+def _load_map(rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int) -> Array:
+    # The hardware transposes 32 bits at a time; narrower elements go through it in pairs.
+    unit = max(bits, 32) if transposed else None
+    message = block_load(rows, width, bits, count, packed, transposed, transpose_bits=unit, subgroup_size=lanes)
+    return message.layout.fragment_map()[0]
+
+
+@lru_cache(maxsize=256)
+def _store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
+    return block_store(rows, width, bits, subgroup_size=lanes).layout.fragment_map()[0]
+
+
+def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool) -> Array:
+    """Row and column of every element of the tensor that a load gives, where it is not spread over lanes.
+
+    Blocks of an array come first, rows that are packed together last: `[count, rows / packed, width, packed]`.
+    """
+    at = np.moveaxis(np.indices((rows, width * count)), 0, -1).reshape(rows, count, width, 2).swapaxes(0, 1)
+    if transposed:
+        at = at.swapaxes(1, 2)
+    if packed > 1:
+        at = at.reshape(count, rows // packed, packed, width, 2).swapaxes(2, 3)
+    return at if count > 1 else at[0]
+
+
+def _held_by_lanes(op: Operation, vector: Attribute, kind: TensorDescType, held: Array) -> Array:
+    """Row and column [lane, the vector's axes, 2]; complain about a vector that is not what a lane has of the block."""
+    lanes, length = held.shape[:2]
+    if not isa(vector, VectorType[Attribute]) or vector.element_type != kind.element_type:
+        fail(op, f"{vector} for a block of {kind.element_type}")
+    if vector.element_count() != length:
+        fail(op, f"{vector} for a block of {kind}: each of {lanes} lanes holds {length} elements")
+    return held.reshape(lanes, *vector.get_shape(), 2)
+
+
+def _held_as_whole(op: Operation, vector: Attribute, kind: TensorDescType, level: str, held: Array) -> Array:
+    """Row and column [1, the tensor's axes, 2]; complain about a vector that is not the whole block."""
+    if not isa(vector, VectorType[Attribute]) or vector.element_type != kind.element_type:
+        fail(op, f"{vector} for a block of {kind.element_type}")
+    if vector.get_shape() != held.shape[:-1]:
+        shape = "x".join(map(str, held.shape[:-1]))
+        fail(
+            op, f"{vector} for a block of {kind}: this kernel is at {level} level, where a value is all of it, {shape}"
+        )
+    return held[None]
+
+
+def _addresses(
+    op: Operation, descriptor: Descriptor, place: list[Array], held: Array, size: int
+) -> tuple[Array, Array]:
+    """The address of every element of a message [workgroup, subgroup, lane, ..], and which are in the matrix."""
+    inner = (1,) * (held.ndim - 2)
+    row, column = (start.reshape(*start.shape, *inner) + held[..., axis] for axis, start in enumerate(place))
+    inside = (row >= 0) & (row < descriptor.height) & (column >= 0) & (column < descriptor.width)
+    base = uniform_in_subgroup(op, descriptor.base, "the address")
+    addresses = base.reshape(*base.shape, *inner) + (row * descriptor.pitch + column) * size
+    return np.asarray(addresses), np.broadcast_to(inside, addresses.shape)
+
+
+def _arranged(held: Array, rows: int, width: int) -> Callable[[Array], Array]:
+    """A function from tiles [.., rows, width] to values [.., lane, the vector's axes]: a view where that is possible."""
+    rank = held.ndim - 2
+    row, column = held[..., 0], held[..., 1]
+    down, across = np.indices((rows, width))
+    if rank == 1 and held.shape[:2] == (width, rows) and (row == down.T).all() and (column == across.T).all():
+        return lambda tiles: tiles.swapaxes(-1, -2)
+    if rank == 2 and held.shape[:3] == (1, rows, width) and (row == down).all() and (column == across).all():
+        return lambda tiles: tiles[..., None, :, :]
+    return lambda tiles: tiles[..., row, column]
+
+
+def _tiles(
+    run: Run, descriptor: Descriptor, place: list[Array], rows: int, width: int, dtype: np.dtype[Any]
+) -> Array | None:
+    """The tiles [workgroup, subgroup, rows, width] of a matrix that this launch only reads; None where it is not that simple.
+
+    They are copied as a whole, from a view of the matrix as overlapping windows. Where a tile goes beyond the matrix, the
+    windows are those of a copy with zeros around it.
+    """
+    base = descriptor.base
+    if run.active is not None or base.size != 1:
+        return None
+    matrix = _matrix(run, int(base.reshape(-1)[0]), descriptor, dtype)
+    if matrix is None:
+        return None
+    row, column = (np.asarray(start[:, :, 0]) for start in place)
+    if not row.size or not column.size:
+        return None
+    beyond = (
+        row.min() < 0
+        or column.min() < 0
+        or row.max() > matrix.shape[0] - rows
+        or column.max() > matrix.shape[1] - width
+    )
+    if beyond:
+        key = (
+            "padded",
+            int(base.reshape(-1)[0]),
+            descriptor.height,
+            descriptor.width,
+            descriptor.pitch,
+            rows,
+            width,
+            dtype,
+        )
+        padded = run.shared.get(key)
+        if padded is None:
+            if matrix.nbytes > _MOST_PADDED:
+                return None
+            padded = np.zeros((matrix.shape[0] + 2 * rows, matrix.shape[1] + 2 * width), dtype)
+            padded[rows:-rows, width:-width] = matrix
+            run.shared[key] = padded
+        row = np.clip(row, -rows, matrix.shape[0]) + rows
+        column = np.clip(column, -width, matrix.shape[1]) + width
+        matrix = padded
+    windows = as_strided(
+        matrix,
+        (matrix.shape[0] - rows + 1, matrix.shape[1] - width + 1, rows, width),
+        matrix.strides * 2,
+        writeable=False,
+    )
+    return windows[row, column]
+
+
+def _matrix(run: Run, address: int, descriptor: Descriptor, dtype: np.dtype[Any]) -> Array | None:
+    """A matrix that this launch only reads, as an array, if all of it is in one buffer."""
+    found = run.memory.input_at(address)
+    if found is None:
+        return None
+    whole, offset = found
+    size = dtype.itemsize
+    last = offset + ((descriptor.height - 1) * descriptor.pitch + descriptor.width) * size
+    if last > whole.size or offset % size:
+        return None
+    elements = whole[offset:last].view(dtype) if not (last - offset) % size else None
+    if elements is None:
+        return None
+    shape = (descriptor.height, descriptor.width)
+    return as_strided(elements, shape, (descriptor.pitch * size, size), writeable=False)
+
+
+def _check_column(target: str, op: Operation, column: Array, bits: int) -> None:
+    limits = target_info(target).surface
+    multiple = 1 if limits is None else limits.x_multiple(bits)
+    wrong = column[column % multiple != 0]
+    if wrong.size:
+        fail(op, f"column {int(wrong[0])}: a block of {bits}-bit elements begins at a multiple of {multiple}")
+
+
+@compiled_by(block.LoadNdOp)
+def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
+    """`xegpu.load_nd` of a 2-D block."""
+    kind = _block_type(op, op.descriptor.type)
+    (rows, width), dtype, count = kind.get_shape(), element_dtype(kind.element_type), _array_length(op, kind)
+    order = None if op.transpose is None else tuple(static_numbers(op.transpose))
+    if order not in (None, (1, 0)):
+        fail(op, f"transpose = {list(order)}; a block is transposed by [1, 0]")
+    size, target, level, packed = dtype.itemsize, compiling.target, compiling.level, op.packed is not None
+    if level == "lane":
+        held = _load_map(rows, width, size * 8, count, packed, order is not None, compiling.lanes)
+        held = _held_by_lanes(op, op.value.type, kind, held)
+    else:
+        shape = value_shape(op.value.type)
+        together = shape[-1] if packed and shape else 1
+        if together < 1 or rows % together:
+            fail(op, f"{op.value.type} for a block of {kind}: {rows} rows are not packed by {together}")
+        held = _whole_map(rows, width, count, together, order is not None)
+        held = _held_as_whole(op, op.value.type, kind, level, held)
+    where = _place(op, op.const_offsets)
+    arranged = _arranged(held, rows, width * count)
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        descriptor: Descriptor = values[0]
+        place = where(values[1:], descriptor)
+        if level == "lane":
+            _check_column(target, op, place[1], size * 8)
+        tiles = _tiles(run, descriptor, place, rows, width * count, dtype)
+        if tiles is not None:
+            return (arranged(tiles),)
+        addresses, inside = _addresses(op, descriptor, place, held, size)
+        return (run.memory.read(run, op, addresses, inside, dtype, together=True),)
+
+    return step
+
+
+@compiled_by(block.StoreNdOp)
+def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
+    """`xegpu.store_nd` of a 2-D block."""
+    kind = _block_type(op, op.descriptor.type)
+    (rows, width), dtype = kind.get_shape(), element_dtype(kind.element_type)
+    if _array_length(op, kind) != 1:
+        fail(op, "a store moves one block; array_length is for loads")
+    size, target, level = dtype.itemsize, compiling.target, compiling.level
+    if level == "lane":
+        held = _held_by_lanes(op, op.value.type, kind, _store_map(rows, width, size * 8, compiling.lanes))
+    else:
+        held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
+    where = _place(op, op.const_offsets)
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        value, descriptor = values[0], values[1]
+        place = where(values[2:], descriptor)
+        if level == "lane":
+            _check_column(target, op, place[1], size * 8)
+        # Every work-item stores, also where the place or the value is the same for all of them: that is a race to see.
+        everyone = (*run.machine.items, *held.shape[1:-1])
+        addresses, inside = _addresses(op, descriptor, place, held, size)
+        run.memory.write(
+            run,
+            op,
+            np.broadcast_to(addresses, everyone),
+            np.broadcast_to(inside, everyone),
+            np.broadcast_to(value.astype(dtype, copy=False), everyone),
+            together=True,
+        )
+        return ()
+
+    return step
+
+
+@compiled_by(block.PrefetchNdOp)
+def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
+    """`xegpu.prefetch_nd`: checked, and nothing moves."""
+    kind = _block_type(op, op.descriptor.type)
+    bits = element_dtype(kind.element_type).itemsize * 8
+    count = _array_length(op, kind)
+    if compiling.level == "lane":
+        _load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
+    where = _place(op, op.const_offsets)
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        where(values[1:], values[0])
+        return ()
+
+    return step

@@ -1,0 +1,207 @@
+"""Structured control flow and calls: loops and branches run compiled bodies, under masks where work-items part ways.
+
+A loop whose bounds differ between work-items runs as often as the longest of them; who is done keeps what it has. Both sides
+of a divergent branch run, and their results are merged.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func, scf, ub
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute, Region
+from xdsl.utils.hints import isa
+
+from layoutalg.ir.assembly import static_numbers
+from layoutalg.simulate.branching import compile_region
+from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute, value_shape
+from layoutalg.simulate.machine import Array, Run, fail, uniform
+from layoutalg.simulate.masks import EVERYBODY, NOBODY, Some, merged, split, under
+from layoutalg.simulate.numerics import element_dtype, element_of, signed_bits
+
+__all__: list[str] = []
+
+_BOUNDS = ("the lower bound", "the upper bound", "the step")
+
+
+@compiled_by(scf.ForOp)
+def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
+    """`scf.for`: work-items may have bounds of their own."""
+    body = compiling.body(op.body.block)
+    kind: Attribute = op.lb.type
+    unsigned = op.properties.get("unsignedCmp") is not None or op.attributes.get("unsignedCmp") is not None
+    mask = (1 << signed_bits(kind)) - 1 if unsigned else -1
+
+    def step(run: Run, values: list[Any]) -> list[Any]:
+        if any(_differs(run, value) for value in values[:3]):
+            if unsigned:
+                fail(op, "bounds that differ between work-items and are compared without sign are not simulated")
+            return _divergent_loop(run, op, body, values)
+        start, stop, by = (
+            uniform(op, value, what, run.active) & mask for value, what in zip(values[:3], _BOUNDS, strict=True)
+        )
+        if by <= 0:
+            fail(op, f"the step is {by}; a loop needs a positive one", "run.undefined")
+        held = values[3:]
+        trips = range(start, stop, by)
+        run.afford(op, body, len(trips))
+        for number in trips:
+            held = execute(run, body, [_one(number), *held])
+        return held
+
+    return step
+
+
+def _one(number: int) -> Array:
+    return np.full((1, 1, 1), number if number < 1 << 63 else number - (1 << 64), np.int64)
+
+
+def _differs(run: Run, value: Array) -> bool:
+    if value.size == 1:
+        return False
+    if run.active is not None:
+        shape = np.broadcast_shapes(value.shape, run.active.shape)
+        value = np.broadcast_to(value, shape)[np.broadcast_to(run.active, shape)]
+    return bool((value != value.reshape(-1)[:1]).any())
+
+
+def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any]) -> list[Any]:
+    start, stop, by = values[:3]
+    if run.where(by <= 0).any():
+        fail(op, "the step is not positive for some work-items; a loop needs a positive one", "run.undefined")
+    trips = np.where(run.where(np.asarray((by > 0) & (stop > start))), -((start - stop) // np.maximum(by, 1)), 0)
+    held = values[3:]
+    most = int(trips.max())
+    run.afford(op, body, most)
+    for trip in range(most):
+        here, _ = split(run, trips > trip)
+        number = np.asarray(start + by * trip)
+        held = merged(here, under(run, here, lambda n=number, h=held: execute(run, body, [n, *h])), held)
+    return held
+
+
+@compiled_by(scf.IfOp)
+def branch(op: scf.IfOp, compiling: Compiling) -> Step:
+    """`scf.if`: work-items may take different sides."""
+    yes_body, no_body = (
+        compiling.body(region.block) if region.blocks else None for region in (op.true_region, op.false_region)
+    )
+
+    def step(run: Run, values: list[Any]) -> list[Any]:
+        yes, no = split(run, values[0])
+        found: list[Any] | None = None
+        for mask, body in ((no, no_body), (yes, yes_body)):
+            if mask is not NOBODY and body is not None:
+                results = under(run, mask, lambda chosen=body: execute(run, chosen, []))
+                found = results if found is None else merged(mask, results, found)
+        return found or []
+
+    return step
+
+
+@compiled_by(scf.IndexSwitchOp)
+def index_switch(op: scf.IndexSwitchOp, compiling: Compiling) -> Step:
+    """`scf.index_switch`: one region per case, and one for all other numbers."""
+    numbers = static_numbers(op.cases)
+    bodies = [compiling.body(region.block) for region in op.case_regions]
+    default = compiling.body(op.default_region.block)
+
+    def step(run: Run, values: list[Any]) -> list[Any]:
+        chosen: Array = values[0]
+        rest = np.ones_like(chosen, dtype=np.bool_)
+        found: list[Any] | None = None
+        for number, body in zip((*numbers, None), (*bodies, default), strict=True):
+            here = rest if number is None else chosen == number
+            rest = rest & ~here
+            mask, _ = split(run, here)
+            if mask is not NOBODY:
+                results = under(run, mask, lambda taken=body: execute(run, taken, []))
+                found = results if found is None else merged(mask, results, found)
+        return found or []
+
+    return step
+
+
+@compiled_by(scf.WhileOp)
+def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
+    """`scf.while`: who is done leaves with what `scf.condition` passed on."""
+    before, after = compiling.body(op.before_region.block), compiling.body(op.after_region.block)
+
+    def step(run: Run, values: list[Any]) -> list[Any]:
+        outer = run.active
+        results: list[Any] = [None] * len(op.results)
+        try:
+            while True:
+                condition, *passed = execute(run, before, values)
+                on, off = split(run, condition)
+                if off is not NOBODY:
+                    # Everybody who is still here: those that left before keep what they left with.
+                    leaving = run.active if off is EVERYBODY and run.active is not outer else off
+                    results = merged(EVERYBODY if leaving is None else leaving, passed, results)
+                if on is NOBODY:
+                    return results
+                if not isinstance(on, Some):
+                    run.active = on
+                values = execute(run, after, passed)
+        finally:
+            run.active = outer
+
+    return step
+
+
+@compiled_by(scf.ParallelOp)
+def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
+    """`scf.parallel`: its iterations one after the other, in row-major order, with reductions in that order."""
+    body = compiling.body(op.body.block)
+    ends = op.body.block.last_op
+    reductions: list[Region] = list(ends.regions) if ends is not None else []
+    folds = [compiling.body(region.block) for region in reductions]
+    rank = len(op.lowerBound)
+
+    def step(run: Run, values: list[Any]) -> list[Any]:
+        bounds = [
+            [uniform(op, value, what, run.active) for value in values[part * rank : (part + 1) * rank]]
+            for part, what in enumerate(_BOUNDS)
+        ]
+        if any(by <= 0 for by in bounds[2]):
+            fail(op, f"the steps are {bounds[2]}; a loop needs positive ones", "run.undefined")
+        ranges = [range(*one) for one in zip(*bounds, strict=True)]
+        times = 1
+        for numbers in ranges:
+            times *= len(numbers)
+        run.afford(op, body, times)
+        held = values[3 * rank :]
+        for place in product(*ranges):
+            found = execute(run, body, [_one(number) for number in place])
+            held = [execute(run, fold, [old, new])[0] for fold, old, new in zip(folds, held, found, strict=True)]
+        return held
+
+    return step
+
+
+@compiled_by(scf.ExecuteRegionOp)
+def execute_region(op: scf.ExecuteRegionOp, compiling: Compiling) -> Step:
+    """`scf.execute_region`: a region of several blocks, once."""
+    return compile_region(compiling, op.regions[0])
+
+
+@compiled_by(func.CallOp)
+def call(op: func.CallOp, compiling: Compiling) -> Step:
+    """`func.call` of a function of the same module."""
+    return compiling.function(op, op.callee.string_value())
+
+
+@compiled_by(ub.PoisonOp)
+def poison(op: ub.PoisonOp, compiling: Compiling) -> Step:
+    """`ub.poison`: a value that nothing may depend on; it is zero here."""
+    kind: Attribute = op.results[0].type
+    element = element_of(kind)
+    dtype = np.dtype(np.int64) if isa(element, IntegerType) or element.name == "index" else element_dtype(element)
+    if isa(element, IntegerType) and element.width.data == 1:
+        dtype = np.dtype(np.bool_)
+    made = np.zeros((1, 1, 1, *value_shape(kind)), dtype)
+    compiling.is_same_for_all(op)
+    return lambda run, values: (made,)
