@@ -371,6 +371,8 @@ class TolerantParser(ModuleParser):
         found: list[Attribute] = []
         while (match := MENTION.search(text, start, stop)) is not None:
             start = match.end()
+            if match.group()[-1] not in ".<" and match.group() not in self.attribute_aliases:
+                continue
             parser = AttributeParser(self.ctx, text, match.start(), stop)
             parser.attribute_aliases = self.attribute_aliases
             try:

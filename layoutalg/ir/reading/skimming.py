@@ -55,8 +55,8 @@ NEXT_MARK = re.compile(r'//[^\n]*+|"(?:[^"\\\n]|\\[^\n])*+"?|[\n()\[\]{}]|' + _F
 """The next comment, string, line break, bracket, or operation with results."""
 NAMED_VALUE = re.compile(rf'"(?:[^"\\\n]|\\[^\n])*+"|//[^\n]*+|({_VALUE}(?:#[0-9]++)?+)')
 """A value that an operation names (or a string or a comment, which name none)."""
-_MENTION = r"[#!](?:xegpu|iree_gpu|iree_vector_ext|amx|x86\.amx|ttg|triton_gpu)[.<]"
-MENTION = re.compile(_MENTION)
-"""The beginning of an attribute or type that tells how something is spread."""
-WORTH_A_LOOK = re.compile(rf"^(?:{_BEGINS}|{_ALIAS}|[ \t]*+(?:\}}|\{{-#))|{_INSIDE}|{_MENTION}", re.MULTILINE)
+_SPREAD = r"[#!](?:xegpu|iree_gpu|iree_vector_ext|amx|x86\.amx|ttg|triton_gpu)[.<]"
+MENTION = re.compile(rf"{_SPREAD}|[#!][A-Za-z_$][A-Za-z0-9_$]*+(?![\w.<])")
+"""The beginning of an attribute or type that tells how something is spread, or what may be an alias of one."""
+WORTH_A_LOOK = re.compile(rf"^(?:{_BEGINS}|{_ALIAS}|[ \t]*+(?:\}}|\{{-#))|{_INSIDE}|{_SPREAD}", re.MULTILINE)
 """The next thing in a log that may be MLIR."""
