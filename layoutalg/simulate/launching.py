@@ -40,7 +40,8 @@ from layoutalg.ir.dialects import gpu
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.branching import compile_region
 from layoutalg.simulate.compiling import Compiling, Step
-from layoutalg.simulate.machine import Array, Budget, Level, Machine, Run, SimulationError, fail
+from layoutalg.simulate.levels import level_of
+from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.memory.arguments import BoundArray, argument_view
 from layoutalg.simulate.memory.launched import LaunchMemory
@@ -145,9 +146,12 @@ def compile_kernel(
     (16, 1, 1)
     """
     function = _find_kernel(module, name)
+    at = level_of(function) if level is None else level
+    if at not in LEVELS:
+        raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
     block, lanes = _launch_sizes(function)
     target_info(target)
-    compiling = Compiling(module, lanes, block, level or "lane", target, frozenset(trace))
+    compiling = Compiling(module, lanes, block, at, target, frozenset(trace))
     return Compiled(function, compile_region(compiling, function.body), compiling)
 
 
@@ -159,8 +163,8 @@ def run_on(
     *,
     run: Run | None = None,
     budget: Budget | None = None,
-) -> None:
-    """Run a compiled kernel on every workgroup of a grid; `run` receives findings and traces.
+) -> tuple[Finding, ...]:
+    """Run a compiled kernel on every workgroup of a grid; `run` receives traces. Gives the findings.
 
     Raises:
         SimulationError: the kernel does what the hardware would not.
@@ -171,6 +175,7 @@ def run_on(
     >>> ones = [np.ones(shape, np.float16) for shape in ((8, 32), (32, 32))]
     >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
     >>> run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory)
+    ()
     >>> c[7, 31]
     np.float32(32.0)
     """
@@ -185,7 +190,7 @@ def run_on(
         )
     together = max(1, min(GROUP // items, MOST_LIVE_BYTES // max(1, held)))
     machine = _machine(compiled, sizes, 0, 1)
-    launched = LaunchMemory(memory, machine, tracked=written_buffers(entry, given))
+    launched = LaunchMemory(memory, machine, tracked=_may_write(compiled.function, given))
     whole = run or Run(machine, launched)
     whole.budget = budget or Budget()
     for first in range(0, prod(sizes), together):
@@ -196,11 +201,19 @@ def run_on(
             slots=compiled.compiling.slots(),
             budget=whole.budget,
             trace=whole.trace,
+            shared=whole.shared,
         )
         launched.begin_group(part.machine)
         compiled.step(part, given)
         if run is None and whole.findings:
             raise SimulationError.of(whole.findings[0])
+    return tuple(whole.findings)
+
+
+def _may_write(function: gpu.FuncOp, given: Sequence[Any]) -> set[int] | None:
+    """The numbers of the buffers that a kernel may write; None for all of them, where that is not simple to tell."""
+    blocks = function.body.blocks
+    return written_buffers(blocks[0], given) if len(blocks) == 1 else None
 
 
 def _machine(compiled: Compiled, grid: tuple[int, int, int], first: int, count: int) -> Machine:

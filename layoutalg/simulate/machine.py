@@ -155,7 +155,8 @@ class Run:
     """One group of workgroups while its steps are executed: what a step is given besides the values of its operands.
 
     `active` says which work-items execute the step: a bool array that broadcasts to [workgroup, subgroup, lane], or None
-    where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it.
+    where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it. `scratch` is what
+    steps keep for themselves, `shared` what they keep for all groups of the launch.
 
     >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
     >>> Run(machine, None).active is None
@@ -169,6 +170,8 @@ class Run:
     slots: list[Any] = field(default_factory=list[Any])
     budget: Budget = field(default_factory=Budget)
     trace: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    scratch: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def spend(self, operation: Operation, operations: int, work: int = 0) -> None:
         """Count operations and work that are about to be done; more than a launch may have are refused before.

@@ -30,7 +30,6 @@ DIALECTS = {
     "iree_codegen": "layoutalg.ir.dialects.iree_codegen:IREE_CODEGEN",
     "iree_gpu": "layoutalg.ir.dialects.iree_gpu:IREE_GPU",
     "iree_vector_ext": "layoutalg.ir.dialects.iree_vector_ext:IREE_VECTOR_EXT",
-    "memref": "xdsl.dialects.memref:MemRef",
     "memref": "layoutalg.ir.dialects.memref:MEMREF",
     "scf": "xdsl.dialects.scf:Scf",
     "ub": "xdsl.dialects.ub:UB",

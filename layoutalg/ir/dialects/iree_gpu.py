@@ -33,8 +33,9 @@ from xdsl.irdl import (
 )
 from xdsl.traits import HasParent, IsTerminator, Pure
 
+from layoutalg.ir.declared import declared_operation
 from layoutalg.ir.dialects.text_attributes import TextAttribute
-from layoutalg.ir.directives import OperandBeforeTrait, SameType, declared_operation
+from layoutalg.ir.directives import OperandBeforeTrait, SameType
 
 if TYPE_CHECKING:
     from layoutalg.nested.gpu.reading import GpuAttr

@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
+from layoutalg.ir.declared import declared_operation
 from layoutalg.ir.dialects.xegpu.attributes import (
     FenceScopeAttr,
     LayoutAttr,
@@ -28,7 +29,7 @@ from layoutalg.ir.dialects.xegpu.attributes import (
     SliceAttr,
 )
 from layoutalg.ir.dialects.xegpu.memory_operations import PlacedOp
-from layoutalg.ir.directives import EnumWord, IndexList, PlainInteger, declared_operation
+from layoutalg.ir.directives import EnumWord, IndexList, PlainInteger
 
 __all__ = [
     "OPERATIONS",
