@@ -28,9 +28,8 @@ from layoutalg.core.files import read_file, text_of
 from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
     from layoutalg.ir.findings import Finding
+    from layoutalg.ir.reading import Part, Reading
     from layoutalg.module.conversions import LayoutConversion
     from layoutalg.module.source import Source
     from layoutalg.module.uses import LayoutUse
@@ -70,24 +69,29 @@ class Module:
         return Source(self.source)
 
     @cached_property
-    def parts(self) -> tuple[ModuleOp, ...]:
-        """The modules that the text has, each an xDSL `ModuleOp`.
+    def _reading(self) -> Reading:
+        from layoutalg.ir.reading import read_file_text
 
-        >>> [part.name for part in Module("gpu.barrier").parts]
-        ['builtin.module']
+        return read_file_text(self.source, file=self.file)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The modules that the text has, each with its title (the banner of a dump) and its line.
+
+        >>> module = Module("// -----// IR Dump After CSE (cse) //----- //\\nmodule {}\\n// -----\\nmodule {}")
+        >>> [(part.title, part.line, part.module.name) for part in module.parts]
+        [('IR Dump After CSE (cse)', 2, 'builtin.module'), ('', 4, 'builtin.module')]
         """
-        from layoutalg.ir import read_module
+        return self._reading.modules
 
-        return (read_module(self.source, file=self.file),)
-
-    @cached_property
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """What could not be read, and what is spelled as it was in the past.
 
-        >>> Module("gpu.barrier").findings
-        ()
+        >>> Module("module {\\n  my.op to nowhere\\n}").findings[0].message
+        'cannot be read: its syntax is not known'
         """
-        return ()
+        return self._reading.findings
 
     @cached_property
     def layouts(self) -> tuple[LayoutUse, ...]:
@@ -98,7 +102,7 @@ class Module:
         """
         from layoutalg.module.uses import layout_uses
 
-        return tuple(use for part in self.parts for use in layout_uses(part, self.lines))
+        return tuple(use for part in self.parts for use in layout_uses(part.module, self.lines))
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -129,13 +133,13 @@ class Module:
 
         Raises `LayoutError` for a version or a target that is not known.
 
-        >>> [finding.message for finding in Module("xegpu.alloc_nbarrier -1").verify(llvm=24)]
+        >>> [finding.message for finding in Module("module { xegpu.alloc_nbarrier -1 }").verify(llvm=24)]
         ['reserves -1 named barriers; expected at least 0']
         """
         from layoutalg.ir.findings import OURS
         from layoutalg.ir.verify import verify_module
 
-        found = [finding for part in self.parts for finding in verify_module(part, llvm=llvm, target=target)]
+        found = [finding for part in self.parts for finding in verify_module(part.module, llvm=llvm, target=target)]
         return (
             *(finding for finding in found if finding.source != OURS),
             *self.findings,
@@ -152,7 +156,7 @@ class Module:
         """
         from layoutalg.ir import write_module
 
-        return "// -----\n".join(write_module(part, llvm=llvm) for part in self.parts)
+        return "// -----\n".join(write_module(part.module, llvm=llvm) for part in self.parts)
 
     def __str__(self) -> str:
         return self.text()
