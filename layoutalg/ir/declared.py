@@ -162,7 +162,10 @@ def _inherent(parser: Parser) -> dict[str, Attribute]:
 def _read_as_today(parser: Parser, state: ParsingState, start: int) -> None:
     """Put what older pages write into today's inherent attributes, each with a note."""
     for name, value in list(state.properties.items()):
-        if isa(value, ArrayAttr[IntegerAttr]):  # `transpose = [1, 0]`
+        expected = state.op_type.get_irdl_definition().properties[name].constr
+        if isa(value, ArrayAttr[IntegerAttr]) and DenseArrayBase in (
+            expected.get_bases() or ()
+        ):  # `transpose = [1, 0]`
             numbers = [entry.value.data for entry in value]
             today = DenseArrayBase.from_list(i64, numbers)
             state.properties[name] = today
