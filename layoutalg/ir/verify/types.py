@@ -28,7 +28,7 @@ from xdsl.ir import Attribute
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.xegpu import attributes as xegpu
-from layoutalg.ir.verify.shapes import is_vector, shape_of, typed
+from layoutalg.ir.verify.shapes import is_memref, is_vector, rank_of, shape_of, typed
 from layoutalg.xegpu import parse_attribute
 
 __all__ = ["doubtful", "layout_value", "refused"]
@@ -61,6 +61,10 @@ def _refused(attribute: Attribute, llvm: int) -> str | None:
         sizes = ", ".join(map(str, shape_of(attribute)))
         positive = all(size > 0 for size in shape_of(attribute))
         return None if positive else f"vector types must have positive constant sizes but got {sizes}"
+    if is_memref(attribute) and str(getattr(attribute, "layout", "")).startswith("strided<["):
+        listed = str(getattr(attribute, "layout", ""))[len("strided<[") :].partition("]")[0]
+        if len([one for one in listed.split(",") if one.strip()]) != rank_of(attribute):
+            return "expected the number of strides to match the rank"
     for one in _inside(attribute):
         problem = refused(one, llvm)
         if problem is not None:
