@@ -17,8 +17,8 @@ order is that of a weak topological ordering (Bourdoncle, "Efficient chaotic ite
 >>> compiling = Compiling(module, lanes=16, block=(16, 1, 1))
 >>> step = compile_region(compiling, module.body.block.first_op.body)
 >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None, slots=compiling.slots())
->>> step(run, [np.full((1, 1, 1), 41)])
-[array([[[42]]])]
+>>> step(run, [np.full((1, 1, 1), 41)])[0].item()
+42
 """
 
 from __future__ import annotations

@@ -282,8 +282,8 @@ def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
     >>> body = compiling.body(module.body.block.first_op.body.block)
     >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None, slots=compiling.slots())
     >>> import numpy as np
-    >>> execute(run, body, [np.full((1, 1, 1), 21)])
-    [array([[[42]]])]
+    >>> execute(run, body, [np.full((1, 1, 1), 21)])[0].item()
+    42
     """
     slots = run.slots
     for slot, value in zip(body.arguments, values, strict=True):

@@ -25,7 +25,7 @@ from operator import index
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block
 from xdsl.utils.hints import isa
 
@@ -40,8 +40,12 @@ from layoutalg.ir.dialects import gpu
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.branching import compile_region
 from layoutalg.simulate.compiling import Compiling, Step
-from layoutalg.simulate.machine import Array, Budget, Level, Machine, Run, SimulationError, fail
+from layoutalg.simulate.levels import level_of
+from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.memory.arguments import BoundArray, argument_view
+from layoutalg.simulate.memory.launched import LaunchMemory
+from layoutalg.simulate.memory.provenance import written_buffers
 from layoutalg.simulate.numerics import signed_bits, wrap
 
 __all__ = ["Compiled", "Outcome", "compile_kernel", "launch", "run_on"]
@@ -86,8 +90,8 @@ def launch(
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel.
 
-    An argument of type i64 takes an array (its address is passed) or an integer. Arrays are written in place. What the
-    kernel does wrong is a finding of the outcome.
+    An argument of type i64 takes an array (its address is passed) or an integer, a memref an array. Arrays are written in
+    place; one that numpy says is not writeable is an input. What the kernel does wrong is a finding of the outcome.
 
     Raises:
         ParseError: the text can't be read.
@@ -103,11 +107,17 @@ def launch(
     read = read_module(module) if isinstance(module, str) else module
     compiled = compile_kernel(read, kernel, level=level, target=target, trace=trace)
     memory = Memory()
-    given = [
-        memory.bind(name, cast("Array", argument)) if isinstance(argument, np.ndarray) else argument
-        for name, argument in zip(_names(compiled.function, len(arguments)), arguments, strict=True)
-    ]
-    run = Run(_machine(compiled, _grid(grid), 0, 1), memory)
+    given: list[Any] = []
+    for name, argument in zip(_names(compiled.function, len(arguments)), arguments, strict=True):
+        if not isinstance(argument, np.ndarray):
+            given.append(argument)
+            continue
+        array = cast("Array", argument)
+        address = memory.bind(name, array)
+        kind: Attribute = compiled.function.body.blocks[0].args[len(given)].type
+        given.append(BoundArray(address, array) if isa(kind, MemRefType[Attribute]) else address)
+    machine = _machine(compiled, _grid(grid), 0, 1)
+    run = Run(machine, LaunchMemory(memory, machine))
     try:
         run_on(compiled, given, grid, memory, run=run)
     except SimulationError as problem:
@@ -136,9 +146,12 @@ def compile_kernel(
     (16, 1, 1)
     """
     function = _find_kernel(module, name)
+    at = level_of(function) if level is None else level
+    if at not in LEVELS:
+        raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
     block, lanes = _launch_sizes(function)
     target_info(target)
-    compiling = Compiling(module, lanes, block, level or "lane", target, frozenset(trace))
+    compiling = Compiling(module, lanes, block, at, target, frozenset(trace))
     return Compiled(function, compile_region(compiling, function.body), compiling)
 
 
@@ -150,8 +163,8 @@ def run_on(
     *,
     run: Run | None = None,
     budget: Budget | None = None,
-) -> None:
-    """Run a compiled kernel on every workgroup of a grid; `run` receives findings and traces.
+) -> tuple[Finding, ...]:
+    """Run a compiled kernel on every workgroup of a grid; `run` receives traces. Gives the findings.
 
     Raises:
         SimulationError: the kernel does what the hardware would not.
@@ -162,6 +175,7 @@ def run_on(
     >>> ones = [np.ones(shape, np.float16) for shape in ((8, 32), (32, 32))]
     >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
     >>> run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory)
+    ()
     >>> c[7, 31]
     np.float32(32.0)
     """
@@ -175,19 +189,31 @@ def run_on(
             compiled.function, f"the values of one workgroup take {held} bytes; at most {MOST_LIVE_BYTES} are simulated"
         )
     together = max(1, min(GROUP // items, MOST_LIVE_BYTES // max(1, held)))
-    memory.begin_launch()
-    whole = run or Run(_machine(compiled, sizes, 0, 1), memory)
+    machine = _machine(compiled, sizes, 0, 1)
+    launched = LaunchMemory(memory, machine, tracked=_may_write(compiled.function, given))
+    whole = run or Run(machine, launched)
     whole.budget = budget or Budget()
     for first in range(0, prod(sizes), together):
         part = Run(
             _machine(compiled, sizes, first, min(together, prod(sizes) - first)),
-            memory,
+            launched,
             findings=whole.findings,
             slots=compiled.compiling.slots(),
             budget=whole.budget,
             trace=whole.trace,
+            shared=whole.shared,
         )
+        launched.begin_group(part.machine)
         compiled.step(part, given)
+        if run is None and whole.findings:
+            raise SimulationError.of(whole.findings[0])
+    return tuple(whole.findings)
+
+
+def _may_write(function: gpu.FuncOp, given: Sequence[Any]) -> set[int] | None:
+    """The numbers of the buffers that a kernel may write; None for all of them, where that is not simple to tell."""
+    blocks = function.body.blocks
+    return written_buffers(blocks[0], given) if len(blocks) == 1 else None
 
 
 def _machine(compiled: Compiled, grid: tuple[int, int, int], first: int, count: int) -> Machine:
@@ -246,15 +272,19 @@ def _sizes(function: gpu.FuncOp, written: DenseArrayBase) -> tuple[int, int, int
     return numbers[0], numbers[1], numbers[2]
 
 
-def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[Any]) -> list[Array]:
+def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[Any]) -> list[Any]:
     if len(entry.args) != len(arguments):
         fail(function, f"it takes {len(entry.args)} arguments, and was given {len(arguments)}")
     for value in entry.args:
         kind: Attribute = value.type
-        if not isa(kind, IntegerType) or not kind.bitwidth:
-            fail(function, f"an argument of type {kind} is not simulated; integers and addresses (i64) are")
-    numbers: list[Array] = []
+        if not isa(kind, MemRefType[Attribute]) and (not isa(kind, IntegerType) or not kind.bitwidth):
+            fail(function, f"an argument of type {kind} is not simulated; integers, addresses (i64) and memrefs are")
+    numbers: list[Any] = []
     for value, argument in zip(entry.args, arguments, strict=True):
+        kind = value.type
+        if isa(kind, MemRefType[Attribute]):
+            numbers.append(argument_view(function, kind, argument, len(numbers)))
+            continue
         bits = signed_bits(value.type)
         try:
             number = index(argument)

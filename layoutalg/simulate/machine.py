@@ -29,11 +29,11 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_OPERATIONS as MAX_OPERATIONS
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.ir.findings import Finding
-from layoutalg.ir.places import line_of, place_of
+from layoutalg.ir.places import place_of
 
 if TYPE_CHECKING:
     from layoutalg.simulate.compiling import Body
-    from layoutalg.simulate.memory import Memory
+    from layoutalg.simulate.memory.launched import LaunchMemory
 
 __all__ = [
     "LEVELS",
@@ -67,6 +67,16 @@ class SimulationError(LayoutError):
     def __init__(self, message: str, finding: Finding | None = None) -> None:
         super().__init__(message)
         self.finding = finding
+
+    @classmethod
+    def of(cls, finding: Finding) -> SimulationError:
+        """The error that says what a finding says.
+
+        >>> print(SimulationError.of(Finding("run.race", "two work-items write", "memref.store", None)))
+        line 0: memref.store: two work-items write
+        """
+        line = 0 if finding.place is None else finding.place.line
+        return cls(f"line {line}: {finding.operation}: {finding.message}", finding)
 
 
 @dataclass(slots=True)
@@ -145,7 +155,8 @@ class Run:
     """One group of workgroups while its steps are executed: what a step is given besides the values of its operands.
 
     `active` says which work-items execute the step: a bool array that broadcasts to [workgroup, subgroup, lane], or None
-    where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it.
+    where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it. `scratch` is what
+    steps keep for themselves, `shared` what they keep for all groups of the launch.
 
     >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
     >>> Run(machine, None).active is None
@@ -153,12 +164,14 @@ class Run:
     """
 
     machine: Machine
-    memory: Memory
+    memory: LaunchMemory
     active: Array | None = None
     findings: list[Finding] = field(default_factory=list[Finding])
     slots: list[Any] = field(default_factory=list[Any])
     budget: Budget = field(default_factory=Budget)
     trace: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    scratch: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def spend(self, operation: Operation, operations: int, work: int = 0) -> None:
         """Count operations and work that are about to be done; more than a launch may have are refused before.
@@ -234,8 +247,7 @@ def fail(operation: Operation, problem: str, rule: str = "simulate.refused") -> 
     Traceback (most recent call last):
     layoutalg.simulate.machine.SimulationError: line 1: arith.constant: 16 is too many
     """
-    finding = Finding(rule, problem, operation.name, place_of(operation))
-    raise SimulationError(f"line {line_of(operation)}: {operation.name}: {problem}", finding)
+    raise SimulationError.of(Finding(rule, problem, operation.name, place_of(operation)))
 
 
 def uniform(operation: Operation, value: Array, what: str, active: Array | None = None) -> int:

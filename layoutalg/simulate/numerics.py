@@ -1,19 +1,7 @@
-"""Numbers as the hardware has them: element types, wrap-around integers, and what one DPAS computes.
+"""Numbers as the hardware has them: element types, and integers that wrap around.
 
-DPAS adds to an element of C a chain of products, in the order of depth. For 16-bit floats the chain has links of two:
-
-    acc = f32(acc + f32(a[2d] * b[2d] + a[2d+1] * b[2d+1]))      for d = 0 .. 7
-
-The accumulator comes first, every product of two 16-bit floats is exact in f32, every sum is rounded to f32. (The
-extension texts leave the order to the implementation; the chain is that of the graphics compiler's DPAS.md.)
-
-By hand: a row (1, 1, 0, ...) times a column (1, 1, 0, ...) onto 2^24 gives 2^24 + 2, because the pair is summed before it
-meets the accumulator. One at a time, each 1 would be lost: 2^24 + 1 rounds to 2^24.
-
->>> a, b = np.zeros((1, 16), np.float16), np.zeros((16, 1), np.float16)
->>> a[0, :2] = b[:2, 0] = 1
->>> int(dpas_chain(a, b, np.full((1, 1), 2**24, np.float32))[0, 0]) - 2**24
-2
+>>> wrap(np.array([2**31 - 1]) + 1, 32)
+array([-2147483648])
 """
 
 from __future__ import annotations
@@ -34,7 +22,6 @@ __all__ = [
     "as_number",
     "as_typed",
     "as_unsigned",
-    "dpas_chain",
     "element_dtype",
     "element_of",
     "numpy_type",
@@ -132,21 +119,3 @@ def as_unsigned(value: Array, bits: int) -> Array:
     array([255], dtype=uint64)
     """
     return value.astype(np.uint64) if bits >= 64 else (value & ((1 << bits) - 1)).astype(np.uint64)
-
-
-def dpas_chain(a: Array, b: Array, acc: Array) -> Array:
-    """acc [.., m, n] plus a [.., m, k] times b [.., k, n], for 16-bit floats, in the order that DPAS has.
-
-    >>> dpas_chain(np.ones((2, 16), np.float16), np.ones((16, 3), np.float16), np.zeros((2, 3), np.float32))[1]
-    array([16., 16., 16.], dtype=float32)
-    """
-    # Depth first in memory, so that each link of the chain reads whole rows.
-    left = np.ascontiguousarray(np.moveaxis(a, -1, 0).astype(np.float32))[..., None]
-    right = np.ascontiguousarray(np.moveaxis(b, -2, 0).astype(np.float32))[..., None, :]
-    total = acc.astype(np.float32, copy=True)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        for depth in range(0, a.shape[-1], 2):
-            pair = left[depth] * right[depth]
-            pair += left[depth + 1] * right[depth + 1]
-            total = total + pair
-    return total

@@ -1,79 +1,146 @@
-"""The memory that a simulated kernel sees: numpy arrays at 64-bit addresses.
+"""The memory that a launch is given: numpy arrays at 64-bit addresses.
 
 Every buffer begins at its own multiple of 2^40, so an address says which buffer it is in and where:
 
->>> from xdsl.dialects.test import TestOp
->>> from layoutalg.simulate.machine import Machine, Run
 >>> memory = Memory()
 >>> address = memory.bind("A", np.arange(4, dtype=np.float32))
 >>> hex(address)
 '0x10000000000'
->>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), memory)
->>> memory.read(run, TestOp(), np.array([address + 8]), None, np.dtype(np.float32))
-array([2.], dtype=float32)
+>>> memory.describe(address + 8)
+'byte 8 of buffer A'
 
-Reads and writes take one address per element and a mask; what the mask excludes reads as 0 and is not written. An
-address outside every buffer is an error that says so. Two work-items that write different values to one address in
-one store are an error too: on hardware either could win. So are two workgroups that do so in different stores of the
-same launch.
+What a kernel does to a buffer, and whether it may, is `LaunchMemory`'s affair.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Operation
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MEMORY_SPAN as SPAN
-from layoutalg.simulate.machine import Run, fail
+from layoutalg.core.messages import shown
+from layoutalg.simulate.memory.shadow import Shadow
 
-__all__ = ["Memory"]
+__all__ = ["Buffer", "Memory"]
 
-Addresses = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+Array = NDArray[Any]
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """Bytes with a name. Shared local memory has them once for each workgroup, private memory for each work-item.
+
+    `written` has a byte for each byte: 1 where it holds a value; None where all do. `columns` and `pitch` are the bytes of a
+    row that hold elements, and from row to row; the rest is padding.
+
+    >>> Buffer("A", np.zeros(16, np.uint8), 16).describe(4)
+    'byte 4 of buffer A'
+    """
+
+    name: str
+    bytes: NDArray[np.uint8]
+    size: int
+    space: Literal["global", "shared", "private"] = "global"
+    written: NDArray[np.uint8] | None = None
+    rows: int = 0
+    columns: int = 0
+    pitch: int = 0
+    shadow: Shadow = field(default_factory=Shadow)
+    tracked: bool = True
+    """Whether the launch may write it, so that it has to be known who reads it."""
+
+    def elements(self, dtype: np.dtype[Any]) -> Array:
+        """The buffer as an array of elements; what is left over at the end is out of reach.
+
+        >>> Buffer("A", np.zeros(18, np.uint8), 18).elements(np.dtype(np.float32)).shape
+        (4,)
+        """
+        size = dtype.itemsize
+        whole = self.bytes if self.bytes.size % size == 0 else self.bytes[: self.bytes.size // size * size]
+        return whole.view(dtype)
+
+    def holds(self, size: int) -> Array:
+        """As `elements`, for the bytes that say where values are: `full(size)` where all bytes of an element do."""
+        assert self.written is not None
+        return self.written[: self.written.size // size * size].view(f"u{size}")
+
+    def describe(self, offset: int) -> str:
+        """A byte in words; `offset` counts from the beginning of the (first) buffer."""
+        kind = {"global": "buffer", "shared": "shared memory", "private": "private memory"}[self.space]
+        beyond = "" if offset < self.size else f", which has {self.size} bytes"
+        return f"byte {offset} of {kind} {self.name}{beyond}"
+
+    def found_at(self, offset: int) -> str:
+        """A byte in words; `offset` counts over all workgroups or work-items.
+
+        >>> Buffer("slm", np.zeros(32, np.uint8), 16, "shared").found_at(20)
+        'byte 4 of shared memory slm'
+        """
+        return self.describe(offset % self.size)
+
+
+def full(size: int) -> int:
+    """The number of `size` bytes that are 1.
+
+    >>> hex(full(4))
+    '0x1010101'
+    """
+    return int.from_bytes(b"\x01" * size)
 
 
 class Memory:
     """Buffers at addresses; the arrays that are bound are read and written in place.
 
-    >>> from xdsl.dialects.test import TestOp
-    >>> from layoutalg.simulate.machine import Machine, Run
     >>> memory = Memory()
     >>> array = np.zeros(2, dtype=np.float32)
-    >>> address = memory.bind("C", array)
-    >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), memory)
-    >>> memory.write(run, TestOp(), np.array([address + 4]), None, np.array([7], dtype=np.float32))
-    >>> array
-    array([0., 7.], dtype=float32)
+    >>> memory.bind("C", array) == 1 << 40
+    True
     """
 
     def __init__(self) -> None:
-        self._names: list[str] = []
-        self._bytes: list[NDArray[np.uint8]] = []
-        self._writers: dict[tuple[int, int], NDArray[np.int32]] = {}
+        self.buffers: list[Buffer] = []
 
-    def bind(self, name: str, array: NDArray[Any]) -> int:
+    def bind(
+        self, name: str, array: NDArray[Any], *, extent: tuple[int, int] | None = None, initialised: bool = True
+    ) -> int:
         """Give a C-contiguous array an address; the name is for messages.
+
+        An array that numpy says is not writeable is an input: a kernel that writes it is wrong. `extent` are the rows and
+        columns of a 2-D array that hold elements: what lies beyond is padding, which a kernel must not write. The contents of
+        an array that is not `initialised` must not be read before they are written.
+
+        Raises:
+            LayoutError: the array is not contiguous, or the extent is not inside it.
 
         >>> memory = Memory()
         >>> memory.describe(memory.bind("A", np.zeros(4, np.float32)) + 8)
         'byte 8 of buffer A'
+        >>> memory.bind("C", np.zeros((8, 32), np.float32), extent=(8, 20), initialised=False) == 2 << 40
+        True
         """
         if not array.flags.c_contiguous:
             raise LayoutError(f"buffer {name}: only a contiguous array can be bound to an address")
-        self._names.append(name)
-        self._bytes.append(array.reshape(-1).view(np.uint8))
-        return len(self._names) * SPAN
+        flat = array.reshape(-1).view(np.uint8)
+        buffer = Buffer(name, flat, flat.size, written=None if initialised else np.zeros(flat.size, np.uint8))
+        if extent is not None:
+            if array.ndim != 2 or not all(0 < n <= size for n, size in zip(extent, array.shape, strict=True)):
+                raise LayoutError(f"buffer {name}: extent {shown(extent)} of an array of shape {array.shape}")
+            buffer.rows, buffer.columns = extent[0], extent[1] * array.itemsize
+            buffer.pitch = array.shape[1] * array.itemsize
+        self.buffers.append(buffer)
+        return len(self.buffers) * SPAN
 
     def begin_launch(self) -> None:
         """A new launch: what earlier launches wrote does not race with what comes.
 
         >>> Memory().begin_launch()
         """
-        self._writers.clear()
+        for buffer in self.buffers:
+            buffer.shadow, buffer.tracked = Shadow(), True
 
     def describe(self, address: int) -> str:
         """Which buffer an address is in, for messages.
@@ -82,157 +149,6 @@ class Memory:
         'address 0x50, which is in no buffer'
         """
         index, offset = divmod(address, SPAN)
-        if not 1 <= index <= len(self._names):
+        if not 1 <= index <= len(self.buffers):
             return f"address {address:#x}, which is in no buffer"
-        size = self._bytes[index - 1].size
-        beyond = f", which has {size} bytes" if offset >= size else ""
-        return f"byte {offset} of buffer {self._names[index - 1]}{beyond}"
-
-    def read(
-        self, run: Run, op: Operation, addresses: Addresses, mask: Mask | None, dtype: np.dtype[Any]
-    ) -> NDArray[Any]:
-        """The elements at the addresses; 0 where the mask is not set, or the work-item is not active.
-
-        Addresses and mask have the axes of values: workgroup, subgroup, lane, and then those of the type.
-
-        >>> from xdsl.dialects.test import TestOp
-        >>> from layoutalg.simulate.machine import Machine, Run
-        >>> memory = Memory()
-        >>> address = memory.bind("A", np.array([1, 2], np.float32))
-        >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), memory)
-        >>> memory.read(run, TestOp(), np.array([address, address + 4]), np.array([False, True]), np.dtype(np.float32))
-        array([0., 2.], dtype=float32)
-        """
-        mask = _masked(run, addresses, mask)
-        out = np.zeros(addresses.shape, dtype)
-        for index in self._touched(addresses, mask, dtype.itemsize):
-            values = self._elements(index, dtype)
-            here, places = self._places(index, addresses, mask, dtype.itemsize)
-            if here is None:
-                return values[places]
-            out[here] = values[places[here]]
-        return out
-
-    def write(self, run: Run, op: Operation, addresses: Addresses, mask: Mask | None, values: NDArray[Any]) -> None:
-        """Put the values at the addresses where the mask is set and the work-item is active.
-
-        Raises:
-            SimulationError: an address is outside every buffer, or two work-items write different values to one.
-
-        >>> from xdsl.dialects.test import TestOp
-        >>> from layoutalg.simulate.machine import Machine, Run
-        >>> memory = Memory()
-        >>> address = memory.bind("C", np.zeros(2, dtype=np.float32))
-        >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), memory)
-        >>> memory.write(run, TestOp(), np.array([address, address]), None, np.array([1, 2], dtype=np.float32))
-        Traceback (most recent call last):
-        layoutalg.simulate.machine.SimulationError: line 0: test.op: two work-items write different values to byte 0 of buffer C
-        """
-        size = values.dtype.itemsize
-        mask = _masked(run, addresses, mask)
-        workgroups = np.arange(run.machine.first, run.machine.first + run.machine.count, dtype=np.int32)
-        for index in self._touched(addresses, mask, size):
-            elements = self._elements(index, _bits(size))
-            here, places = self._places(index, addresses, mask, size)
-            bits = np.ascontiguousarray(values).view(_bits(size))
-            who = np.broadcast_to(workgroups.reshape(-1, *(1,) * (addresses.ndim - 1)), addresses.shape)
-            if here is not None:
-                places, bits, who = places[here], bits[here], who[here]
-            if not elements.flags.writeable:
-                raise LayoutError(f"buffer {self._names[index]} is read-only")
-            self._note_writer(op, index, size, places, elements, bits, who + 1)
-            elements[places] = bits
-            lost = elements[places] != bits
-            if lost.any():
-                self._race(op, index, int(places[lost].reshape(-1)[0]) * size, "work-items")
-
-    def barrier(self, run: Run, op: Operation) -> None:
-        """Everybody of the workgroup is here: what was written before is seen after.
-
-        Raises:
-            SimulationError: some work-items of a workgroup are elsewhere.
-
-        >>> from xdsl.dialects.test import TestOp
-        >>> from layoutalg.simulate.machine import Machine, Run
-        >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
-        >>> Memory().barrier(Run(machine, Memory(), machine.lane_ids() < 4), TestOp())
-        Traceback (most recent call last):
-        layoutalg.simulate.machine.SimulationError: line 0: test.op: 4 of 16 work-items of a workgroup arrive at the barrier
-        """
-        if run.active is None:
-            return
-        here = np.broadcast_to(run.active, run.machine.items).sum(axis=(1, 2))
-        most = run.machine.items[1] * run.machine.items[2]
-        divided = here[(here != 0) & (here != most)]
-        if divided.size:
-            fail(
-                op,
-                f"{int(divided[0])} of {most} work-items of a workgroup arrive at the barrier",
-                "run.divergent_barrier",
-            )
-
-    def _note_writer(
-        self,
-        op: Operation,
-        index: int,
-        size: int,
-        places: Addresses,
-        elements: NDArray[Any],
-        bits: NDArray[Any],
-        who: NDArray[Any],
-    ) -> None:
-        """Remember which workgroup (from 1) wrote where, and complain if another one had put something else there."""
-        writers = self._writers.get((index, size))
-        if writers is None:
-            writers = self._writers[index, size] = np.zeros(elements.size, np.int32)
-        before = writers[places]
-        conflict = (before != 0) & (before != who) & (elements[places] != bits)
-        if conflict.any():
-            self._race(op, index, int(places[conflict].reshape(-1)[0]) * size, "workgroups")
-        writers[places] = who
-
-    def _race(self, op: Operation, index: int, offset: int, who: str) -> None:
-        place = self.describe((index + 1) * SPAN + offset)
-        fail(op, f"two {who} write different values to {place}", "run.race")
-
-    def _elements(self, index: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        whole = self._bytes[index].size // dtype.itemsize * dtype.itemsize
-        return self._bytes[index][:whole].view(dtype)
-
-    def _touched(self, addresses: Addresses, mask: Mask, size: int) -> list[int]:
-        """The buffers that the masked addresses are in, after a check that every one is in some buffer."""
-        active = addresses if mask.all() else addresses[mask]
-        if not active.size:
-            return []
-        low, high = int(active.min()), int(active.max())
-        index = low // SPAN
-        touched = [index - 1] if index == high // SPAN else [int(i) - 1 for i in np.unique(active // SPAN)]
-        for found in touched:
-            if not 0 <= found < len(self._bytes):
-                raise LayoutError(f"access to {self.describe(low if found < 0 else high)}")
-            inside = active - (found + 1) * SPAN
-            beyond = (inside + size > self._bytes[found].size) & (inside < SPAN) & (inside >= 0)
-            if beyond.any():
-                raise LayoutError(f"access to {self.describe(int(active[beyond].max()))}")
-        if (active % size).any():
-            raise LayoutError(f"elements of {size} bytes at {self.describe(int(active[active % size != 0][0]))}")
-        return touched
-
-    def _places(self, index: int, addresses: Addresses, mask: Mask, size: int) -> tuple[Mask | None, Addresses]:
-        """The elements' numbers in one buffer, and where they count (None: everywhere)."""
-        offsets = addresses - (index + 1) * SPAN
-        here = mask & (offsets >= 0) & (offsets < SPAN)
-        places = np.asarray(offsets // size)
-        return (None, places) if here.all() else (here, places)
-
-
-def _masked(run: Run, addresses: Addresses, mask: Mask | None) -> Mask:
-    """Which elements count: those that the mask names, of work-items that are active."""
-    if run.active is not None:
-        active = run.active.reshape(*run.active.shape, *(1,) * (addresses.ndim - run.active.ndim))
-        mask = active if mask is None else mask & active
-    return np.broadcast_to(np.True_ if mask is None else mask, addresses.shape)
-
-
-def _bits(size: int) -> np.dtype[Any]:
-    return np.dtype(f"u{size}")
+        return self.buffers[index - 1].describe(offset)

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
@@ -23,11 +24,14 @@ from layoutalg.hardware import block_load, block_store, target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
-from layoutalg.simulate.compiling import Compiling, Step, compiled_by
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_subgroup
 from layoutalg.simulate.numerics import element_dtype
 
 __all__ = ["Descriptor", "index_list"]
+
+_MOST_PADDED = 1 << 26
+"""Bytes of a matrix that is copied once, with zeros around it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,7 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
     size = element_dtype(kind.element_type).itemsize
     parts = [index_list(numbers) for numbers in (op.const_offsets, op.const_shape, op.const_strides)]
     ends = np.cumsum([1, *(count for count, _ in parts)]).tolist()
-    target = compiling.target
+    target, level = compiling.target, compiling.level
     nowhere = np.zeros((1, 1, 1), np.int64)
 
     def step(run: Run, values: list[Any]) -> tuple[Descriptor]:
@@ -88,7 +92,8 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
             fail(op, "an address needs shape and strides of two dimensions each (and offsets of two, if any)")
         if steps[1] != 1:
             fail(op, f"the strides are {steps}; the elements of a row must be next to each other")
-        _check_surface(target, op, base, sizes, steps[0], size)
+        if level == "lane":
+            _check_surface(target, op, base, sizes, steps[0], size)
         row, column = offsets or (nowhere, nowhere)
         return (Descriptor(base, sizes[0], sizes[1], steps[0], row, column),)
 
@@ -175,24 +180,133 @@ def _store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
     return block_store(rows, width, bits, subgroup_size=lanes).layout.fragment_map()[0]
 
 
-def _addresses(
-    op: Operation, descriptor: Descriptor, place: list[Array], held: Array, size: int
-) -> tuple[Array, Array]:
-    """The address of every element of a message [workgroup, subgroup, lane, register], and which are in the matrix."""
-    row, column = (start[..., None] + held[..., axis] for start, axis in zip(place, (0, 1), strict=True))
-    inside = (row >= 0) & (row < descriptor.height) & (column >= 0) & (column < descriptor.width)
-    base = uniform_in_subgroup(op, descriptor.base, "the address")[..., None]
-    addresses = base + (row * descriptor.pitch + column) * size
-    return np.asarray(addresses), np.broadcast_to(inside, addresses.shape)
+def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool) -> Array:
+    """Row and column of every element of the tensor that a load gives, where it is not spread over lanes.
+
+    Blocks of an array come first, rows that are packed together last: `[count, rows / packed, width, packed]`.
+    """
+    at = np.moveaxis(np.indices((rows, width * count)), 0, -1).reshape(rows, count, width, 2).swapaxes(0, 1)
+    if transposed:
+        at = at.swapaxes(1, 2)
+    if packed > 1:
+        at = at.reshape(count, rows // packed, packed, width, 2).swapaxes(2, 3)
+    return at if count > 1 else at[0]
 
 
-def _fragment(op: Operation, vector: Attribute, kind: TensorDescType, held: Array) -> None:
-    """Complain about a vector that is not what a lane has of the block."""
+def _held_by_lanes(op: Operation, vector: Attribute, kind: TensorDescType, held: Array) -> Array:
+    """Row and column [lane, the vector's axes, 2]; complain about a vector that is not what a lane has of the block."""
     lanes, length = held.shape[:2]
     if not isa(vector, VectorType[Attribute]) or vector.element_type != kind.element_type:
         fail(op, f"{vector} for a block of {kind.element_type}")
     if vector.element_count() != length:
         fail(op, f"{vector} for a block of {kind}: each of {lanes} lanes holds {length} elements")
+    return held.reshape(lanes, *vector.get_shape(), 2)
+
+
+def _held_as_whole(op: Operation, vector: Attribute, kind: TensorDescType, level: str, held: Array) -> Array:
+    """Row and column [1, the tensor's axes, 2]; complain about a vector that is not the whole block."""
+    if not isa(vector, VectorType[Attribute]) or vector.element_type != kind.element_type:
+        fail(op, f"{vector} for a block of {kind.element_type}")
+    if vector.get_shape() != held.shape[:-1]:
+        shape = "x".join(map(str, held.shape[:-1]))
+        fail(
+            op, f"{vector} for a block of {kind}: this kernel is at {level} level, where a value is all of it, {shape}"
+        )
+    return held[None]
+
+
+def _addresses(
+    op: Operation, descriptor: Descriptor, place: list[Array], held: Array, size: int
+) -> tuple[Array, Array]:
+    """The address of every element of a message [workgroup, subgroup, lane, ..], and which are in the matrix."""
+    inner = (1,) * (held.ndim - 2)
+    row, column = (start.reshape(*start.shape, *inner) + held[..., axis] for axis, start in enumerate(place))
+    inside = (row >= 0) & (row < descriptor.height) & (column >= 0) & (column < descriptor.width)
+    base = uniform_in_subgroup(op, descriptor.base, "the address")
+    addresses = base.reshape(*base.shape, *inner) + (row * descriptor.pitch + column) * size
+    return np.asarray(addresses), np.broadcast_to(inside, addresses.shape)
+
+
+def _arranged(held: Array, rows: int, width: int) -> Callable[[Array], Array]:
+    """A function from tiles [.., rows, width] to values [.., lane, the vector's axes]: a view where that is possible."""
+    rank = held.ndim - 2
+    row, column = held[..., 0], held[..., 1]
+    down, across = np.indices((rows, width))
+    if rank == 1 and held.shape[:2] == (width, rows) and (row == down.T).all() and (column == across.T).all():
+        return lambda tiles: tiles.swapaxes(-1, -2)
+    if rank == 2 and held.shape[:3] == (1, rows, width) and (row == down).all() and (column == across).all():
+        return lambda tiles: tiles[..., None, :, :]
+    return lambda tiles: tiles[..., row, column]
+
+
+def _tiles(
+    run: Run, descriptor: Descriptor, place: list[Array], rows: int, width: int, dtype: np.dtype[Any]
+) -> Array | None:
+    """The tiles [workgroup, subgroup, rows, width] of a matrix that this launch only reads; None where it is not that simple.
+
+    They are copied as a whole, from a view of the matrix as overlapping windows. Where a tile goes beyond the matrix, the
+    windows are those of a copy with zeros around it.
+    """
+    base = descriptor.base
+    if run.active is not None or base.size != 1:
+        return None
+    matrix = _matrix(run, int(base.reshape(-1)[0]), descriptor, dtype)
+    if matrix is None:
+        return None
+    row, column = (np.asarray(start[:, :, 0]) for start in place)
+    if not row.size or not column.size:
+        return None
+    beyond = (
+        row.min() < 0
+        or column.min() < 0
+        or row.max() > matrix.shape[0] - rows
+        or column.max() > matrix.shape[1] - width
+    )
+    if beyond:
+        key = (
+            "padded",
+            int(base.reshape(-1)[0]),
+            descriptor.height,
+            descriptor.width,
+            descriptor.pitch,
+            rows,
+            width,
+            dtype,
+        )
+        padded = run.shared.get(key)
+        if padded is None:
+            if matrix.nbytes > _MOST_PADDED:
+                return None
+            padded = np.zeros((matrix.shape[0] + 2 * rows, matrix.shape[1] + 2 * width), dtype)
+            padded[rows:-rows, width:-width] = matrix
+            run.shared[key] = padded
+        row = np.clip(row, -rows, matrix.shape[0]) + rows
+        column = np.clip(column, -width, matrix.shape[1]) + width
+        matrix = padded
+    windows = as_strided(
+        matrix,
+        (matrix.shape[0] - rows + 1, matrix.shape[1] - width + 1, rows, width),
+        matrix.strides * 2,
+        writeable=False,
+    )
+    return windows[row, column]
+
+
+def _matrix(run: Run, address: int, descriptor: Descriptor, dtype: np.dtype[Any]) -> Array | None:
+    """A matrix that this launch only reads, as an array, if all of it is in one buffer."""
+    found = run.memory.input_at(address)
+    if found is None:
+        return None
+    whole, offset = found
+    size = dtype.itemsize
+    last = offset + ((descriptor.height - 1) * descriptor.pitch + descriptor.width) * size
+    if last > whole.size or offset % size:
+        return None
+    elements = whole[offset:last].view(dtype) if not (last - offset) % size else None
+    if elements is None:
+        return None
+    shape = (descriptor.height, descriptor.width)
+    return as_strided(elements, shape, (descriptor.pitch * size, size), writeable=False)
 
 
 def _check_column(target: str, op: Operation, column: Array, bits: int) -> None:
@@ -211,17 +325,30 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
     order = None if op.transpose is None else tuple(static_numbers(op.transpose))
     if order not in (None, (1, 0)):
         fail(op, f"transpose = {list(order)}; a block is transposed by [1, 0]")
-    size, target = dtype.itemsize, compiling.target
-    held = _load_map(rows, width, size * 8, count, op.packed is not None, order is not None, compiling.lanes)
-    _fragment(op, op.value.type, kind, held)
+    size, target, level, packed = dtype.itemsize, compiling.target, compiling.level, op.packed is not None
+    if level == "lane":
+        held = _load_map(rows, width, size * 8, count, packed, order is not None, compiling.lanes)
+        held = _held_by_lanes(op, op.value.type, kind, held)
+    else:
+        shape = value_shape(op.value.type)
+        together = shape[-1] if packed and shape else 1
+        if together < 1 or rows % together:
+            fail(op, f"{op.value.type} for a block of {kind}: {rows} rows are not packed by {together}")
+        held = _whole_map(rows, width, count, together, order is not None)
+        held = _held_as_whole(op, op.value.type, kind, level, held)
     where = _place(op, op.const_offsets)
+    arranged = _arranged(held, rows, width * count)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         descriptor: Descriptor = values[0]
         place = where(values[1:], descriptor)
-        _check_column(target, op, place[1], size * 8)
+        if level == "lane":
+            _check_column(target, op, place[1], size * 8)
+        tiles = _tiles(run, descriptor, place, rows, width * count, dtype)
+        if tiles is not None:
+            return (arranged(tiles),)
         addresses, inside = _addresses(op, descriptor, place, held, size)
-        return (run.memory.read(run, op, addresses, inside, dtype),)
+        return (run.memory.read(run, op, addresses, inside, dtype, together=True),)
 
     return step
 
@@ -233,17 +360,20 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     (rows, width), dtype = kind.get_shape(), element_dtype(kind.element_type)
     if _array_length(op, kind) != 1:
         fail(op, "a store moves one block; array_length is for loads")
-    size, target = dtype.itemsize, compiling.target
-    held = _store_map(rows, width, size * 8, compiling.lanes)
-    _fragment(op, op.value.type, kind, held)
+    size, target, level = dtype.itemsize, compiling.target, compiling.level
+    if level == "lane":
+        held = _held_by_lanes(op, op.value.type, kind, _store_map(rows, width, size * 8, compiling.lanes))
+    else:
+        held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
     where = _place(op, op.const_offsets)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
         value, descriptor = values[0], values[1]
         place = where(values[2:], descriptor)
-        _check_column(target, op, place[1], size * 8)
+        if level == "lane":
+            _check_column(target, op, place[1], size * 8)
         # Every work-item stores, also where the place or the value is the same for all of them: that is a race to see.
-        everyone = (*run.machine.items, held.shape[1])
+        everyone = (*run.machine.items, *held.shape[1:-1])
         addresses, inside = _addresses(op, descriptor, place, held, size)
         run.memory.write(
             run,
@@ -251,6 +381,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
             np.broadcast_to(addresses, everyone),
             np.broadcast_to(inside, everyone),
             np.broadcast_to(value.astype(dtype, copy=False), everyone),
+            together=True,
         )
         return ()
 
@@ -262,7 +393,9 @@ def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
     """`xegpu.prefetch_nd`: checked, and nothing moves."""
     kind = _block_type(op, op.descriptor.type)
     bits = element_dtype(kind.element_type).itemsize * 8
-    _load_map(*kind.get_shape(), bits, _array_length(op, kind), False, False, compiling.lanes)
+    count = _array_length(op, kind)
+    if compiling.level == "lane":
+        _load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
     where = _place(op, op.const_offsets)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:

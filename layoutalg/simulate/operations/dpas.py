@@ -1,12 +1,15 @@
-"""XeGPU's matrix product on all subgroups at once.
+"""XeGPU's matrix product: of fragments at lane level, of whole tensors at subgroup and workgroup level.
 
-The owner maps of the operands' layouts put the fragments together to matrices, which are multiplied, and the fragment map
-of C takes the product apart again. By hand: A is 8x16 in 16 lanes, `d0 = 8@reg, d1 = 16@lane`, so A[r, c] is register r of
-lane c.
+At lane level the owner maps of the operands' layouts say which lane and register holds which element. By hand: A is 8x16
+in 16 lanes, `d0 = 8@reg, d1 = 16@lane`, so A[r, c] is register r of lane c. Of B and C a lane holds a column.
+
+At the other levels the operands are matrices, and the depth is divided into instructions. The order of the sums is the same, so
+a kernel gives the same bits before and after its distribution, where its depth is in the same order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,50 +17,175 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from layoutalg.hardware import dpas
+from layoutalg.core.layout import Layout
+from layoutalg.hardware import Dpas, dpas
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.numerics import dpas_chain
+from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.products import added_chain, as_factor
 
 __all__: list[str] = []
+
+_NAMES = {"i8": "s8", "si8": "s8", "ui8": "u8", "i4": "s4", "si4": "s4", "ui4": "u4", "i32": "s32", "si32": "s32"}
+_MOST_KEPT = 1 << 24
+"""Bytes of converted operands that are kept for the next products."""
 
 
 @compiled_by(block.DpasOp)
 def matrix_product(op: block.DpasOp, compiling: Compiling) -> Step:
-    """`xegpu.dpas` of fragments."""
+    """`xegpu.dpas`."""
     types = (op.lhs.type, op.rhs.type, op.result.type)
-    vectors = [kind for kind in types if isa(kind, VectorType[Attribute]) and kind.get_num_dims() == 1]
-    if len(vectors) != 3:
-        fail(op, "a dpas of other than 1-D vectors is not simulated; at lane level they are 1-D")
-    names = [str(vector.element_type) for vector in vectors]
-    lengths = [vector.element_count() for vector in vectors]
+    vectors = [kind for kind in types if isa(kind, VectorType[Attribute])]
+    names = [_NAMES.get(str(vector.element_type), str(vector.element_type)) for vector in vectors]
     if op.acc is not None and op.acc.type != op.result.type:
         fail(op, f"the accumulator is {op.acc.type} and the result {op.result.type}")
-    if names[0] not in ("f16", "bf16") or names[1] != names[0] or names[2] != "f32":
-        fail(op, f"a product of {names[0]} and {names[1]} in {names[2]} is not simulated; of f16 or bf16 in f32 is")
-    unit = dpas(names[0], names[1], names[2], target=compiling.target, m=lengths[2])
-    if compiling.lanes != unit.subgroup_size:
-        fail(op, f"a subgroup of {compiling.lanes} lanes; dpas on {compiling.target} needs {unit.subgroup_size}")
+    ranks = {vector.get_num_dims() for vector in vectors}
+    if ranks == {1}:
+        return _of_fragments(op, compiling, vectors, names)
+    if 1 in ranks:
+        fail(op, "a dpas of 1-D and other vectors is not simulated; at lane level all of them are 1-D")
+    return _of_matrices(op, compiling, vectors, names)
+
+
+def _of_fragments(
+    op: block.DpasOp, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
+) -> Step:
+    if compiling.level != "lane":
+        fail(op, f"1-D vectors are fragments of lanes, and this kernel is at {compiling.level} level")
+    lengths = [vector.element_count() for vector in vectors]
+    lanes = compiling.lanes
+    rows = lengths[2]
+    unit = dpas(names[0], names[1], names[2], target=compiling.target, m=rows)
+    if lanes != unit.subgroup_size:
+        fail(op, f"a subgroup of {lanes} lanes; dpas on {compiling.target} needs {unit.subgroup_size}")
     for what, layout, length in zip("ABC", (unit.a, unit.b, unit.c), lengths, strict=True):
         if layout.axes["reg"] != length:
             shape = "x".join(map(str, layout.shape))
-            fail(op, f"{what} has {length} elements per lane; its {shape} block over {compiling.lanes} lanes has "
+            fail(op, f"{what} has {length} elements per lane; its {shape} block over {lanes} lanes has "
                      f"{layout.axes['reg']}")  # fmt: skip
     compiling.costs(op, unit.m * unit.n * unit.k // unit.subgroup_size)
+    of_a, of_b = _operand(unit.a, (1, 0), unit.a_type), _operand(unit.b, (0, 1), unit.b_type)
+    of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32")
     held = unit.c.fragment_map()[0]
+    plain = _is_plain(unit.c, (1, 0))
+    finished = _finished(op, vectors[2].element_type)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
-        lanes = [run.machine.spread(value) for value in values]
-        a, b = _assemble(lanes[0], unit.a), _assemble(lanes[1], unit.b)
-        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), unit.m, unit.n)
-        acc = _assemble(lanes[2], unit.c) if len(lanes) > 2 else np.zeros(shape, np.float32)
-        product = dpas_chain(a, b, acc)
-        return (product[..., held[..., 0], held[..., 1]],)
+        batch = np.broadcast_shapes(*(value.shape[:2] for value in values))
+        left, right = of_a(run, values[0], batch), of_b(run, values[1], batch)
+        start = of_c(run, values[2], batch) if len(values) > 2 else None
+        total = added_chain(left[:, None], right[:, :, None], start, unit.packed, run.scratch)
+        if total.shape[-1] != batch[0] * batch[1]:
+            total = np.broadcast_to(total, (*total.shape[:-1], batch[0] * batch[1]))
+        # [n, m, subgroups] to [workgroup, subgroup, lane, register]
+        matrix = finished(total).reshape(*total.shape[:2], *batch).transpose(2, 3, 0, 1)
+        return (matrix if plain else matrix[..., held[..., 1], held[..., 0]],)
 
     return step
 
 
-def _assemble(fragments: Array, layout: Any) -> Array:
-    """The matrix that the fragments are pieces of: [.., lane, register] to [.., row, column]."""
-    return fragments[..., layout.owner_map("lane"), layout.owner_map("reg")]
+def _is_plain(layout: Layout, order: tuple[int, int]) -> bool:
+    """Whether lane is one coordinate and register the other: the fragments are the matrix, seen in that order."""
+    lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
+    first, second = np.indices(np.shape(lane))
+    return bool(np.array_equal(lane, first) and np.array_equal(reg, second))
+
+
+def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run, Array, tuple[int, ...]], Array]:
+    """A function that makes of fragments [workgroup, subgroup, lane, register] numbers [dim, dim, workgroup * subgroup].
+
+    The dimensions of the matrix come in `order`.
+    """
+    lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
+    own = "swapped" if order == (0, 1) and _is_plain(layout, (1, 0)) else "plain" if _is_plain(layout, order) else ""
+
+    def numbers(run: Run, value: Array, batch: tuple[int, ...]) -> Array:
+        key = (id(value), kind, order, batch)
+        kept = run.scratch.get("operands", {}).get(key)
+        if kept is not None:
+            return kept[1]
+        spread = run.machine.spread(value)
+        if spread.shape[:2] not in ((1, 1), batch):
+            spread = np.broadcast_to(spread, (*batch, *spread.shape[2:]))
+        view = spread.transpose(2, 3, 0, 1)
+        view = view if own == "plain" else view.swapaxes(0, 1) if own else view[lane, reg]
+        if kind in ("f32", "s32"):
+            made = np.ascontiguousarray(view, np.float32 if kind == "f32" else np.int32)
+        else:
+            made = as_factor(view, kind)
+        made = made.reshape(*made.shape[:2], -1)
+        if kind not in ("f32", "s32"):
+            _keep(run, key, (value, made), made.nbytes)
+        return made
+
+    return numbers
+
+
+def _keep(run: Run, key: Any, entry: Any, size: int) -> None:
+    """Keep a converted operand (and the operand, whose identity is the key) for the products that follow."""
+    kept: dict[Any, Any] = run.scratch.setdefault("operands", {})
+    held = run.scratch.get("held", 0) + size
+    if held > _MOST_KEPT:
+        kept.clear()
+        held = size
+    run.scratch["held"] = held
+    kept[key] = entry
+
+
+def _finished(op: block.DpasOp, element: Attribute) -> Callable[[Array], Array]:
+    """Sums as the result's type has them; integers are held in 64 bits."""
+    dtype = element_dtype(element)
+    if dtype.kind == "i":
+        return lambda total: total.astype(np.int64)
+    if dtype == np.float32:
+        return lambda total: total
+
+    def rounded(total: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return total.astype(dtype)
+
+    return rounded
+
+
+def _of_matrices(
+    op: block.DpasOp, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
+) -> Step:
+    """A and B may be packed: [m, k/p, p] and [k/p, n, p]."""
+    if compiling.level == "lane":
+        fail(op, "a dpas of other than 1-D vectors is not simulated at lane level; there they are 1-D")
+    shapes = [vector.get_shape() for vector in vectors]
+    m, k = shapes[0][0], int(np.prod(shapes[0][1:]))
+    depth = shapes[1][0] * (shapes[1][2] if len(shapes[1]) == 3 else 1)
+    n = shapes[1][1]
+    if len(shapes[2]) != 2 or (m, n) != tuple(shapes[2]) or k != depth or max(map(len, shapes)) > 3:
+        sizes = " and ".join(str(vector) for vector in vectors[:2])
+        fail(op, f"the product of {sizes} is not {vectors[2]}")
+    unit: Dpas = dpas(names[0], names[1], names[2], target=compiling.target)
+    compiling.costs(op, m * n * k)
+    finished = _finished(op, vectors[2].element_type)
+    dtype = np.int32 if unit.acc_type == "s32" else np.float32
+    each = unit.k if unit.acc_type in ("f16", "bf16") else k
+
+    def factor(run: Run, value: Array, kind: str, first: bool) -> Array:
+        """[depth, workgroup, subgroup, 1, m, 1] or [depth, .., 1, n]."""
+        matrix: Array
+        if first:
+            matrix = np.moveaxis(value.reshape(*value.shape[:3], m, k), -1, 0)
+            return as_factor(matrix, kind)[..., None]
+        if value.ndim == 6:
+            value = np.moveaxis(value, -1, -2).reshape(*value.shape[:3], k, n)
+        return as_factor(np.moveaxis(value, -2, 0), kind)[..., None, :]
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        left, right = factor(run, values[0], unit.a_type, True), factor(run, values[1], unit.b_type, False)
+        total: Array | None = values[2] if len(values) > 2 else None
+        for low in range(0, k, each):
+            start = None if total is None else np.asarray(total).astype(dtype)
+            total = finished(
+                added_chain(left[low : low + each], right[low : low + each], start, unit.packed, run.scratch)
+            )
+        assert total is not None
+        return (total,)
+
+    return step

@@ -1,0 +1,149 @@
+"""Which buffers a kernel may write: only of those does it have to be known who reads them.
+
+Every operation that writes memory names an address; the address is followed back through the text to the arguments of the
+kernel that it comes from. Where it comes from anything else that is not known, every buffer may be written.
+
+>>> from layoutalg.ir import read_module
+>>> module = read_module('''func.func @k(%a: memref<4xi32>, %c: memref<4xi32>, %i: index) {
+...   %x = memref.load %a[%i] : memref<4xi32>
+...   memref.store %x, %c[%i] : memref<4xi32>
+...   return
+... }''')
+>>> sorted(written_arguments(module.body.block.first_op.body.block))
+[1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from layoutalg.core.limits import MEMORY_SPAN as SPAN
+from layoutalg.simulate.memory.views import View
+
+__all__ = ["written_arguments", "written_buffers"]
+
+WRITES = {
+    "llvm.store": 1,
+    "memref.atomic_rmw": 1,
+    "memref.copy": 1,
+    "memref.store": 1,
+    "vector.compressstore": 0,
+    "vector.maskedstore": 0,
+    "vector.scatter": 0,
+    "vector.store": 1,
+    "vector.transfer_write": 1,
+    "xegpu.atomic_rmw": 0,
+    "xegpu.store": 1,
+    "xegpu.store_matrix": 1,
+    "xegpu.store_nd": 1,
+}
+"""The number of the operand that says where each operation writes."""
+
+PURE = (
+    "affine.",
+    "amx.",
+    "arith.",
+    "cf.",
+    "index.",
+    "math.",
+    "scf.",
+    "ub.",
+    "vector.",
+    "xegpu.",
+    "memref.",
+    "llvm.",
+    "gpu.",
+    "func.return",
+)
+"""Operations whose names begin so and that are not in WRITES write nothing that a launch is given."""
+
+VIEWS = (
+    "llvm.getelementptr", "memref.cast", "memref.memory_space_cast", "memref.reinterpret_cast", "memref.subview",
+    "memref.view", "memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata", "memref.collapse_shape",
+    "memref.expand_shape", "xegpu.create_mem_desc", "xegpu.create_nd_tdesc", "xegpu.create_tdesc", "xegpu.mem_desc_subview",
+    "xegpu.update_nd_offset", "xegpu.update_offset",
+)  # fmt: skip
+"""Operations whose result lies in the memory of their first operand."""
+
+
+def written_buffers(entry: Block, given: Sequence[Any]) -> set[int] | None:
+    """The numbers of the buffers that a kernel may write, launched with these values; None for all.
+
+    >>> import numpy as np
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module("func.func @k(%a: i64) { return }")
+    >>> written_buffers(module.body.block.first_op.body.block, [np.full((1, 1, 1), 1 << 40)])
+    set()
+    """
+    found = written_arguments(entry)
+    if found is None:
+        return None
+    values = (given[number] for number in found)
+    bases = (value.base if isinstance(value, View) else value for value in values)
+    return {int(number) // SPAN - 1 for base in bases for number in base.reshape(-1)[:1]}
+
+
+def written_arguments(entry: Block) -> set[int] | None:
+    """The arguments of a block that something in it may write to; None where that can't be told.
+
+    >>> from layoutalg.ir import read_module
+    >>> written_arguments(read_module('"other.thing"() : () -> ()').body.block) is None
+    True
+    """
+    places: list[SSAValue] = []
+    for operation in _walk(entry):
+        if operation.name in WRITES:
+            places.append(operation.operands[WRITES[operation.name]])
+        elif not operation.name.startswith(PURE) or operation.name == "llvm.call":
+            return None
+    return _roots(places, entry)
+
+
+def _walk(entry: Block) -> Iterable[Operation]:
+    for operation in entry.ops:
+        yield from operation.walk()
+
+
+def _roots(places: list[SSAValue], entry: Block) -> set[int] | None:
+    found: set[int] = set()
+    seen: set[SSAValue] = set()
+    while places:
+        value = places.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, BlockArgument):
+            if value.block is entry:
+                found.add(value.index)
+                continue
+            sources = _passed(value)
+            if sources is None:
+                return None
+            places += sources
+            continue
+        operation = value.owner
+        assert isinstance(operation, Operation)
+        if operation.name in VIEWS:
+            places.append(operation.operands[0])
+        elif operation.name.startswith(("arith.", "scf.", "vector.", "llvm.inttoptr", "llvm.ptrtoint", "index.")):
+            places += operation.operands
+            places += [operand for region in operation.regions for block in region.blocks for operand in _left(block)]
+        elif not operation.name.startswith(("memref.alloc", "memref.get_global", "gpu.", "memref.dim", "llvm.mlir")):
+            return None
+    return found
+
+
+def _passed(value: BlockArgument) -> list[SSAValue] | None:
+    """What may be passed to a block's argument: the operands of the operation around it, and of its terminators."""
+    around = value.block.parent_op()
+    if around is None or len(value.block.parent.blocks if value.block.parent else ()) != 1:
+        return None
+    inside = [operand for region in around.regions for block in region.blocks for operand in _left(block)]
+    return [*around.operands, *inside]
+
+
+def _left(block: Block) -> Sequence[SSAValue]:
+    return block.last_op.operands if block.last_op is not None else ()

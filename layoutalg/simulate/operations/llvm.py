@@ -1,0 +1,90 @@
+"""LLVM's pointers, loads and stores, as kernels use them beside the other dialects: an address is a number of 64 bits."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.llvm import LLVMArrayType
+from xdsl.ir import Attribute, Operation
+
+from layoutalg.ir.assembly import static_numbers
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.machine import Array, Run, fail
+from layoutalg.simulate.memory.views import held_as, kept_as
+from layoutalg.simulate.numerics import element_dtype, signed_bits, wrap
+
+__all__: list[str] = []
+
+_DYNAMIC = -(1 << 31)
+"""The number in `rawConstantIndices` that stands for an operand."""
+
+
+def _bytes(op: Operation, kind: Attribute) -> int:
+    if isinstance(kind, LLVMArrayType):
+        return kind.size.data * _bytes(op, kind.type)
+    shape = value_shape(kind)
+    return element_dtype(getattr(kind, "element_type", kind)).itemsize * prod(shape)
+
+
+@compiled_by("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast")
+def pointer(op: Operation, compiling: Compiling) -> Step:
+    """A pointer is a number."""
+    kind = op.results[0].type
+    bits = signed_bits(kind)
+    return lambda run, values: (wrap(values[0], bits) if bits < 64 else values[0],)
+
+
+@compiled_by("llvm.getelementptr")
+def getelementptr(op: Any, compiling: Compiling) -> Step:
+    """`llvm.getelementptr`: indices into elements of a type, and into arrays of them."""
+    kind: Any = op.properties.get("elem_type") or op.attributes.get("elem_type")
+    numbers: Any = op.properties.get("rawConstantIndices") or op.attributes.get("rawConstantIndices")
+    if kind is None or not isinstance(numbers, DenseArrayBase):
+        fail(op, "elem_type and rawConstantIndices are needed")
+    known: list[int] = list(static_numbers(numbers))  # pyright: ignore[reportUnknownArgumentType]
+    sizes: list[int] = []
+    for _ in known:
+        sizes.append(_bytes(op, kind))
+        kind = kind.type if isinstance(kind, LLVMArrayType) else kind
+    if len(known) > 1 and not isinstance(op.properties.get("elem_type"), LLVMArrayType):
+        fail(op, "an index into this type is not simulated; into arrays and elements is")
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        total, given = values[0], iter(values[1:])
+        for number, size in zip(known, sizes, strict=True):
+            total = total + (next(given) if number == _DYNAMIC else number) * size
+        return (np.asarray(total),)
+
+    return step
+
+
+@compiled_by("llvm.load")
+def load(op: Any, compiling: Compiling) -> Step:
+    """`llvm.load`: an element, or a vector of neighbours."""
+    kind = op.results[0].type
+    dtype, shape = element_dtype(getattr(kind, "element_type", kind)), value_shape(kind)
+    steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        addresses = values[0].reshape(*values[0].shape, *(1,) * len(shape)) + steps
+        return (held_as(run.memory.read(run, op, addresses, None, dtype)),)
+
+    return step
+
+
+@compiled_by("llvm.store")
+def store(op: Any, compiling: Compiling) -> Step:
+    """`llvm.store`: an element, or a vector of neighbours."""
+    kind = op.operands[0].type
+    dtype, shape = element_dtype(getattr(kind, "element_type", kind)), value_shape(kind)
+    steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        addresses = values[1].reshape(*values[1].shape, *(1,) * len(shape)) + steps
+        run.memory.write(run, op, addresses, None, kept_as(values[0], dtype))
+        return ()
+
+    return step

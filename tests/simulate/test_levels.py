@@ -1,0 +1,171 @@
+"""One kernel at workgroup, subgroup and lane level: the same numbers, bit for bit, and those of loops in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.simulate import launch
+
+Array = NDArray[Any]
+f32 = np.float32
+
+# C (32 x 64) = A (32 x 32) B (32 x 64): two workgroups side by side of 32x32, of 4 subgroups of 16x16 each.
+M, N, K = 32, 64, 32
+ATTRIBUTES = "intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 64, 1, 1>"
+
+
+def gpu_kernel(body: str) -> str:
+    arguments = "%a: i64, %b: i64, %c: i64"
+    return f"gpu.module @k {{ gpu.func @f({arguments}) kernel attributes {{{ATTRIBUTES}}} {{\n{body}\ngpu.return }} }}"
+
+
+def descriptors(a: str, b: str, c: str, kind: str) -> str:
+    return (
+        f"%ta = xegpu.create_nd_tdesc %a, shape : [{M}, {K}], strides : [{K}, 1] : i64 -> !xegpu.tensor_desc<{a}>\n"
+        f"%tb = xegpu.create_nd_tdesc %b, shape : [{K}, {N}], strides : [{N}, 1] : i64 -> !xegpu.tensor_desc<{b}>\n"
+        f"%tc = xegpu.create_nd_tdesc %c, shape : [{M}, {N}], strides : [{N}, 1] : i64 -> !xegpu.tensor_desc<{c}>\n"
+        "%bx = gpu.block_id x\n%c0 = arith.constant 0 : index\n%c16 = arith.constant 16 : index\n"
+        f"%c32 = arith.constant 32 : index\n%depth = arith.constant {K} : index\n%x0 = arith.muli %bx, %c32 : index\n"
+    )
+
+
+def loop(
+    row: str, column: str, a: str, b: str, c: str, types: tuple[str, str, str], packed: str = "", by: int = 16
+) -> str:
+    va, vb, vc = types
+    zero = "0.0" if "f" in vc.rsplit("x", 1)[-1] else "0"
+    return (
+        f"%zero = arith.constant dense<{zero}> : {vc}\n%by = arith.constant {by} : index\n"
+        f"%r = scf.for %k = %c0 to %depth step %by iter_args(%acc = %zero) -> ({vc}) {{\n"
+        f"%x = xegpu.load_nd %ta[{row}, %k] : !xegpu.tensor_desc<{a}> -> {va}\n"
+        f"%y = xegpu.load_nd %tb[%k, {column}]{packed} : !xegpu.tensor_desc<{b}> -> {vb}\n"
+        f"%z = xegpu.dpas %x, %y, %acc : {va}, {vb}, {vc} -> {vc}\nscf.yield %z : {vc}\n}}\n"
+        f"xegpu.store_nd %r, %tc[{row}, {column}] : {vc}, !xegpu.tensor_desc<{c}>\n"
+    )
+
+
+SUBGROUP = """
+%sg = gpu.subgroup_id : index
+%c2 = arith.constant 2 : index
+%srow = arith.divui %sg, %c2 : index
+%scol = arith.remui %sg, %c2 : index
+%row1 = arith.muli %srow, %c16 : index
+%col1 = arith.muli %scol, %c16 : index
+%col = arith.addi %col1, %x0 : index
+"""
+
+
+def at_workgroup(e: str, layout: str = "sg_layout = [2, 2], sg_data = [16, 16]", by: int = 16) -> str:
+    def tile(rows: int, columns: int, element: str) -> str:
+        return f"{rows}x{columns}x{element}, #xegpu.layout<{layout}>"
+
+    a, b, c = tile(32, by, e), tile(by, 32, e), tile(32, 32, "f32")
+    types = (f"vector<32x{by}x{e}>", f"vector<{by}x32x{e}>", "vector<32x32xf32>")
+    return gpu_kernel(descriptors(a, b, c, e) + loop("0", "%x0", a, b, c, types, by=by))
+
+
+def at_subgroup(e: str) -> str:
+    a, b, c = f"16x16x{e}", f"16x16x{e}", "16x16xf32"
+    types = (f"vector<16x16x{e}>", f"vector<16x16x{e}>", "vector<16x16xf32>")
+    return gpu_kernel(descriptors(a, b, c, e) + SUBGROUP.replace("ui ", "si ") + loop("%row1", "%col", a, b, c, types))
+
+
+def at_lane(e: str) -> str:
+    """Two rows of 8 for each subgroup."""
+    a, b, c = f"8x16x{e}", f"16x16x{e}", "8x16xf32"
+    types = (f"vector<8x{e}>", f"vector<16x{e}>", "vector<8xf32>")
+    first = loop("%row1", "%col", a, b, c, types, " <{packed}>")
+    second = loop("%row2", "%col", a, b, c, types, " <{packed}>").replace("%zero", "%zero2").replace("%by", "%by2")
+    second = second.replace("%r ", "%r2 ").replace("%r,", "%r2,")
+    rows = "%c8 = arith.constant 8 : index\n%row2 = arith.addi %row1, %c8 : index\n"
+    return gpu_kernel(descriptors(a, b, c, e) + SUBGROUP.replace("ui ", "si ") + rows + first + second)
+
+
+def by_definition(a: Array, b: Array) -> Array:
+    """The chain of pairs, in the order of depth."""
+    c = np.zeros((M, N), f32)
+    for i in range(M):
+        for j in range(N):
+            total = f32(0)
+            for d in range(0, K, 2):
+                total = f32(total + f32(f32(a[i, d]) * f32(b[d, j]) + f32(f32(a[i, d + 1]) * f32(b[d + 1, j]))))
+            c[i, j] = total
+    return c
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_a_product_is_the_same_at_every_level(element: str) -> None:
+    rng = np.random.default_rng(3)
+    dtype: Any = np.float16 if element == "f16" else bfloat16
+    a, b = rng.standard_normal((M, K)).astype(dtype), rng.standard_normal((K, N)).astype(dtype)
+    expected = by_definition(a, b)
+    texts = [at_workgroup(element), at_workgroup(element, by=32), at_subgroup(element), at_lane(element)]
+    for text in texts:
+        c = np.full((M, N), np.nan, f32)
+        outcome = launch(text, [a, b, c], (2, 1, 1))
+        assert not outcome.findings
+        assert np.array_equal(c, expected)
+
+
+def test_loads_at_subgroup_level_transpose_pack_and_put_blocks_one_after_the_other() -> None:
+    source = np.arange(64 * 64, dtype=np.float32).reshape(64, 64).astype(np.float16)
+    cases = [
+        ("16x32xf16", " <{transpose = array<i64: 1, 0>}>", (32, 16), lambda t: t.T),
+        ("16x16xf16", " <{packed}>", (8, 16, 2), lambda t: t.reshape(8, 2, 16).swapaxes(1, 2)),
+    ]
+    for block, how, shape, expected in cases:
+        vector = "vector<" + "x".join(map(str, shape)) + "xf16>"
+        rows, columns = (int(size) for size in block.split("x")[:2])
+        flat = f"{shape[0]}x{int(np.prod(shape[1:]))}"
+        body = (
+            f"%t = xegpu.create_nd_tdesc %a, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<{block}>\n"
+            f"%o = xegpu.create_nd_tdesc %c, shape : [{shape[0]}, {int(np.prod(shape[1:]))}], strides : "
+            f"[{int(np.prod(shape[1:]))}, 1] : i64 -> !xegpu.tensor_desc<{flat}xf16>\n"
+            f"%x = xegpu.load_nd %t[8, 24]{how} : !xegpu.tensor_desc<{block}> -> {vector}\n"
+        )
+        if len(shape) == 2:
+            body += f"xegpu.store_nd %x, %o[0, 0] : {vector}, !xegpu.tensor_desc<{flat}xf16>"
+            target = np.zeros(shape, np.float16)
+            launch(gpu_kernel(body), [source, source, target], (1, 1, 1))
+            assert np.array_equal(target, expected(source[8 : 8 + rows, 24 : 24 + columns]))
+        else:
+            zero = f"%y = xegpu.load_nd %t[40, 8]{how} : !xegpu.tensor_desc<{block}> -> {vector}\n"
+            tile = "%w = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x16xf16> -> vector<16x16xf16>\n"
+            product = f"%p = xegpu.dpas %w, %x : vector<16x16xf16>, {vector} -> vector<16x16xf32>\n"
+            store = (
+                "%q = xegpu.create_nd_tdesc %c, shape : [16, 16], strides : [16, 1] : i64 -> !xegpu.tensor_desc<16x16xf32>\n"
+                "xegpu.store_nd %p, %q[0, 0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>"
+            )
+            small = (source % 8).astype(np.float16)
+            made = np.zeros((16, 16), f32)
+            launch(gpu_kernel(body + zero + tile + product + store), [small, small, made], (1, 1, 1))
+            assert np.array_equal(made, small[:16, :16].astype(f32) @ small[8:24, 24:40].astype(f32))
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ("%l = gpu.lane_id", "at workgroup level, .* no number of a lane"),
+        ("%l = gpu.subgroup_id : index", "at workgroup level, .* no number of a subgroup"),
+        ("%l = gpu.thread_id x", "at workgroup level, .* no number of a work-item"),
+    ],
+)
+def test_a_kernel_at_workgroup_level_has_no_lanes(operation: str, message: str) -> None:
+    text = at_workgroup("f16").replace("%bx = gpu.block_id x", f"%bx = gpu.block_id x\n{operation}")
+    arrays = [np.zeros((M, K), np.float16), np.zeros((K, N), np.float16), np.zeros((M, N), f32)]
+    with pytest.raises(LayoutError, match=message):
+        launch(text, arrays, (2, 1, 1))
+
+
+def test_the_level_can_be_said() -> None:
+    arrays = [np.zeros((M, K), np.float16), np.zeros((K, N), np.float16), np.zeros((M, N), f32)]
+    with pytest.raises(LayoutError, match=r"each of 16 lanes holds"):
+        launch(at_workgroup("f16"), arrays, (2, 1, 1), level="lane")
+    with pytest.raises(LayoutError, match=r"level 'warp': expected lane, subgroup, workgroup"):
+        launch(at_workgroup("f16"), arrays, (2, 1, 1), level="warp")  # type: ignore[arg-type]
