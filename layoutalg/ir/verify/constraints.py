@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector, width_of
+from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector, rank_of, width_of
 
 __all__ = ["fits"]
 
@@ -56,6 +56,7 @@ _CONTAINERS = (
     "ranked tensor of ",
     "tensor of ",
     "shaped of ",
+    "tile of ",
 )
 
 
@@ -132,6 +133,12 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
         if _is_unranked(found):
             return not kind.startswith("ranked") and "tensor" in found.name and holds(found.element_type)
         return is_tensor(found) and holds(found.element_type)
+
+    def tile(found: Any) -> bool:
+        return found.name.endswith("amx.tile") and rank_of(found) == 2 and holds(found.element_type)
+
+    if kind.startswith("tile"):
+        return tile
 
     def shaped(found: Any) -> bool:
         return vector(found) or memref(found) or tensor(found)

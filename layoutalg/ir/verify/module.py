@@ -17,6 +17,7 @@ from layoutalg.hardware import TargetInfo
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
+    amx,
     control,
     elementwise,
     memory,
@@ -34,7 +35,19 @@ from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]
 
-RULES = (control, elementwise, memory, ours, structure, vectors, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared)
+RULES = (
+    amx,
+    control,
+    elementwise,
+    memory,
+    ours,
+    structure,
+    vectors,
+    xegpu_block,
+    xegpu_matrix,
+    xegpu_scatter,
+    xegpu_shared,
+)
 """The modules with rules; importing them fills the registry."""
 
 

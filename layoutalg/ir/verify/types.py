@@ -65,11 +65,26 @@ def _refused(attribute: Attribute, llvm: int) -> str | None:
         listed = str(getattr(attribute, "layout", ""))[len("strided<[") :].partition("]")[0]
         if len([one for one in listed.split(",") if one.strip()]) != rank_of(attribute):
             return "expected the number of strides to match the rank"
+    if attribute.name in _TILES:
+        known = _TILES[attribute.name]
+        if str(getattr(attribute, "element_type", "")) not in known:
+            return f"failed to verify 'elementType': {' or '.join(known.values())}"
     for one in _inside(attribute):
         problem = refused(one, llvm)
         if problem is not None:
             return problem
     return _xegpu_problem(attribute, llvm) if attribute.name.startswith("xegpu.") else None
+
+
+_TILE = {
+    "f32": "32-bit float",
+    "f16": "16-bit float",
+    "bf16": "bfloat16 type",
+    "i32": "32-bit signless integer",
+    "i8": "8-bit signless integer",
+}
+_TILES = {"amx.tile": _TILE, "x86.amx.tile": {**_TILE, "f8E4M3FN": "f8E4M3FN type", "f8E5M2": "f8E5M2 type"}}
+"""The element types of AMX tiles."""
 
 
 def _inside(attribute: Any) -> tuple[Attribute, ...]:
