@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.ir import read_module
-from layoutalg.simulate.launching import compile_kernel, run_on
+from layoutalg.simulate.grids import compile_kernel, run_on
 from layoutalg.simulate.machine import MAX_OPERATIONS, Budget
 from layoutalg.simulate.memory import Memory
 

@@ -12,12 +12,17 @@ SUBJECTS = (
     "layoutalg.simulate.operations.blocks",
     "layoutalg.simulate.operations.control",
     "layoutalg.simulate.operations.dpas",
+    "layoutalg.simulate.operations.exchange",
     "layoutalg.simulate.operations.gpu",
+    "layoutalg.simulate.operations.host",
+    "layoutalg.simulate.operations.indices",
     "layoutalg.simulate.operations.llvm",
+    "layoutalg.simulate.operations.math",
     "layoutalg.simulate.operations.matrix",
     "layoutalg.simulate.operations.memref",
     "layoutalg.simulate.operations.scattered",
     "layoutalg.simulate.operations.vector",
     "layoutalg.simulate.operations.vector_memory",
+    "layoutalg.simulate.operations.vector_products",
 )
 """The modules that register what operations do, one line each."""

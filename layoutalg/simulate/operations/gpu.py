@@ -1,4 +1,4 @@
-"""The gpu operations of kernels: which work-item this is, shuffles between the lanes of a subgroup, barriers."""
+"""The gpu operations of kernels: which work-item this is, how many there are, barriers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import Operation
 
 from layoutalg.ir.dialects import gpu
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
-from layoutalg.simulate.machine import Array, Machine, Run, fail, uniform
+from layoutalg.simulate.machine import Array, Machine, Run, fail
+from layoutalg.simulate.operations.declared import property_of, undefined
 
 __all__: list[str] = []
 
@@ -23,14 +25,31 @@ def _along(function: Callable[[Machine, int], Array], operation: type[Operation]
     def compile_index(op: Any, compiling: Compiling) -> Step:
         _check_level(op, compiling, of)
         dimension = _DIMENSIONS.index(op.dimension.data)
-        return lambda run, values: (function(run.machine, dimension),)
+        return _bounded(op, lambda run: function(run.machine, dimension))
 
 
 def _number(function: Callable[[Machine], Array], operation: type[Operation], of: str = "") -> None:
     @compiled_by(operation)
     def compile_number(op: Operation, compiling: Compiling) -> Step:
         _check_level(op, compiling, of)
-        return lambda run, values: (function(run.machine),)
+        return _bounded(op, lambda run: function(run.machine))
+
+
+def _bounded(op: Operation, numbers: Callable[[Run], Array]) -> Step:
+    """The step that gives these numbers; one that is not below the operation's `upper_bound` has no defined result."""
+    bound = property_of(op, "upper_bound")
+    if not isinstance(bound, IntegerAttr):
+        return lambda run, values: (numbers(run),)
+    most = int(bound.value.data)
+    # A size may be its bound; a number is below it.
+    sizes = op.name in ("gpu.block_dim", "gpu.grid_dim", "gpu.num_subgroups", "gpu.subgroup_size", "gpu.cluster_dim")
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        found = numbers(run)
+        undefined(run, op, found >= most + sizes, f"{{}} is over the upper bound of {most}", found)
+        return (found,)
+
+    return step
 
 
 def _check_level(op: Operation, compiling: Compiling, of: str) -> None:
@@ -56,36 +75,6 @@ _number(Machine.lane_ids, gpu.LaneIdOp, "lane")
 _number(Machine.subgroup_ids, gpu.SubgroupIdOp, "subgroup")
 _number(lambda machine: _one(machine.subgroups), gpu.NumSubgroupsOp)
 _number(lambda machine: _one(machine.lanes), gpu.SubgroupSizeOp)
-
-
-@compiled_by(gpu.ShuffleOp)
-def shuffle(op: gpu.ShuffleOp, compiling: Compiling) -> Step:
-    """The value of the lane that the mode names; where there is no such lane, the own value and `false`."""
-    if compiling.level != "lane":
-        fail(op, f"this kernel is at {compiling.level} level, where a value is not spread over lanes")
-    lanes, mode = compiling.lanes, op.mode.data
-
-    def step(run: Run, values: list[Any]) -> tuple[Array, Array]:
-        value, offset, width = run.machine.spread(values[0]), values[1], uniform(op, values[2], "the width", run.active)
-        if width != lanes:
-            fail(op, f"a width of {width}; shuffles over the {lanes} lanes of a subgroup are simulated")
-        own = run.machine.lane_ids()
-        match mode:
-            case gpu.ShuffleMode.Idx:
-                source = offset
-            case gpu.ShuffleMode.Xor:
-                source = own ^ offset
-            case gpu.ShuffleMode.Up:
-                source = own - offset
-            case gpu.ShuffleMode.Down:
-                source = own + offset
-        items = np.broadcast_shapes(value.shape[:3], source.shape)
-        source = np.broadcast_to(source, items)
-        valid = (source >= 0) & (source < width)
-        source = np.where(valid, source, np.broadcast_to(own, items)).reshape(items + (1,) * (value.ndim - 3))
-        return np.take_along_axis(np.broadcast_to(value, items + value.shape[3:]), source, axis=2), valid
-
-    return step
 
 
 @compiled_by(gpu.BarrierOp)
