@@ -20,8 +20,7 @@ from xdsl.ir import Attribute, Operation
 
 from layoutalg.core.messages import shown
 from layoutalg.simulate.machine import fail
-from layoutalg.simulate.memory.views import View, memory_space, static_view
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import View, dtype_of, memory_space, static_view
 
 __all__ = ["BoundArray", "argument_view"]
 
@@ -47,7 +46,7 @@ def argument_view(op: Operation, kind: MemRefType[Attribute], argument: object, 
     True
     """
     sizes, strides, offset = static_view(kind)
-    dtype = element_dtype(kind.element_type)
+    dtype = dtype_of(kind.element_type)
     if memory_space(kind) != "global":
         fail(op, f"argument {number} is {kind}; a kernel is given global memory")
     if isinstance(argument, BoundArray):
