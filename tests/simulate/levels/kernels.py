@@ -1,11 +1,12 @@
 """Kernels at workgroup level, with layouts, and what each computes by numpy's definition.
 
-Each is the text of a `gpu.func` over tensors of the workgroup. mlir-opt distributes them to subgroups and lanes; the numbers must
-stay. Operands are small integers or dyadic fractions where sums should be exact, so that no order of accumulation changes them.
+Each is the text of a `gpu.func` over tensors of the workgroup. mlir-opt distributes them to subgroups and lanes; the numbers
+must stay. Operands are small integers or dyadic fractions where sums should be exact, so that no order of accumulation changes them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,14 @@ class Kernel:
         names = ", ".join(f"%p{number}: i64" for number in range(len(self.arguments)))
         items = self.subgroups * 16
         head = f"known_block_size = array<i32: {items}, 1, 1>, intel_reqd_sub_group_size = 16 : i32"
-        return f"gpu.module @{self.name} {{\ngpu.func @{self.name}({names}) kernel attributes {{{head}}} {{\n{self.body}\ngpu.return\n}}\n}}\n"
+        function = f"gpu.func @{self.name}({names}) kernel attributes {{{head}}} {{\n{self.body}\ngpu.return\n}}"
+        return f"gpu.module @{self.name} {{\n{function}\n}}\n"
+
+    def spelled_for(self, llvm: int) -> str:
+        """The module as a version of LLVM writes it: from 24 on the layouts of a dpas stand in <{..}>."""
+        if llvm < 24:
+            return self.text
+        return re.sub(r"\{(layout_a = [^}]*)\}", r"<{\1}>", self.text)
 
     def operands(self) -> list[Array]:
         """Arrays for the arguments; the result begins as 77 everywhere."""
@@ -99,7 +107,9 @@ class Body:
         self.add(f"%v{number} = xegpu.load_nd %t{number}[{at}] : {text} -> vector<{block}x{kind}>")
         return f"vector<{block}x{kind}>"
 
-    def store(self, value: str, number: int, matrix: tuple[int, int], kind: str, block: str, of: str, at: str = "%c0, %c0") -> str:
+    def store(
+        self, value: str, number: int, matrix: tuple[int, int], kind: str, block: str, of: str, at: str = "%c0, %c0"
+    ) -> str:
         """Store a value to argument <number>; returns the whole text."""
         text = self.describe(number, matrix, kind, block, of)
         self.add(f"xegpu.store_nd {value}, %t{number}[{at}] : vector<{block}x{kind}>, {text}")
@@ -156,7 +166,9 @@ def widening() -> Kernel:
         f"%r = arith.truncf %y {at} : vector<32x64xf32> to vector<32x64xf16>",
     )
     text = body.store("%r", 1, SHAPE, "f16", "32x64", TILE)
-    return Kernel("widen_f16", text, (("f16", SHAPE), ("f16", SHAPE)), lambda a: a.astype(np.float32) ** 2, fill="reals")
+    return Kernel(
+        "widen_f16", text, (("f16", SHAPE), ("f16", SHAPE)), lambda a: a.astype(np.float32) ** 2, fill="reals"
+    )
 
 
 def grid_kernels() -> list[Kernel]:
@@ -180,7 +192,13 @@ def grid_kernels() -> list[Kernel]:
         "  scf.yield %s : vector<32x64xf32>\n}",
     )
     text = body.store("%r", 1, SHAPE, "f32", "32x64", TILE)
-    loop = Kernel("sum_of_tiles", text, (("f32", wide), ("f32", SHAPE)), lambda a: sum_in_order(a.reshape(32, 4, 64), 1), fill="reals")
+    loop = Kernel(
+        "sum_of_tiles",
+        text,
+        (("f32", wide), ("f32", SHAPE)),
+        lambda a: sum_in_order(a.reshape(32, 4, 64), 1),
+        fill="reals",
+    )
 
     body = Body().add("%x = gpu.block_id x", "%n = arith.constant 32 : index", "%row = arith.muli %x, %n : index")
     vector = body.load(0, matrix, "f32", "32x64", TILE, "%row, %c0")
@@ -240,15 +258,25 @@ def gemm(
         body.add("%z = arith.addf %v2, %v2 {layout_result_0 = " + C_TILE + "} : vector<64x64xf32>")
     else:
         body.add(f"%z = arith.constant {{layout_result_0 = {C_TILE}}} dense<{zero}> : vector<64x64x{acc}>")
-    body.add(
-        f"%end = arith.constant {k} : index\n%by = arith.constant 32 : index",
-        f"%c = scf.for %k = %c0 to %end step %by iter_args(%sum = %z) -> (vector<64x64x{acc}>) {{",
-        f"  %a = xegpu.load_nd %t0[%c0, %k] : {ta} -> vector<64x32x{kind}>",
-        f"  %b = xegpu.load_nd %t1[%k, %c0] : {tb} -> vector<32x64x{kind}>",
-        f"  %d = xegpu.dpas %a, %b, %sum <{{layout_a = {a_layout}, layout_b = {b_layout}, layout_cd = {C_TILE}}}> : "
-        f"vector<64x32x{kind}>, vector<32x64x{kind}>, vector<64x64x{acc}> -> vector<64x64x{acc}>",
-        f"  scf.yield %d : vector<64x64x{acc}>\n}}",
+    product_of = (
+        f"{{layout_a = {a_layout}, layout_b = {b_layout}, layout_cd = {C_TILE}}} : "
+        f"vector<64x32x{kind}>, vector<32x64x{kind}>, vector<64x64x{acc}> -> vector<64x64x{acc}>"
     )
+    if k == 32:
+        body.add(
+            f"%a = xegpu.load_nd %t0[%c0, %c0] : {ta} -> vector<64x32x{kind}>",
+            f"%b = xegpu.load_nd %t1[%c0, %c0] : {tb} -> vector<32x64x{kind}>",
+            f"%c = xegpu.dpas %a, %b, %z {product_of}",
+        )
+    else:
+        body.add(
+            f"%end = arith.constant {k} : index\n%by = arith.constant 32 : index",
+            f"%c = scf.for %k = %c0 to %end step %by iter_args(%sum = %z) -> (vector<64x64x{acc}>) {{",
+            f"  %a = xegpu.load_nd %t0[%c0, %k] : {ta} -> vector<64x32x{kind}>",
+            f"  %b = xegpu.load_nd %t1[%k, %c0] : {tb} -> vector<32x64x{kind}>",
+            f"  %d = xegpu.dpas %a, %b, %sum {product_of}",
+            f"  scf.yield %d : vector<64x64x{acc}>\n}}",
+        )
     at = f"{{layout_result_0 = {C_TILE}}}"
     body.add(*(line.replace("{l}", at) for line in after))
     last = 2 + len(extra)
@@ -267,19 +295,30 @@ def gemm(
 
 def gemm_kernels() -> list[Kernel]:
     c = "vector<64x64xf32>"
-    relu = ["%n = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.0> : " + c, "%r = arith.maximumf %c, %n {l} : " + c]
+    relu = [
+        "%n = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.0> : " + c,
+        "%r = arith.maximumf %c, %n {l} : " + c,
+    ]
     return [
         gemm("gemm_f16", "f16"),
         gemm("gemm_bf16", "bf16"),
         gemm("gemm_deep", "f16", k=128),
         gemm("gemm_i8", "i8"),
+        gemm("gemm_once", "f16", k=32),
+        gemm("gemm_once_bf16", "bf16", k=32),
+        gemm("gemm_once_relu", "f16", k=32, after=relu, define=lambda c: np.maximum(c, 0)),
         gemm("gemm_accumulate", "f16", extra=(("f32", (64, 64)),), accumulate=True),
         gemm("gemm_relu", "f16", after=relu, define=lambda c: np.maximum(c, 0)),
-        gemm("gemm_to_f16", "f16", out="f16", after=["%r = arith.truncf %c {l} : vector<64x64xf32> to vector<64x64xf16>"]),
+        gemm(
+            "gemm_to_f16", "f16", out="f16", after=["%r = arith.truncf %c {l} : vector<64x64xf32> to vector<64x64xf16>"]
+        ),
         gemm(
             "gemm_scaled",
             "bf16",
-            after=["%s = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.125> : " + c, "%r = arith.mulf %c, %s {l} : " + c],
+            after=[
+                "%s = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.125> : " + c,
+                "%r = arith.mulf %c, %s {l} : " + c,
+            ],
             define=lambda c: c * 0.125,
         ),
     ]
@@ -356,7 +395,9 @@ def row_kernels() -> list[Kernel]:
         centred = wide - wide.mean(axis=1, keepdims=True)
         return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
 
-    kernels.append(Kernel("layer_norm", text, (("f32", SQUARE), ("f32", SQUARE)), layer_norm, tolerance=1e-5, fill="reals"))
+    kernels.append(
+        Kernel("layer_norm", text, (("f32", SQUARE), ("f32", SQUARE)), layer_norm, tolerance=1e-5, fill="reals")
+    )
     return kernels
 
 
@@ -369,7 +410,12 @@ def column_kernels() -> list[Kernel]:
     kernels: list[Kernel] = []
     for name, kind, zero, define in (
         ("sum_of_columns", "add", "0.0", lambda a: np.broadcast_to(a.sum(axis=0, keepdims=True), a.shape)),
-        ("largest_of_columns", "maxnumf", "0xFF800000", lambda a: np.broadcast_to(a.max(axis=0, keepdims=True), a.shape)),
+        (
+            "largest_of_columns",
+            "maxnumf",
+            "0xFF800000",
+            lambda a: np.broadcast_to(a.max(axis=0, keepdims=True), a.shape),
+        ),
     ):
         body = Body()
         body.load(0, SHAPE, "f32", "32x64", COLUMN)
@@ -421,7 +467,9 @@ def convert_kernels() -> list[Kernel]:
     turned = layout("2, 2", "32, 16")
     body = Body()
     body.load(0, SHAPE, "f32", "32x64", TILE)
-    body.add(f"%r = vector.transpose %v0, [1, 0] {{layout_result_0 = {turned}}} : vector<32x64xf32> to vector<64x32xf32>")
+    body.add(
+        f"%r = vector.transpose %v0, [1, 0] {{layout_result_0 = {turned}}} : vector<32x64xf32> to vector<64x32xf32>"
+    )
     text = body.store("%r", 1, (64, 32), "f32", "64x32", turned)
     kernels.append(Kernel("transpose", text, (("f32", SHAPE), ("f32", (64, 32))), lambda a: a.T))
     for name, target in (("through_shared_memory", TILE), ("through_shared_memory_to_strips", strips)):
@@ -478,7 +526,7 @@ def attention() -> Kernel:
     body.load(2, SQUARE, "f16", "32x32", k_layout)
     body.add(
         f"%z = arith.constant {at} dense<0.0> : {whole}",
-        f"%s = xegpu.dpas %v0, %v1, %z <{{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}}> : "
+        f"%s = xegpu.dpas %v0, %v1, %z {{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}} : "
         f"vector<32x32xf16>, vector<32x32xf16>, {whole} -> {whole}",
         *reduce_rows("0", "maximumf", "%s", "%most", "0xFF800000"),
         f"%d = arith.subf %s, %most {at} : {whole}",
@@ -486,7 +534,7 @@ def attention() -> Kernel:
         *reduce_rows("1", "add", "%e", "%total", "0.0"),
         f"%w = arith.divf %e, %total {at} : {whole}",
         f"%h = arith.truncf %w {at} : {whole} to vector<32x32xf16>",
-        f"%r = xegpu.dpas %h, %v2, %z <{{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}}> : "
+        f"%r = xegpu.dpas %h, %v2, %z {{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}} : "
         f"vector<32x32xf16>, vector<32x32xf16>, {whole} -> {whole}",
     )
     text = body.store("%r", 3, SQUARE, "f32", "32x32", s_layout)
