@@ -1,8 +1,8 @@
 """One kernel at workgroup, subgroup and lane level: mlir-opt 22, 23 and 24 make the lower ones, and all compute the same.
 
 Sums of small integers are exact, so every level has the same bits whatever the order of accumulation; where rounding depends on
-the order (softmax, layer norm, attention) the kernel has a tolerance. A kernel that a version can't distribute is in REFUSED with
-the version's words: when a new version can, the test says so.
+the order (softmax, layer norm, attention) the kernel has a tolerance. A kernel that a version can't distribute is in REFUSED
+with the version's words: when a new version can, the test says so.
 """
 
 from __future__ import annotations

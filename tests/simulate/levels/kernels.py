@@ -1,7 +1,7 @@
 """Kernels at workgroup level, with layouts, and what each computes by numpy's definition.
 
 Each is the text of a `gpu.func` over tensors of the workgroup. mlir-opt distributes them to subgroups and lanes; the numbers
-must stay. Operands are small integers or dyadic fractions where sums should be exact, so that no order of accumulation changes them.
+must stay. Operands are small integers where sums should be exact, so that no order of accumulation changes them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class Body:
         rows, columns = matrix
         text = f"!xegpu.tensor_desc<{block}x{kind}, {of}>"
         self.add(
-            f"%t{number} = xegpu.create_nd_tdesc %p{number}, shape : [{rows}, {columns}], strides : [{columns}, 1] : i64 -> {text}"
+            f"%t{number} = xegpu.create_nd_tdesc %p{number}, shape : [{rows}, {columns}], strides : [{columns}, 1]",
+            f"  : i64 -> {text}",
         )
         return text
 
@@ -144,7 +145,7 @@ def elementwise_kernels() -> list[Kernel]:
                     lambda a, b: (a * b) ^ a),
         elementwise("chain_f32", "f32",
                     ["%x = arith.mulf %v0, %v1 {l} : {v}", "%y = arith.addf %x, %v2 {l} : {v}",
-                     "%z = arith.constant {layout_result_0 = " + TILE + "} dense<0.0> : {v}", "%r = arith.maximumf %y, %z {l} : {v}"],
+                     "%z = arith.constant {l} dense<0.0> : {v}", "%r = arith.maximumf %y, %z {l} : {v}"],
                     lambda a, b, c: np.maximum(a * b + c, f32(0)), count=3, fill="reals"),
         elementwise("exponential_f32", "f32", ["%x = arith.negf %v0 {l} : {v}", "%r = math.exp %x {l} : {v}"],
                     lambda a: np.exp(-a.astype(np.float64)), count=1),
