@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from layoutalg.cli.arguments import OneOf, json_option, print_json, read_module_file
-from layoutalg.cli.findings import (
-    findings_facts,
-    format_option,
-    github_lines,
-    print_findings,
-    sarif,
-    summary,
-)
+from layoutalg.cli.arguments import OneOf, format_option, json_option, read_module_file
+from layoutalg.cli.findings import write_findings
 
 __all__ = ["verify"]
 
@@ -45,21 +38,11 @@ def verify(file: str, llvm: int, target: str | None, written: str, as_json: bool
     FILE may be `-` for standard input. Exits with 0 where nothing is wrong, with 1 where something is, with 2 where a piece
     cannot be read (and nothing else is wrong).
     """
-    from rich.console import Console
-
     module = read_module_file(file)
     findings = module.verify(llvm=llvm, target=target)
-    if as_json or written == "json":
-        print_json({"file": module.file, "llvm": llvm, "target": target, "findings": findings_facts(findings)})
-    elif written == "sarif":
-        print_json(sarif(findings, module.file))
-    elif written == "github":
-        for line in github_lines(findings, module.file):
-            print(line)
-    else:
-        console = Console(markup=False, highlight=False, emoji=False)
-        print_findings(findings, module, console)
-        console.print(f"{module.file}: {summary(findings)} for LLVM {llvm}", soft_wrap=True)
+    write_findings(
+        findings, module, "json" if as_json else written, {"llvm": llvm, "target": target}, f" for LLVM {llvm}"
+    )
     unread = set(module.findings)
     if any(finding.level == "error" and finding not in unread for finding in findings):
         return 1

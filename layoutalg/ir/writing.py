@@ -17,7 +17,8 @@ from __future__ import annotations
 import re
 from io import StringIO
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
 from layoutalg.core.errors import LayoutError
@@ -27,6 +28,7 @@ from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 __all__ = ["ModulePrinter", "printed_for", "write_module"]
 
 
+_ENUMS = ("xegpu.fence_scope", "xegpu.memory_space")
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|%[\w$.-]+(?:#\d+)?|\{\.\.\.\}')
 """What is replaced in the text of an unread operation: a value's name, or the place of a region; strings are passed over."""
 
@@ -43,6 +45,15 @@ class ModulePrinter(Printer):
     def __init__(self, stream: StringIO | None = None, llvm: int = DEFAULT_LLVM) -> None:
         super().__init__(stream=stream)
         self.llvm = llvm
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        """Write an attribute; the enums of XeGPU are `#xegpu<memory_space slm>` until 23, `#xegpu.memory_space<slm>` in 24."""
+        if self.llvm < 24 or attribute.name not in _ENUMS or not isinstance(attribute, EnumAttribute):
+            super().print_attribute(attribute)
+            return
+        self.print_string(f"#{attribute.name}")
+        with self.in_angle_brackets():
+            attribute.print_parameter(self)
 
     def print_op(self, op: Operation) -> None:
         """Write an operation."""

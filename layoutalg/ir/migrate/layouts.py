@@ -62,7 +62,7 @@ def _completed(layout: LayoutAttr, shape: tuple[int, ...], kept: list[int]) -> L
     """A layout with what its dimensions `kept` say on a shape; in the others, that a slice drops, a block is one element."""
     if len(kept) != len(shape) or 0 in shape:
         return layout
-    tile = list(shape)
+    tile: list[int] = list(shape)
     changes: dict[str, tuple[int, ...]] = {}
     for over, data in (("sg_layout", "sg_data"), ("lane_layout", "lane_data")):
         counts: tuple[int, ...] | None = getattr(layout, over)
@@ -78,7 +78,8 @@ def _completed(layout: LayoutAttr, shape: tuple[int, ...], kept: list[int]) -> L
                 written = changes[data] = tuple(whole.get(axis, 1) for axis in range(len(counts)))
             tile = [written[axis] for axis in kept]
         if over == "sg_layout" and layout.inst_data is not None:
-            tile = [layout.inst_data[axis] for axis in kept]
+            inst_data: tuple[int, ...] = layout.inst_data
+            tile = [inst_data[axis] for axis in kept]
     return replace(layout, **changes) if changes else layout
 
 

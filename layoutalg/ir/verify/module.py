@@ -16,13 +16,38 @@ from xdsl.ir import Attribute, Operation
 from layoutalg.hardware import TargetInfo
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
-from layoutalg.ir.verify import ours, structure, versions, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared
+from layoutalg.ir.verify import (
+    amx,
+    control,
+    elementwise,
+    memory,
+    ours,
+    structure,
+    vectors,
+    versions,
+    xegpu_block,
+    xegpu_matrix,
+    xegpu_scatter,
+    xegpu_shared,
+)
 from layoutalg.ir.verify.registry import LLVM_RULES, OUR_RULES, Rule, Signature, Subject, name_of, signature_of
 from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]
 
-RULES = (ours, structure, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared)
+RULES = (
+    amx,
+    control,
+    elementwise,
+    memory,
+    ours,
+    structure,
+    vectors,
+    xegpu_block,
+    xegpu_matrix,
+    xegpu_scatter,
+    xegpu_shared,
+)
 """The modules with rules; importing them fills the registry."""
 
 
@@ -51,6 +76,7 @@ class _Run:
         self.own: list[Finding] = []
         self.unreadable: set[Operation] = set()
         self.seen: set[Attribute] = set()
+        self.symbols: dict[Operation, dict[str, Operation]] = {}
         self.rules: dict[str, tuple[str | None, Signature | None, list[Rule], list[Rule]]] = {}
 
     def finding(
@@ -82,7 +108,10 @@ class _Run:
             if said is not None:
                 self.own.append(self.finding(operation, f"{kind.name}.type", said, source=OURS))
                 return
-        subject = Subject(operation, name, self.llvm, signature, self.target)
+        if self.seen and any(refused(kind, self.llvm) for kind in operation.operand_types):
+            self.unreadable.add(operation)  # the type was complained about where it first stands
+            return
+        subject = Subject(operation, name, self.llvm, signature, self.target, self.symbols)
         for rule, message, notes in self._llvm_problem(subject, llvm_rules):
             self.verified.append(self.finding(operation, rule, message, notes, source=self.source))
             return

@@ -15,10 +15,10 @@ import pytest
 from rich.console import Console
 
 from layoutalg.cli import main
-from layoutalg.cli.findings import github_lines, print_findings, sarif, summary
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place
 from layoutalg.module import Module, read
+from layoutalg.show.findings import github_lines, print_findings, sarif, summary
 
 Capture = pytest.CaptureFixture[str]
 
