@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Attribute, TypeAttribute
-from xdsl.parser import AttrParser, Parser, ParserState
+from xdsl.parser import Parser, ParserState
 from xdsl.utils.lexer import Input, Position, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRTokenKind, PunctuationSpelling
 
@@ -69,19 +69,6 @@ _REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKin
 _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 
 
-class _LiteralElement(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """An element of a dense constant; xDSL 0.74 reads the hexadecimal bits of a float as a number."""
-
-    def to_type(self, parser: AttrParser, type: Any) -> Any:
-        text = self.span.text
-        if isinstance(type, AnyFloat) and text[:2] in ("0x", "0X"):
-            bits = int(text, 16)
-            if bits.bit_length() > type.compile_time_size * 8:
-                parser.raise_error(f"{text} is more than the bits of {type}", self.span.start, self.span.end)
-            return next(type.iter_unpack(bits.to_bytes(type.compile_time_size, "little")))
-        return super().to_type(parser, type)
-
-
 class AttributeParser(Parser):
     """Reads types and attributes between two positions of a text.
 
@@ -89,8 +76,6 @@ class AttributeParser(Parser):
     >>> print(AttributeParser(known_dialects(), "x = f16 + 1", 4, 7).parse_type())
     f16
     """
-
-    _TensorLiteralElement = _LiteralElement
 
     def __init__(self, context: Context, text: str, start: int = 0, end: int | None = None) -> None:
         super().__init__(context, "")
