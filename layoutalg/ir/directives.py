@@ -364,9 +364,12 @@ class FunctionTypes(CustomDirective):
         return (self.first, self.second, self.third, self.fourth, self.fifth)
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the types; each operand that is there takes one."""
+        """Read the types, with or without brackets around them; each operand that is there takes one."""
         start = parser.pos
-        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        if types is None:
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            note_old_spelling(parser, "a list of types without brackets", "`(...) -> ...`")
         parser.parse_punctuation("->")
         result = parser.parse_type()
         counts = [len(operands or ()) for operands in state.operands]

@@ -25,7 +25,7 @@ from operator import index
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block
 from xdsl.utils.hints import isa
 
@@ -43,6 +43,7 @@ from layoutalg.simulate.compiling import Compiling, Step
 from layoutalg.simulate.levels import level_of
 from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.memory.arguments import BoundArray, argument_view
 from layoutalg.simulate.memory.launched import LaunchMemory
 from layoutalg.simulate.memory.provenance import written_buffers
 from layoutalg.simulate.numerics import signed_bits, wrap
@@ -89,8 +90,8 @@ def launch(
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel.
 
-    An argument of type i64 takes an array (its address is passed) or an integer. Arrays are written in place. What the
-    kernel does wrong is a finding of the outcome.
+    An argument of type i64 takes an array (its address is passed) or an integer, a memref an array. Arrays are written in
+    place; one that numpy says is not writeable is an input. What the kernel does wrong is a finding of the outcome.
 
     Raises:
         ParseError: the text can't be read.
@@ -106,10 +107,15 @@ def launch(
     read = read_module(module) if isinstance(module, str) else module
     compiled = compile_kernel(read, kernel, level=level, target=target, trace=trace)
     memory = Memory()
-    given = [
-        memory.bind(name, cast("Array", argument)) if isinstance(argument, np.ndarray) else argument
-        for name, argument in zip(_names(compiled.function, len(arguments)), arguments, strict=True)
-    ]
+    given: list[Any] = []
+    for name, argument in zip(_names(compiled.function, len(arguments)), arguments, strict=True):
+        if not isinstance(argument, np.ndarray):
+            given.append(argument)
+            continue
+        array = cast("Array", argument)
+        address = memory.bind(name, array)
+        kind: Attribute = compiled.function.body.blocks[0].args[len(given)].type
+        given.append(BoundArray(address, array) if isa(kind, MemRefType[Attribute]) else address)
     machine = _machine(compiled, _grid(grid), 0, 1)
     run = Run(machine, LaunchMemory(memory, machine))
     try:
@@ -266,15 +272,19 @@ def _sizes(function: gpu.FuncOp, written: DenseArrayBase) -> tuple[int, int, int
     return numbers[0], numbers[1], numbers[2]
 
 
-def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[Any]) -> list[Array]:
+def _check_arguments(function: gpu.FuncOp, entry: Block, arguments: Sequence[Any]) -> list[Any]:
     if len(entry.args) != len(arguments):
         fail(function, f"it takes {len(entry.args)} arguments, and was given {len(arguments)}")
     for value in entry.args:
         kind: Attribute = value.type
-        if not isa(kind, IntegerType) or not kind.bitwidth:
-            fail(function, f"an argument of type {kind} is not simulated; integers and addresses (i64) are")
-    numbers: list[Array] = []
+        if not isa(kind, MemRefType[Attribute]) and (not isa(kind, IntegerType) or not kind.bitwidth):
+            fail(function, f"an argument of type {kind} is not simulated; integers, addresses (i64) and memrefs are")
+    numbers: list[Any] = []
     for value, argument in zip(entry.args, arguments, strict=True):
+        kind = value.type
+        if isa(kind, MemRefType[Attribute]):
+            numbers.append(argument_view(function, kind, argument, len(numbers)))
+            continue
         bits = signed_bits(value.type)
         try:
             number = index(argument)

@@ -27,6 +27,7 @@ from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MOST_ALIASED, MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place
@@ -128,6 +129,7 @@ class TolerantParser(ModuleParser):
         except Exception as problem:  # xDSL's operations raise much more than parse errors; RecursionError, too
             position, message = self._reason(problem)
             self._restore(state)
+            keep_old_spellings(self, UnreadOp.of("", []))  # of an operation that is not
             try:
                 operation = self.unread(start, position, message)
             except (MemoryError, RecursionError):
