@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from layoutalg.module import Module
 
 __all__ = [
+    "FORMATS",
     "OneOf",
     "as_numbers",
     "as_shape",
     "element_option",
+    "format_option",
     "json_option",
     "machine_options",
     "machine_said",
@@ -40,6 +42,7 @@ __all__ = [
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LARGEST = 2**31
+FORMATS = ("text", "json", "sarif", "github")
 
 
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
@@ -91,6 +94,21 @@ def element_option(command: _Command) -> _Command:
     >>> element_option(lambda: None)()
     """
     return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
+
+
+def format_option(command: _Command) -> _Command:
+    """The option `--format`: how findings are printed; `--json` is short for one of them.
+
+    >>> format_option(lambda: None)()
+    """
+    return click.option(
+        "--format",
+        "written",
+        type=click.Choice(FORMATS),
+        default="text",
+        show_default=True,
+        help="How findings are printed: for people, as JSON, SARIF 2.1.0 or GitHub annotations.",
+    )(command)
 
 
 def machine_options(command: _Command) -> _Command:

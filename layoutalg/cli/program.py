@@ -21,8 +21,11 @@ from layoutalg.cli.banks import banks
 from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
+from layoutalg.cli.migrate import migrate
+from layoutalg.cli.run import run
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
+from layoutalg.cli.verify import verify
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shortened
 from layoutalg.core.whole_numbers import instance_of, listed
@@ -44,7 +47,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, gemm):
+for _command in (show, draw, same, banks, convert, verify, run, migrate, gemm):
     cli.add_command(_command)
 
 

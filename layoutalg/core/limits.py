@@ -24,6 +24,7 @@ __all__ = [
     "LONGEST_NESTED",
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
+    "LONGEST_SOURCE_LINE",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -35,6 +36,7 @@ __all__ = [
     "MOST_ACCESSES",
     "MOST_ALIASED",
     "MOST_ALIASES",
+    "MOST_ARGUMENT_BYTES",
     "MOST_ATOMS",
     "MOST_BANDS",
     "MOST_BLOCKS",
@@ -105,12 +107,14 @@ __all__ = [
     "MOST_TILE_STRIDE",
     "MOST_TRACED_BYTES",
     "MOST_UNCOVERED",
+    "MOST_UNREAD",
     "MOST_VECTOR_ELEMENTS",
     "MOST_WEIGHED",
     "MOST_WORDS",
     "MOST_WORK",
     "MOST_WORKGROUPS",
     "MOST_WORK_ITEMS",
+    "MOST_WRITTEN_OUT",
 ]
 
 # Text
@@ -127,6 +131,8 @@ LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
 LONGEST_SILENCE = 60
 """Seconds that a reader waits for more text from a pipe: a compiler that writes to it may take that long."""
+LONGEST_SOURCE_LINE = 1000
+"""Characters of a line of a module that are shown behind the column that a finding is about."""
 LONGEST_MESSAGE = 2000
 """Characters of a message: a screen of text."""
 MOST_ATOMS = 16
@@ -145,6 +151,10 @@ MOST_LISTED = 2**19
 """Entries of all lists in the attributes of an MLIR module: a Python object each."""
 MOST_ALIASED = 2**16
 """Characters that an alias of an MLIR module stands for, with the aliases in it written out."""
+MOST_UNREAD = 2**14
+"""Operations of an MLIR module that are kept as text, about 0.1 ms each; after them reading stops."""
+MOST_WRITTEN_OUT = 2**26
+"""Characters of all aliases in the operations of an MLIR module, written out: what printing it would write."""
 MOST_OPERANDS = 2**12
 """Operands of one operation: a forward reference among them is replaced in time that grows with their number."""
 MOST_FINDINGS = 1000
@@ -274,6 +284,8 @@ MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
 MOST_TENSOR_ELEMENTS = 2**22
 """Elements of a tensor that a subgroup or a workgroup holds, where a kernel runs at that level."""
+MOST_ARGUMENT_BYTES = 2**30
+"""Bytes of an array that a kernel is given from the command line."""
 MOST_GEMM_BYTES = 2**30
 """Bytes of the matrices of a GEMM that is run."""
 MOST_DPAS = 2**28

@@ -12,7 +12,7 @@ from reprlib import Repr
 
 from layoutalg.core.limits import LONGEST_MESSAGE, LONGEST_SHOWN
 
-__all__ = ["number_text", "one_line", "shortened", "shown"]
+__all__ = ["number_text", "one_line", "printable", "shortened", "shown"]
 
 
 def number_text(number: int) -> str:
@@ -61,6 +61,15 @@ def one_line(text: str) -> str:
     'LLVM a b: unknown'
     """
     return text if text.isprintable() else " ".join(text.splitlines())
+
+
+def printable(text: str) -> str:
+    """A text with a space for every character that a terminal would obey instead of printing it; one for one.
+
+    >>> printable("a\\tb\\x1b[31m")
+    'a b [31m'
+    """
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:

@@ -12,7 +12,7 @@ operation does not know. LLVM accepts a property in either place and prints it i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -20,7 +20,6 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 __all__ = [
     "parse_attributes",
@@ -168,11 +167,11 @@ def verify_index_lists(operation: Operation) -> None:
     >>> verify_index_lists(TestOp())
     """
     for field in ("offsets", "shape", "strides"):
-        numbers = operation.properties.get(f"const_{field}")
+        numbers: Any = operation.properties.get(f"const_{field}")
         values: Any = getattr(operation, field, ())
         if numbers is None:
             continue
-        if not isa(numbers, DenseArrayBase[IntegerType]) or numbers.elt_type != i64:
+        if numbers.name != DenseArrayBase.name or numbers.elt_type != i64:
             raise VerifyException(f"const_{field} = {numbers}: expected an array of i64")
         markers = static_numbers(numbers).count(DYNAMIC_INDEX)
         if markers != len(values):
@@ -185,7 +184,9 @@ def static_numbers(array: DenseArrayBase | None) -> list[int]:
     >>> static_numbers(DenseArrayBase.from_list(i64, [1, 0]))
     [1, 0]
     """
-    return list(array.get_values()) if isa(array, DenseArrayBase[IntegerType]) else []
+    if array is None or not isinstance(array.elt_type, IntegerType):
+        return []
+    return list(cast("DenseArrayBase[IntegerType]", array).get_values())
 
 
 def print_index_list(printer: Printer, values: Sequence[SSAValue], numbers: DenseArrayBase | None) -> None:

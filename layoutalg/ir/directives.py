@@ -1,6 +1,6 @@
-"""The words of declared syntax that xDSL lacks: index lists, `prop-dict`, enums, types of several operands at once.
+"""The words of declared syntax that xDSL lacks: index lists, enums, types of several operands at once.
 
-An operation declares its syntax in the words of LLVM's own definitions:
+An operation declares its syntax in the words of LLVM's own definitions (`layoutalg.ir.declared`):
 
     assembly_format = "$descriptor `` custom<OptionalIndexList>($offsets, $const_offsets) prop-dict attr-dict `:` ..."
 
@@ -14,42 +14,29 @@ the array `[?, 16]` (a property), with `-2^63` standing for "take the next value
 >>> len(prefetch.offsets), str(prefetch.const_offsets)
 (1, 'array<i64: -9223372036854775808, 16>')
 
-Dictionaries come in two kinds. Inherent attributes (properties) are those that the operation knows; they stand in `<{...}>`.
-Everything else stands in `{...}`. LLVM 22 and 23 read inherent ones there as well, and write them there where the format has no
-`prop-dict`; 24 reads and writes them in `<{...}>` alone. So we read both, and write what the version reads.
-
-The law: what a directive writes for a version of LLVM, it reads back as the same operands, properties and attributes.
+The law: what a directive writes, it reads back as the same operands, properties and types.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from collections.abc import Sequence
+from typing import Literal, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     DenseArrayBase,
-    DictionaryAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
-    UnitAttr,
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
-from xdsl.irdl.constraints import InferenceContext, VerificationContext
+from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
-    AttrDictDirective,
     AttributeVariable,
     CustomDirective,
-    FormatDirective,
-    FormatProgram,
     OperandVariable,
     OptionalOperandVariable,
     ParsingState,
@@ -67,11 +54,8 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
-from layoutalg.ir.writing import printed_for
 
 __all__ = [
-    "INDEX",
-    "Assumed",
     "EnumWord",
     "FunctionTypes",
     "IndexList",
@@ -81,186 +65,10 @@ __all__ = [
     "OptionalIndexList",
     "PlainInteger",
     "SameType",
-    "declared_operation",
     "indices_of",
     "print_indices",
     "read_indices",
 ]
-
-OperationT = TypeVar("OperationT", bound=IRDLOperation)
-
-
-@dataclass(frozen=True)
-class Assumed(AttrConstraint):
-    """A type that the syntax leaves out; what the generic form says instead is for the verifier.
-
-    >>> Assumed(IndexType()).infer(VerificationContext())
-    IndexType()
-    """
-
-    type: Attribute
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        """Accept any type."""
-
-    def can_infer(self, var_constraint_names: object) -> bool:
-        """The type is always known."""
-        return True
-
-    def infer(self, context: InferenceContext) -> Attribute:
-        """The type that the syntax leaves out."""
-        return self.type
-
-    def mapping_type_vars(self, type_var_mapping: object) -> Assumed:
-        """The constraint has no type variables."""
-        return self
-
-
-INDEX = Assumed(IndexType())
-"""The type of the values in an index list."""
-
-
-# -- dictionaries
-
-
-class _Dictionaries(AttrDictDirective):
-    """`prop-dict attr-dict`, or `attr-dict` of an operation whose inherent attributes have no other place."""
-
-    separate: bool = False
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        definition = state.op_type.get_irdl_definition()
-        start = parser.pos
-        written = _inherent(parser)
-        other = {} if written and self.with_keyword else self._other(parser)
-        shown = (self.reserved_attr_names - definition.attributes.keys()) & {*written, *other}
-        if shown:
-            names = ", ".join(sorted(shown))
-            parser.raise_error(f"{names}: the syntax says it elsewhere", start)
-        for name, value in written.items():
-            if name in definition.properties:
-                state.properties[name] = value
-            else:
-                note_old_spelling(parser, f"`{name} = {value}`", "nothing, LLVM drops it")
-        for name, value in other.items():
-            into = state.properties if name in self.expected_properties else state.attributes
-            into[name] = value
-        _read_as_today(parser, state, start)
-
-    def _other(self, parser: Parser) -> dict[str, Attribute]:
-        if not self.with_keyword:
-            alias = _alias_of_dictionary(parser)
-            return parser.parse_optional_attr_dict() if alias is None else alias
-        found = parser.parse_optional_attr_dict_with_keyword()
-        return {} if found is None else dict(found.data)
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        inherent = {name: op.properties[name] for name in sorted(op.properties) if name in self.expected_properties}
-        other = {name: op.attributes[name] for name in sorted(op.attributes)}
-        if inherent and (self.separate or printed_for(printer) >= 24):
-            printer.print_string(" ")
-            with printer.in_angle_brackets():
-                printer.print_attr_dict(inherent)
-        else:
-            both = {**inherent, **other}
-            other = {name: both[name] for name in sorted(both)}
-        printed = printer.print_op_attributes(
-            other, reserved_attr_names=self.reserved_attr_names, print_keyword=self.with_keyword
-        )
-        if printed or inherent:
-            state.last_was_punctuation = False
-            state.should_emit_space = True
-
-
-def _alias_of_dictionary(parser: Parser) -> dict[str, Attribute] | None:
-    """Read `#trait`, an alias of a dictionary, as the pages of `vector.contract` and `iree_gpu.multi_mma` write it."""
-    if parser.lexer.input.content[parser.pos : parser.pos + 1] != "#":
-        return None
-    start = parser.pos
-    found = parser.parse_attribute()
-    if not isinstance(found, DictionaryAttr):
-        parser.raise_error("expected a dictionary of attributes", start)
-    return dict(found.data)
-
-
-def _inherent(parser: Parser) -> dict[str, Attribute]:
-    """Read `<{a = 1, b}>`, or `<a = 1, b = unit>` as LLVM writes it from autumn 2026 on; nothing is an empty dictionary."""
-    if parser.parse_optional_punctuation("<") is None:
-        return {}
-    found = parser.parse_optional_attr_dict()
-    if not found:
-        while (name := parser.parse_optional_identifier()) is not None:
-            given = parser.parse_optional_punctuation("=") is not None
-            found[name] = parser.parse_attribute() if given else UnitAttr()
-            if parser.parse_optional_punctuation(",") is None:
-                break
-    parser.parse_punctuation(">")
-    return found
-
-
-def _read_as_today(parser: Parser, state: ParsingState, start: int) -> None:
-    """Put what older pages write into today's inherent attributes, each with a note."""
-    for name, value in list(state.properties.items()):
-        if isa(value, ArrayAttr[IntegerAttr]):  # `transpose = [1, 0]`
-            numbers = [entry.value.data for entry in value]
-            today = DenseArrayBase.from_list(i64, numbers)
-            state.properties[name] = today
-            note_old_spelling(parser, f"`{name} = {numbers}`", f"`{name} = {today}`")
-    renamed: Mapping[str, tuple[str, Attribute] | None] = getattr(state.op_type, "OLD_ATTRIBUTES", {})
-    for old, new in renamed.items():
-        value = state.attributes.pop(old, None)
-        if value is None:
-            continue
-        if new is None:
-            note_old_spelling(parser, f"`{old} = {value}`", "nothing, LLVM has no such attribute any more")
-        else:
-            name, today = new
-            state.properties.setdefault(name, today)
-            note_old_spelling(parser, f"`{old} = {value}`", f"`{name}`")
-
-
-class _SeparateDictionaries(_Dictionaries):
-    separate = True
-
-
-def declared_operation(cls: type[OperationT]) -> type[OperationT]:
-    """Define an operation whose `assembly_format` is LLVM's, `prop-dict` included.
-
-    >>> from xdsl.irdl import opt_prop_def
-    >>> from xdsl.dialects.builtin import UnitAttr
-    >>> @declared_operation
-    ... class NoteOp(IRDLOperation):
-    ...     name = "test.note"
-    ...     loud = opt_prop_def(UnitAttr)
-    ...     assembly_format = "prop-dict attr-dict"
-    >>> print(NoteOp.build(properties={"loud": UnitAttr()}, attributes={"x": UnitAttr()}))
-    test.note <{loud}> {x}
-    """
-    written = cls.assembly_format or ""
-    options = vars(cls).get("irdl_options", ())  # xDSL adds those of the bases
-    cls.irdl_options = (*options, ParsePropInAttrDict())  # pyright: ignore[reportAttributeAccessIssue]
-    cls.assembly_format = re.sub(r"\bprop-dict\b", "", written)
-    operation = irdl_op_definition(cls)
-    program = FormatProgram.from_str(cls.assembly_format, operation.get_irdl_definition())
-    kind = _SeparateDictionaries if "prop-dict" in written else _Dictionaries
-
-    def replaced(step: FormatDirective) -> FormatDirective:
-        if not isinstance(step, AttrDictDirective):
-            return step
-        return kind(step.with_keyword, step.reserved_attr_names, step.expected_properties)
-
-    own = FormatProgram(tuple(map(replaced, program.stmts)))
-
-    def parse(cls: type[OperationT], parser: Parser) -> OperationT:
-        return own.parse(parser, cls)
-
-    def print_(self: OperationT, printer: Printer) -> None:
-        own.print(printer, self)
-
-    operation.parse = classmethod(parse)  # pyright: ignore[reportAttributeAccessIssue]
-    operation.print = print_  # pyright: ignore[reportAttributeAccessIssue]
-    operation.assembly_format = written
-    return operation
 
 
 # -- index lists
@@ -556,9 +364,12 @@ class FunctionTypes(CustomDirective):
         return (self.first, self.second, self.third, self.fourth, self.fifth)
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the types; each operand that is there takes one."""
+        """Read the types, with or without brackets around them; each operand that is there takes one."""
         start = parser.pos
-        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        if types is None:
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            note_old_spelling(parser, "a list of types without brackets", "`(...) -> ...`")
         parser.parse_punctuation("->")
         result = parser.parse_type()
         counts = [len(operands or ()) for operands in state.operands]

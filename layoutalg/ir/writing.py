@@ -14,19 +14,29 @@ The law: `write_module(read_module(text))` is a fixed point; writing what was wr
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 
-from xdsl.ir import Operation
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["ModulePrinter", "printed_for", "write_module"]
 
 
+_ENUMS = ("xegpu.fence_scope", "xegpu.memory_space")
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|%[\w$.-]+(?:#\d+)?|\{\.\.\.\}')
+"""What is replaced in the text of an unread operation: a value's name, or the place of a region; strings are passed over."""
+
+
 class ModulePrinter(Printer):
     """xDSL's printer, which knows the version of LLVM that will read the text.
+
+    What could not be read is written as it stood, with the names that its values have here.
 
     >>> ModulePrinter(llvm=24).llvm
     24
@@ -35,6 +45,45 @@ class ModulePrinter(Printer):
     def __init__(self, stream: StringIO | None = None, llvm: int = DEFAULT_LLVM) -> None:
         super().__init__(stream=stream)
         self.llvm = llvm
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        """Write an attribute; the enums of XeGPU are `#xegpu<memory_space slm>` until 23, `#xegpu.memory_space<slm>` in 24."""
+        if self.llvm < 24 or attribute.name not in _ENUMS or not isinstance(attribute, EnumAttribute):
+            super().print_attribute(attribute)
+            return
+        self.print_string(f"#{attribute.name}")
+        with self.in_angle_brackets():
+            attribute.print_parameter(self)
+
+    def print_op(self, op: Operation) -> None:
+        """Write an operation."""
+        if isinstance(op, UnreadOp):
+            self._print_results(op)
+            self._print_unread(op)
+        else:
+            super().print_op(op)
+
+    def _print_unread(self, op: UnreadOp) -> None:
+        written = [] if op.names is None else [name.data for name in op.names]
+        entry = [argument for body in op.bodies if body.blocks for argument in body.blocks[0].args]
+        values: dict[str, SSAValue] = {f"%{argument.name_hint}": argument for argument in entry}
+        values.update(zip(written, op.inputs, strict=False))
+        bodies = iter(op.bodies)
+        text, start = op.text.data, 0
+        for found in _MARK.finditer(text):
+            mark = found.group()
+            if mark not in values and mark != "{...}":
+                continue
+            self.print_string(text[start : found.start()])
+            start = found.end()
+            body = None if mark in values else next(bodies, None)
+            if mark in values:
+                self.print_ssa_value(values[mark])
+            elif body is not None:
+                self.print_region(body, print_entry_block_args=not entry or f"%{entry[0].name_hint}" not in text)
+            else:
+                self.print_string(mark)
+        self.print_string(text[start:])
 
 
 def printed_for(printer: Printer) -> int:

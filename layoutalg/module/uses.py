@@ -10,15 +10,15 @@
 text:2:3 %7 input_layout (8, 16) d0 = 8@reg, d1 = 16@lane
 text:2:3 %7 target_layout (8, 16) d0 = 8@lane:2, d1 = 8@reg 2@lane
 
-One walk finds them: in the types of results, of operands and of functions' arguments, in attributes at any depth, and in the
-text of what could not be read. `ABOUT` says which value an attribute is about. Where it has nothing, the name says it:
-`layout_result_1` is about result 1, `layout` about the result, or the first operand of an operation without one.
+One walk finds them: in the types of results, of operands and of functions' arguments, in attributes at any depth, and in what
+the reader kept of operations that it could not read. `ABOUT` says which value an attribute is about. Where it has nothing, the
+name says it: `layout_result_1` is about result 1, `layout` about the result, or the first operand where there is no result.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
@@ -46,6 +46,7 @@ from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.core.reader import Reader
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
+from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType, TensorDescType
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module.source import Source
@@ -65,12 +66,10 @@ ABOUT: dict[str, dict[str, str]] = {
 PASSING = frozenset({"scf", "cf", "func", "builtin", "gpu"})
 """The dialects whose operations only pass values on: the layouts in their operands' types are those of definitions."""
 
-UNREAD = "layoutalg.unread"
-"""The operation that holds the text of a piece that could not be read."""
-
 _NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
 _SHAPED = re.compile(r"![\w.]+<((?:[0-9]{1,9}x){1,8})(\w+)[,>]")
 _AT = re.compile(r"line [0-9]+, column [0-9]+: ")
+_CALLED = re.compile(r"""(?:%[^=\n]{1,200}=[ \t]*)?"?([a-z_]\w*\.[a-z_][\w.]*)""")
 _SIGIL = re.compile(r"[#!][A-Za-z_][\w$.]*")
 _DEFINITION = re.compile(r"^[ \t]*([#!][A-Za-z_][\w$]*)[ \t]*=", re.MULTILINE)
 
@@ -138,15 +137,8 @@ def layout_uses(module: Operation, source: Source) -> Iterator[LayoutUse]:
     [('%t', 'descriptor', 'f16')]
     """
     count = 0
-    aliases: dict[str, Any] | None = None
     for operation in module.walk():
-        if operation.name == UNREAD:
-            if aliases is None:
-                aliases = aliases_of(source.text)
-            found = _in_unread(operation, source, aliases)
-        else:
-            found = _in_operation(operation, source)
-        for use in found:
+        for use in _in_operation(operation, source):
             count += 1
             if count > MOST_LAYOUTS:
                 raise LayoutError(f"more than {MOST_LAYOUTS} layouts in one module")
@@ -188,7 +180,7 @@ def _layouts_of(operation: Operation) -> Iterator[tuple[str, Attribute, Attribut
         if isinstance(attribute, StringAttr | IntegerType) or name in ("function_type", "sym_name", "value"):
             continue
         for path, one in _nested(name, attribute, 0):
-            yield path, one, _about(operation, name)
+            yield path, _carried(one), one if _carried(one) is not one else _about(operation, name)
 
 
 def _carries(kind: Attribute) -> bool:
@@ -231,7 +223,7 @@ def _nested(path: str, attribute: Attribute, depth: int) -> Iterator[tuple[str, 
         for name, one in attribute.data.items():
             yield from _nested(f"{path}.{name}", one, depth + 1)
     elif _carries(found := cast("Attribute", attribute)):
-        yield path, _carried(found)
+        yield path, found
 
 
 def _about(operation: Operation, name: str) -> Attribute | None:
@@ -258,7 +250,7 @@ def _values(operation: Operation) -> dict[str, SSAValue]:
         for name, _ in (*definition.operands, *definition.results):
             try:
                 value: Any = getattr(operation, name, None)
-            except (VerifyException, ValueError):  # segments that do not add up
+            except (IndexError, VerifyException, ValueError):  # other operands than the dialect wants
                 continue
             if isinstance(value, SSAValue):
                 found[name] = value
@@ -283,6 +275,10 @@ def _first_name(operation: Operation, source: Source, place: Place | None) -> st
 
 
 def _operation_name(operation: Operation) -> str:
+    """What the text calls an operation; nothing for text that is not one."""
+    if isinstance(operation, UnreadOp):
+        found = _CALLED.match(operation.text.data)
+        return "" if found is None else found[1]
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 
@@ -316,8 +312,7 @@ def _read(attribute: Attribute) -> Iterator[_Found]:
     if _begins(text, 0):
         yield from _parsed(text)
     else:
-        for _, value, piece, problem in _values_in(text, {}):
-            yield "", value, piece, problem
+        yield from _values_in(text)
 
 
 @lru_cache(maxsize=4096)
@@ -358,25 +353,23 @@ def _begins(text: str, position: int) -> bool:
     return any(not row.whole and row.begins.match(text, position) for row in notations().values())
 
 
-def _values_in(text: str, aliases: Mapping[str, Any]) -> Iterator[tuple[int, Distributed | None, str, str]]:
-    """The layouts that stand somewhere in a text, with their positions."""
+def _values_in(text: str) -> Iterator[_Found]:
+    """The layouts that stand somewhere in the text of an attribute."""
     end = 0
     for found in _SIGIL.finditer(text):
         start = found.start()
-        if start < end or not (found[0] in aliases or _begins(text, start)):
+        if start < end or not _begins(text, start):
             continue
         reader = Reader(text)
         reader.position = start
-        reader.aliases.update(aliases)
         try:
             value = read_value(reader)
         except LayoutError as error:
             end = found.end()
-            yield start, None, found[0], _AT.sub("", str(error), count=1)
+            yield "", None, found[0], _AT.sub("", str(error), count=1)
             continue
         end = max(reader.position, found.end())
-        for _, part, piece, problem in _parts(value, str(value)):
-            yield start, part, piece, problem
+        yield from _parts(value, str(value))
 
 
 def aliases_of(text: str) -> dict[str, Any]:
@@ -397,16 +390,3 @@ def aliases_of(text: str) -> dict[str, Any]:
         except LayoutError:
             continue  # of another dialect: an operation that uses it is shown without it
     return reader.aliases
-
-
-def _in_unread(operation: Operation, source: Source, aliases: Mapping[str, Any]) -> Iterator[LayoutUse]:
-    held = operation.properties.get("text")
-    place = place_of(operation)
-    if not isinstance(held, StringAttr):
-        return
-    names = source.names(place) if place is not None else ()
-    start = source.offset(place) if place is not None else 0
-    for position, value, text, problem in _values_in(held.data, aliases):
-        here = source.place(start + position, place.file) if place is not None else None
-        shape = _own_shape(value) if value is not None and not value.needs_shape else None
-        yield LayoutUse(here, "", names[0] if names else "", "", shape, None, value, text, problem)

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PRINTED
-from layoutalg.core.messages import shortened
+from layoutalg.core.messages import printable, shortened
 from layoutalg.core.notation import Machine, as_machine
 from layoutalg.core.plurals import counted
+from layoutalg.show.findings import words
 from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class LayoutRow:
         'layout<lane_layout=[1,16]>'
         """
         dense = re.sub(r"(\d), (?=[-\d])", r"\1,", self.use.text.removeprefix("#xegpu.").replace(" = ", "="))
-        return shortened(dense, LONGEST_ATTRIBUTE)
+        return printable(shortened(dense, LONGEST_ATTRIBUTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +154,23 @@ class ModuleDescription:
             console.print(f"\n{self.question}" if rows else f"{self.question}: no layout fits", soft_wrap=True)
         elif rows:
             console.print()
-        _print_rows(rows, labels, console)
+        _print_rows(rows, labels, [(part.line, part.title) for part in self.module.parts if part.title], console)
         if self.conversions and not self.question:
             console.print("\nconversions")
         for row in () if self.question else self.conversions:
             _print_conversion(row, labels, console)
-        if self.module.findings:
+        if self.module.findings and not self.question:
             console.print("\nnot read as it stands")
-        for finding in self.module.findings:
-            where = f"{finding.place.line:>6}" if finding.place is not None else " " * 6
-            console.print(f"{where}  {shortened(finding.message)}", soft_wrap=True)
+            for finding in self.module.findings[:MOST_PRINTED]:
+                where = f"{finding.place.line:>6}" if finding.place is not None else " " * 6
+                console.print(f"{where}  {printable(shortened(words(finding)))}", soft_wrap=True)
+            if len(self.module.findings) > MOST_PRINTED:
+                console.print(f"        and {len(self.module.findings) - MOST_PRINTED:,} more (see `layoutalg verify`)")
 
     def _summary(self) -> str:
         parts = [counted(len(self.rows), "layout")]
+        if len(self.module.parts) > 1:
+            parts.insert(0, counted(len(self.module.parts), "module"))
         if self.conversions:
             parts.append(counted(len(self.conversions), "conversion"))
         refused = sum(row.refused for row in self.rows)
@@ -403,7 +408,9 @@ def _labels(rows: Sequence[LayoutRow], aliases: Mapping[str, str]) -> dict[str, 
     return {text: aliases.get(text, f"#{number}") for number, text in enumerate(texts, 1)}
 
 
-def _print_rows(rows: Sequence[LayoutRow], labels: Mapping[str, str], console: Console) -> None:
+def _print_rows(
+    rows: Sequence[LayoutRow], labels: Mapping[str, str], titles: list[tuple[int, str]], console: Console
+) -> None:
     """A line per layout: operation, operand, tensor, the layout's label, who holds what; narrow: below the operation."""
     from rich.table import Table
     from rich.text import Text
@@ -422,6 +429,8 @@ def _print_rows(rows: Sequence[LayoutRow], labels: Mapping[str, str], console: C
     for _, group in groupby(rows, key=lambda row: (row.use.place, row.use.operation, row.use.name)):
         members = list(group)
         use = members[0].use
+        while titles and use.place is not None and use.place.line >= titles[0][0]:
+            console.print(Text(printable(titles.pop(0)[1]), style="bold cyan"), soft_wrap=True)
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(width=6, justify="right")
         for width in (widths if wide else widths[1:])[:-1]:
@@ -451,5 +460,5 @@ def _print_conversion(row: ConversionRow, labels: Mapping[str, str], console: Co
     console.print(
         Text(f"{_heading(one.source)}  {LayoutRow(one.source, '').tensor}, {pair}", style="bold"), soft_wrap=True
     )
-    for words in filter(None, (row.words, row.cost)):
-        console.print(Padding(Text(words), (0, 0, 0, 8), expand=False))
+    for line in filter(None, (row.words, row.cost)):
+        console.print(Padding(Text(line), (0, 0, 0, 8), expand=False))

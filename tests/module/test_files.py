@@ -27,7 +27,7 @@ def test_a_path_and_a_string_name_a_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     for one in ("k.mlir", Path("k.mlir")):
         assert read(one) == Module(TEXT, "k.mlir")
-    assert read(str(tmp_path / "k.mlir")).parts[0].body.block.first_op is not None
+    assert len(list(read(str(tmp_path / "k.mlir")).parts[0].module.ops)) == 2
 
 
 @pytest.mark.parametrize("text", [TEXT, "gpu.barrier", "%c = arith.constant 16 : index", '"foo.bar"() : () -> ()'])

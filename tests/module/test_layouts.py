@@ -105,10 +105,19 @@ def test_tiles_and_matrices_have_shapes_of_their_own() -> None:
 
 
 def test_an_instruction_has_three_layouts() -> None:
-    text = (
-        """%c = "iree_gpu.multi_mma"() {kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>} : () -> vector<2x5x4xf32>"""
-    )
-    assert [(row[3], row[4]) for row in rows(text)] == [("lhs", (16, 16)), ("rhs", (16, 16)), ("acc", (16, 16))]
+    text = """func.func @f(%a: vector<2x3x4xf16>, %b: vector<3x5x4xf16>, %c: vector<2x5x4xf32>) {
+    %d = iree_gpu.multi_mma %a, %b, %c {
+      indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = [#iree_gpu.iterator_type<parallel>, #iree_gpu.iterator_type<parallel>,
+        #iree_gpu.iterator_type<reduction>],
+      kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
+    } : vector<2x3x4xf16>, vector<3x5x4xf16> into vector<2x5x4xf32>
+    func.return }"""
+    assert [(row[1], row[3], row[4]) for row in rows(text)] == [
+        ("%d", "lhs", (16, 16)),
+        ("%d", "rhs", (16, 16)),
+        ("%d", "acc", (16, 16)),
+    ]
     assert str(read(text).layouts[2].layout()) == "d0 = 4@lane:16 4@reg, d1 = 16@lane"
 
 
@@ -123,13 +132,42 @@ def test_a_nested_layout_of_iree() -> None:
     assert (use.name, use.operand, use.shape, use.element, use.text) == ("%1", "layout", (8, 16), "f16", nested)
 
 
-def test_a_layout_that_cannot_be_read_says_why() -> None:
-    text = '"foo.bar"() {l = #iree_vector_ext.nested_layout<subgroup_tile = [2, 1]>} : () -> ()'
-    (use,) = read(text).layouts
-    assert use.attribute is None
-    assert use.problem == "expected ',', found '>'"
-    with pytest.raises(ValueError, match="expected ','"):
-        use.layout()
+def test_a_layout_that_cannot_be_read_is_named_with_its_line() -> None:
+    module = read("""gpu.barrier
+"foo.bar"() {l = #iree_vector_ext.nested_layout<subgroup_tile = [2, 1]>} : () -> ()
+%0 = "foo.bar"() {layout_result_0 = #xegpu.layout<lane_layout = [1, 16]>} : () -> vector<8x16xf16>""")
+    assert [use.name for use in module.layouts] == ["%0"]
+    (finding,) = module.findings
+    assert (str(finding.place), finding.operation) == ("text:2:71", "foo.bar")
+
+
+def test_layouts_in_operations_and_lines_that_cannot_be_read() -> None:
+    text = f"""#a = {A}
+module {{
+  %4 = my.strange op with #a and !xegpu.tensor_desc<16x16xf16, {B}> ok
+  gpu.barrier
+}}
+// -----
+remark: %9 gets {A} here
+"""
+    module = read(text)
+    assert [(row[0], row[1], row[2], row[4], row[6]) for row in rows(text)] == [
+        (3, "%4", "my.strange", None, A),
+        (3, "%4", "my.strange", (16, 16), B),
+        (7, "", "", None, A),
+    ]
+    assert [finding.place.line for finding in module.findings if finding.place] == [3, 7]
+
+
+def test_every_pass_of_a_dump_is_a_part() -> None:
+    dump = "".join(f"// -----// IR Dump After {name} //----- //\n{GEMM}\n" for name in ("CSE (cse)", "Next (next)"))
+    module = read(dump)
+    assert [part.title for part in module.parts] == ["IR Dump After CSE (cse)", "IR Dump After Next (next)"]
+    lines = [use.place.line for use in module.layouts if use.place]
+    assert lines == [
+        use.place.line + 1 + n for n in (0, GEMM.count("\n") + 2) for use in read(GEMM).layouts if use.place
+    ]
+    assert len({use.text for use in module.layouts}) == 2
 
 
 def test_a_layout_whose_shape_is_not_known_says_so() -> None:

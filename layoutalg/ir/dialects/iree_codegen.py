@@ -26,7 +26,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from layoutalg.ir.directives import SameType, declared_operation
+from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.directives import SameType
 
 __all__ = ["IREE_CODEGEN", "InnerTiledOp"]
 

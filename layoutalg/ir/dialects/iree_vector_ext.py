@@ -56,8 +56,9 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.hints import isa
 
+from layoutalg.ir.declared import INDEX, declared_operation
 from layoutalg.ir.dialects.text_attributes import TextAttribute
-from layoutalg.ir.directives import INDEX, SameType, declared_operation
+from layoutalg.ir.directives import SameType
 
 if TYPE_CHECKING:
     from layoutalg.nested import NestedLayoutAttr as NestedLayout

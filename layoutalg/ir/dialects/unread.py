@@ -65,16 +65,13 @@ class UnreadOp(IRDLOperation):
         bodies: Sequence[Region] = (),
     ) -> UnreadOp:
         """An unread operation with this text; its results have no types yet."""
-        return cls.build(
-            operands=[list(inputs)],
-            result_types=[[UNREAD] * results],
-            properties={
-                "text": StringAttr(text),
-                "names": ArrayAttr([StringAttr(name) for name in names]) if names else None,
-                "mentions": ArrayAttr(mentions) if mentions else None,
-            },
-            regions=[list(bodies)],
-        )
+        properties: dict[str, Attribute] = {"text": StringAttr(text)}
+        if names:
+            properties["names"] = ArrayAttr([StringAttr(name) for name in names])
+        if mentions:
+            properties["mentions"] = ArrayAttr(mentions)
+        types = [UNREAD] * results
+        return cls.create(operands=inputs, result_types=types, properties=properties, regions=bodies)
 
 
 @irdl_op_definition

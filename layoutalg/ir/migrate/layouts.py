@@ -37,44 +37,50 @@ def completed(layout: LayoutAttr | SliceAttr, shape: tuple[int, ...]) -> LayoutA
     True
     """
     if isinstance(layout, SliceAttr):
-        parent = completed(layout.parent, _unsliced(layout, shape))
-        return layout if parent is layout.parent else replace(layout, parent=parent)
-    tile = list(shape)
+        parent, kept = _whole(layout)
+        made = _completed(parent, shape, kept)
+        return layout if made is parent else _sliced(layout, made)
+    return _completed(layout, shape, list(range(layout.rank)))
+
+
+def _whole(layout: SliceAttr) -> tuple[LayoutAttr, list[int]]:
+    """The layout that slices were taken of, and its dimensions that are left."""
+    parent = layout.parent
+    if isinstance(parent, SliceAttr):
+        whole, before = _whole(parent)
+    else:
+        whole, before = parent, list(range(parent.rank))
+    return whole, [axis for number, axis in enumerate(before) if number not in layout.dims]
+
+
+def _sliced(layout: SliceAttr, whole: LayoutAttr) -> SliceAttr:
+    parent = layout.parent
+    return replace(layout, parent=_sliced(parent, whole) if isinstance(parent, SliceAttr) else whole)
+
+
+def _completed(layout: LayoutAttr, shape: tuple[int, ...], kept: list[int]) -> LayoutAttr:
+    """A layout with what its dimensions `kept` say on a shape; in the others, that a slice drops, a block is one element."""
+    if len(kept) != len(shape) or 0 in shape:
+        return layout
+    tile: list[int] = list(shape)
     changes: dict[str, tuple[int, ...]] = {}
     for over, data in (("sg_layout", "sg_data"), ("lane_layout", "lane_data")):
-        counts, written = getattr(layout, over), getattr(layout, data)
+        counts: tuple[int, ...] | None = getattr(layout, over)
+        written: tuple[int, ...] | None = getattr(layout, data)
         if counts is not None:
-            if len(counts) != len(tile) or 0 in counts:
-                return layout
             if written is None:
-                shares = [size % count == 0 for size, count in zip(tile, counts, strict=True)]
-                if not all(shares) and not all(count % size == 0 for size, count in zip(tile, counts, strict=True)):
+                own = [counts[axis] for axis in kept]
+                shares = all(size % count == 0 for size, count in zip(tile, own, strict=True))
+                if not shares and any(count % size for size, count in zip(tile, own, strict=True)):
                     return layout
-                written = tuple(
-                    size // count if all(shares) else size for size, count in zip(tile, counts, strict=True)
-                )
-                changes[data] = written
-            tile = list(written)
+                blocks = [size // count if shares else size for size, count in zip(tile, own, strict=True)]
+                whole = dict(zip(kept, blocks, strict=True))
+                written = changes[data] = tuple(whole.get(axis, 1) for axis in range(len(counts)))
+            tile = [written[axis] for axis in kept]
         if over == "sg_layout" and layout.inst_data is not None:
-            tile = list(layout.inst_data)
+            inst_data: tuple[int, ...] = layout.inst_data
+            tile = [inst_data[axis] for axis in kept]
     return replace(layout, **changes) if changes else layout
-
-
-def _unsliced(layout: SliceAttr, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape of the parent: the dimensions that the slice drops have one block for each subgroup and lane."""
-    flat: LayoutAttr | SliceAttr = layout.parent
-    dims = list(layout.dims)
-    while isinstance(flat, SliceAttr):
-        flat = flat.parent
-    remaining = iter(shape)
-    rank = len(shape) + len(dims)
-    counts = [1] * rank
-    for field in (flat.sg_layout, flat.lane_layout):
-        if field is not None and len(field) == rank:
-            counts = [a * b for a, b in zip(counts, field, strict=True)]
-    if flat.inst_data is not None and len(flat.inst_data) == rank and flat.sg_layout is not None:
-        counts = [a * b for a, b in zip(flat.sg_layout, flat.inst_data, strict=False)]
-    return tuple(counts[axis] if axis in dims else next(remaining, 1) for axis in range(rank))
 
 
 def complete_layouts(op: Operation) -> None:

@@ -42,6 +42,7 @@ from layoutalg.core.limits import (
     MAX_NESTING,
     MOST_ALIASED,
     MOST_CONSTANT_BYTES,
+    MOST_DIMENSIONS,
     MOST_LISTED,
     MOST_MODULE_ELEMENTS,
 )
@@ -78,10 +79,11 @@ class AttributeParser(Parser):
     def __init__(self, context: Context, text: str, start: int = 0, end: int | None = None) -> None:
         super().__init__(context, "")
         self._parser_state = ParserState(ModuleLexer(Input(text, "text"), start, end))
-        self.types: dict[str, TypeAttribute] = {}
-        self.attributes: dict[str, Attribute] = {}
+        self.types: dict[str, tuple[TypeAttribute, int]] = {}
+        self.attributes: dict[str, tuple[Attribute, int]] = {}
         self.constants: dict[tuple[bytes, int], bytes] = {}
-        self.constant_bytes = self.listed = self.nesting = self.aliased = 0
+        self.constant_bytes = self.listed = self.nesting = self.dimensions = 0
+        self.aliased = 0  # characters that the aliases in what is being read stand for
         self.alias_lengths: dict[str, int] = {}
 
     # Tokens
@@ -167,10 +169,12 @@ class AttributeParser(Parser):
         kept = self.types.get(found.group())
         if kept is not None:
             self._resume_from(found.end())
-            return kept
+            self.aliased += kept[1]
+            return kept[0]
+        before = self.aliased
         value = self._nested(super().parse_optional_type)
         if value is not None and self.lexer.skip(found.end()) == self.pos:
-            self.types[found.group()] = value
+            self.types[found.group()] = (value, self.aliased - before)
         return value
 
     def _parse_optional_builtin_parametrized_type(self) -> TypeAttribute | None:
@@ -191,10 +195,12 @@ class AttributeParser(Parser):
         kept = self.attributes.get(found.group())
         if kept is not None:
             self._resume_from(found.end())
-            return kept
+            self.aliased += kept[1]
+            return kept[0]
+        before = self.aliased
         value = self._nested(super().parse_optional_attribute)
         if value is not None and self.lexer.skip(found.end()) == self.pos:
-            self.attributes[found.group()] = value
+            self.attributes[found.group()] = (value, self.aliased - before)
         return value
 
     def _nested(self, parse: Callable[[], _Entry]) -> _Entry:
@@ -210,19 +216,32 @@ class AttributeParser(Parser):
     # Aliases, which may stand for one another
 
     def _parse_alias_def(self) -> None:
-        start, before, name = self.pos, self.aliased, self._current_token.text
+        start, name = self.pos, self._current_token.text
+        self.aliased = 0
         super()._parse_alias_def()
-        self.alias_lengths[name] = self.pos - start + self.aliased - before
-        self.aliased = before
+        self.alias_lengths[name] = self.pos - start + self.aliased
+        if self.alias_lengths[name] > MOST_ALIASED:
+            del self.attribute_aliases[name]
+            self.raise_error(f"an alias that stands for more than {MOST_ALIASED} characters is not read", start)
 
     def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: bool) -> Any:
         if "." not in attr_or_dialect_name:
             self.aliased += self.alias_lengths.get(("!" if is_type else "#") + attr_or_dialect_name, 0)
-            if self.aliased > MOST_ALIASED and self.nesting:
-                self.raise_error(f"aliases that stand for more than {MOST_ALIASED} characters are not read")
         return super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
 
+    def _parse_dialect_symbol_body(self) -> str:
+        # xDSL would write `#a.b<>` as `#a.b`, which is another attribute.
+        return super()._parse_dialect_symbol_body() or " "
+
     # Types and attributes that must be bounded
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """Read one dimension of a shape; the lexer looks at the rest of the shape for each."""
+        follows = self.lexer.input.content.startswith("x", max(0, self.pos - 1))
+        self.dimensions = self.dimensions + 1 if follows else 1
+        if self.dimensions > MOST_DIMENSIONS:
+            self.raise_error(f"shapes of more than {MOST_DIMENSIONS} dimensions are not read")
+        return super().parse_shape_dimension(allow_dynamic)
 
     def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
         start = self.pos

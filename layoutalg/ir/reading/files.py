@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -31,11 +32,12 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS
 from layoutalg.ir.dialects import known_dialects
+from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, line_of, place_of
 from layoutalg.ir.reading.order import misplaced_uses
 from layoutalg.ir.reading.recovery import TolerantParser
-from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE
+from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE, WORTH_A_LOOK
 
 __all__ = ["Part", "Reading", "read_file_text"]
 
@@ -45,8 +47,10 @@ _CUT = re.compile(
     re.MULTILINE,
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_LINE = re.compile(r"[^\n]*")
-_SHOWN = 60
+_LINE = re.compile(r"[^\n]{0,60}+")
+_CLOSING = re.compile(r"\}[\s}]*+")
+_TRIED = 64
+"""Places in one line at which an operation is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,7 @@ def read_file_text(text: str, *, file: str = "text") -> Reading:
         findings += piece.findings
     for part in parts:
         findings += _order(part.module)
+        findings += _old_spellings(part.module)
     if not parts and not findings:
         findings = [Finding("read.nothing", "holds no MLIR", "text", Place(file, 1, 1))]
     return Reading(tuple(parts), tuple(sorted(findings, key=_where)[:MOST_FINDINGS]))
@@ -123,6 +128,12 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
 def _order(module: ModuleOp) -> Iterator[Finding]:
     for operation, name in misplaced_uses(module):
         yield Finding("read.order", f"uses {name} before it is defined", operation.name, place_of(operation))
+
+
+def _old_spellings(module: ModuleOp) -> Iterator[Finding]:
+    for operation in module.walk():
+        for message in old_spellings(operation):
+            yield Finding("read.old_spelling", message, operation.name, place_of(operation), level="warning")
 
 
 def _part(operations: Sequence[Operation], title: str) -> Part:
@@ -163,16 +174,18 @@ class _Piece(TolerantParser):
 
     def _read_next(self, block: Block) -> None:
         text, position, end = self.lexer.input.content, self.pos, self.lexer.end
-        if BEGINS.match(text, position, end):
+        if self.full():
+            block.add_op(self.give_up(position))
+        elif BEGINS.match(text, position, end):
             block.add_op(self.parse_operation())
         elif ALIAS.match(text, position, end):
             self._read_alias(block)
         elif text.startswith("{-#", position, end):
             closed = text.find("#-}", position, end)
             self._resume_from(end if closed < 0 else closed + 3)
-        elif text.startswith("}", position, end):
+        elif (closing := _CLOSING.match(text, position, end)) is not None:
             self.complain("read.brackets", "closes nothing", "}", position)
-            self._consume_token()
+            self._resume_from(closing.end())
         else:
             self._read_line(block, position)
 
@@ -186,11 +199,18 @@ class _Piece(TolerantParser):
             block.add_op(self.unread(start, position, message))
 
     def _read_line(self, block: Block, position: int) -> None:
-        """A line that does not begin with MLIR: an operation may stand further on, or attributes."""
+        """A line that does not begin with MLIR: an operation may stand further on, or attributes; or nothing, for pages."""
         text = self.lexer.input.content
-        found = _LINE.match(text, position, self.lexer.end)
-        end = self.lexer.end if found is None else found.end()
-        for inside in INSIDE_A_LINE.finditer(text, position, end):
+        found = WORTH_A_LOOK.search(text, position, self.lexer.end)
+        stop = self.lexer.end if found is None else found.start()
+        end = text.rfind("\n", position, stop) + 1
+        if found is None or end > position:
+            self._leave_out(position, end or stop)
+            self._resume_from(end or stop)
+            return
+        end = text.find("\n", stop, self.lexer.end)
+        end = self.lexer.end if end < 0 else end
+        for inside in islice(INSIDE_A_LINE.finditer(text, position, end), _TRIED):
             self._resume_from(inside.start())
             state = self._state()
             try:
@@ -212,7 +232,7 @@ class _Piece(TolerantParser):
         """Say once for lines that follow one another that they were left out."""
         line, _ = self.lines.at(start)
         if line > self.prose + 1:
-            words = self.lexer.input.content[start:end].strip()
-            shown = words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
-            self.complain("read.text", f"is left out, it is not MLIR: {shown!r}", "text", start, "warning")
-        self.prose = line
+            found = _LINE.match(self.lexer.input.content, start, end)
+            words = "" if found is None else found.group().strip()
+            self.complain("read.text", f"is left out, it is not MLIR: {words!r}", "text", start, "warning")
+        self.prose, _ = self.lines.at(end)

@@ -20,15 +20,30 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 from xdsl.ir import AttributeInvT, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS
+from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_WRITTEN_OUT
 from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
 
-__all__ = ["ModuleParser"]
+__all__ = ["ModuleParser", "in_words"]
+
+
+def in_words(problem: Exception) -> str:
+    """What an exception that a parser raised for a text says, in one line.
+
+    >>> in_words(ValueError("two\\nlines"))
+    'two lines'
+    """
+    if isinstance(problem, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory to read it"
+    words = " ".join((problem.msg if isinstance(problem, ParseError) else str(problem)).split())
+    return "a number has too many digits" if "limit (4300 digits)" in words else words or type(problem).__name__
 
 
 class ModuleParser(AttributeParser):
@@ -51,7 +66,8 @@ class ModuleParser(AttributeParser):
         self.owners: list[type[Operation]] = []
         self.defined: list[list[str]] = [[]]
         self.deepest = MAX_NESTING
-        self.operations = self.operands = self.closed = 0
+        self.operations: int = 0
+        self.operands = self.closed = self.written_out = 0
 
     def place(self, position: int) -> LocationAttr:
         """A position as xDSL notes it on operations."""
@@ -67,10 +83,8 @@ class ModuleParser(AttributeParser):
     def parse_operation(self) -> Operation:
         """Read an operation, in its own syntax or in the generic form."""
         place = self.place(self.pos)
-        self.operations += 1
-        self.operands = 0
-        if self.operations > MOST_READ_OPERATIONS:
-            self.raise_error(f"more than {MOST_READ_OPERATIONS} operations are not read")
+        self.count()
+        self.operands = self.aliased = 0
         if len(self.owners) >= self.deepest:
             self.raise_error("it is nested too deeply")
         start = self._current_token.span
@@ -90,10 +104,23 @@ class ModuleParser(AttributeParser):
                 operation = self._parse_generic_operation(kind)
         finally:
             del self._parser_state.dialect_stack[dialects:], self.owners[owners:]
+        self.written_out += self.aliased
+        if self.written_out > MOST_WRITTEN_OUT:
+            self.raise_error(f"aliases that stand for more than {MOST_WRITTEN_OUT} characters in all are not read")
         operation.location = self.located(operation.location, place)
         keep_old_spellings(self, operation)
         self._bind(operation, bound, start)
         return operation
+
+    def count(self) -> None:
+        """Count one more operation, block or alias: a text has at most so many."""
+        self.operations += 1
+        if self.operations > MOST_READ_OPERATIONS:
+            self.raise_error(f"more than {MOST_READ_OPERATIONS} operations, blocks and aliases are not read")
+
+    def _parse_alias_def(self) -> None:
+        self.count()
+        super()._parse_alias_def()
 
     def located(self, written: LocationAttr, place: LocationAttr) -> LocationAttr:
         """Where an operation stands: in the text that is read, whatever `loc(...)` says about where it came from."""
@@ -171,6 +198,10 @@ class ModuleParser(AttributeParser):
         if self.forward_block_references:
             names = ", ".join(f"^{name}" for name in self.forward_block_references)
             self.raise_error(f"region ends with missing block declarations for block(s) {names}")
+
+    def _parse_block(self) -> Block:
+        self.count()
+        return super()._parse_block()
 
     def _entry_block(self, arguments: Sequence[Parser.Argument]) -> Block:
         block = Block(arg_types=[argument.type for argument in arguments])

@@ -22,7 +22,7 @@ from layoutalg.ir.assembly import verify_index_lists
 from layoutalg.ir.dialects import known_dialects
 from layoutalg.ir.places import line_of
 from layoutalg.ir.reading.order import misplaced_uses
-from layoutalg.ir.reading.parser import ModuleParser
+from layoutalg.ir.reading.parser import ModuleParser, in_words
 
 __all__ = ["read_module"]
 
@@ -52,15 +52,11 @@ a known operation (unknown ones are read in generic form)
         finally:
             position = parser.pos
     except XdslParseError as problem:
-        raise _parse_error(text, problem.span.start, problem.msg) from None
-    except RecursionError:
-        raise ParseError(text, position, "MLIR text", "it is nested too deeply") from None
-    except MemoryError:
-        raise ParseError(text, position, "MLIR text", "but there is not enough memory to read it") from None
+        raise _parse_error(text, problem.span.start, in_words(problem)) from None
     except Exception as problem:
         # Operation parsers of xDSL raise ValueError, VerifyException and more on text that is malformed in
         # unexpected ways. Whatever it is, the reader's promise is a line and a column, and never a traceback.
-        raise ParseError(text, position, "MLIR text", _sentence(str(problem) or type(problem).__name__)) from None
+        raise _parse_error(text, position, in_words(problem)) from None
     _verify(module)
     return module
 
@@ -69,11 +65,7 @@ def _parse_error(text: str, position: int, message: str) -> ParseError:
     wanted, comma, found = message.partition(", found ")
     if comma and wanted.startswith("expected "):
         return ParseError(text, position, wanted.removeprefix("expected "), f"found {found}")
-    return ParseError(text, position, "MLIR text", _sentence(message))
-
-
-def _sentence(message: str) -> str:
-    return f"but: {' '.join(message.split())}"
+    return ParseError(text, position, "MLIR text", f"but: {message}")
 
 
 def _verify(module: ModuleOp) -> None:

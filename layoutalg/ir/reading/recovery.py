@@ -26,13 +26,14 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from layoutalg.core.limits import MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS
+from layoutalg.core.limits import MOST_ALIASED, MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lexer import ModuleLexer, ModuleToken
-from layoutalg.ir.reading.parser import ModuleParser
+from layoutalg.ir.reading.parser import ModuleParser, in_words
 from layoutalg.ir.reading.skimming import (
     ALIAS,
     BEGINS,
@@ -53,6 +54,9 @@ _SHOWN = re.compile(r'[\w.$%#!@^"]{1,40}|.|\n')
 _STARTS = (MLIRTokenKind.PERCENT_IDENT, MLIRTokenKind.BARE_IDENT, MLIRTokenKind.STRING_LIT)
 _MOST_RESULTS = 2**16
 _MOST_MENTIONS = 256
+
+_ALIAS_USE = re.compile(r'"(?:[^"\\]|\\.)*"|[#!][A-Za-z_][\w$-]*(?![\w$.<-])')
+"""A string, or the name of an alias where it is used."""
 
 
 class _TolerantLexer(ModuleLexer):
@@ -102,7 +106,7 @@ class TolerantParser(ModuleParser):
         self.adopted: list[SSAValue] = []
         self.first_uses: dict[int, int] = {}
         self.header: list[str] = []
-        self.unread_results = 0
+        self.unread_operations = self.unread_results = 0
         self.given_up = self.unclosed = False
 
     def complain(
@@ -118,13 +122,14 @@ class TolerantParser(ModuleParser):
     def parse_operation(self) -> Operation:
         """Read an operation, or keep its text."""
         start, state = self.pos, self._state()
-        if self.operations >= MOST_READ_OPERATIONS:
-            return self._give_up(start)
+        if self.full():
+            return self.give_up(start)
         try:
             operation = super().parse_operation()
         except Exception as problem:  # xDSL's operations raise much more than parse errors; RecursionError, too
             position, message = self._reason(problem)
             self._restore(state)
+            keep_old_spellings(self, UnreadOp.of("", []))  # of an operation that is not
             try:
                 operation = self.unread(start, position, message)
             except (MemoryError, RecursionError):
@@ -148,20 +153,25 @@ class TolerantParser(ModuleParser):
         operation.location = self.place(start)
         return operation
 
-    def _give_up(self, start: int) -> Operation:
+    def full(self) -> bool:
+        """Whether as many operations were read as are read of one text."""
+        return self.operations >= MOST_READ_OPERATIONS or self.unread_operations >= MOST_UNREAD
+
+    def give_up(self, start: int) -> Operation:
+        """Leave out the rest of the text."""
         if not self.given_up:
-            self.complain("read.limit", f"is not read: {MOST_READ_OPERATIONS} operations are", "module", start)
+            read = f"{MOST_READ_OPERATIONS} operations, or {MOST_UNREAD} that cannot be read"
+            self.complain("read.limit", f"is not read from here on: at most {read}", "module", start)
         self.given_up = True
         self._resume_from(self.lexer.end)
         return UnreadOp.of("...", [])
 
     def _reason(self, problem: Exception) -> tuple[int, str]:
         """Where reading stopped, and why, in words."""
-        if isinstance(problem, RecursionError):
-            return self.pos, "it is nested too deeply"
+        message = in_words(problem)
         if not isinstance(problem, XdslParseError):
-            return self.pos, " ".join(str(problem).split()) or type(problem).__name__
-        position, message = problem.span.start, " ".join(problem.msg.split())
+            return self.pos, message
+        position = problem.span.start
         token = self._current_token
         if token.kind is MLIRTokenKind.FILE_METADATA_END and token.span.start == position and token.text != "#-}":
             message = ModuleLexer.complaint(token.text)
@@ -214,6 +224,7 @@ class TolerantParser(ModuleParser):
         is why reading it failed.
         """
         text, end = self.lexer.input.content, self.lexer.end
+        self.unread_operations += 1
         results = RESULTS.match(text, start, end)
         body = start if results is None else self.lexer.skip(results.end())
         found = _NAME.match(text, body, end)
@@ -233,7 +244,8 @@ class TolerantParser(ModuleParser):
         self.unread_results += sum(sizes)
         if self.unread_results > _MOST_RESULTS:
             bound, sizes = [], []
-        operation = UnreadOp.of(kept, list(inputs.values()), list(inputs), mentions, sum(sizes), regions)
+        written = self._with_aliases_written_out(kept)
+        operation = UnreadOp.of(written, list(inputs.values()), list(inputs), mentions, sum(sizes), regions)
         operation.location = place
         first = 0
         for (name, _), size in zip(bound, sizes, strict=True):
@@ -243,6 +255,21 @@ class TolerantParser(ModuleParser):
                 self._register_ssa_definition(name[1:], values, Span(start, start + 1, self.lexer.input))
         self._resume_from(stop)
         return operation
+
+    def _with_aliases_written_out(self, text: str) -> str:
+        """A text that means the same without the definitions of aliases, as far as they are short."""
+        remaining = MOST_ALIASED
+
+        def replaced(found: re.Match[str]) -> str:
+            nonlocal remaining
+            attribute = self.attribute_aliases.get(found.group())
+            if attribute is None or self.alias_lengths.get(found.group(), 0) > remaining:
+                return found.group()
+            written = str(attribute)
+            remaining -= len(written)
+            return written
+
+        return _ALIAS_USE.sub(replaced, text) if self.attribute_aliases else text
 
     def _skim(self, start: int) -> tuple[str, list[Region], int]:
         """From the name of an operation to its end: its text, the regions in it, and where it ends."""
@@ -344,6 +371,8 @@ class TolerantParser(ModuleParser):
         found: list[Attribute] = []
         while (match := MENTION.search(text, start, stop)) is not None:
             start = match.end()
+            if match.group()[-1] not in ".<" and match.group() not in self.attribute_aliases:
+                continue
             parser = AttributeParser(self.ctx, text, match.start(), stop)
             parser.attribute_aliases = self.attribute_aliases
             try:
@@ -411,11 +440,15 @@ class TolerantParser(ModuleParser):
                 return
             else:
                 start = self.pos
+                self.operations += 1
                 _, message = self._reason(XdslParseError(self._current_token.span, "expected an operation"))
-                block.add_op(self.unread(start, start, message))
+                block.add_op(self.give_up(start) if self.full() else self.unread(start, start, message))
 
     def _parse_block(self) -> Block:
         start, state = self.pos, self._state()
+        if self.full():
+            self.give_up(start)
+            return Block()
         try:
             return super()._parse_block()
         except XdslParseError as problem:

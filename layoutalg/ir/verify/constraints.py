@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector
+from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector, width_of
 
 __all__ = ["fits"]
 
@@ -102,7 +102,7 @@ def _alternatives(words: str, end: str) -> tuple[tuple[Predicate, ...], str]:
 
 
 def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -> Predicate:
-    fixed = kind.startswith("fixed-length")
+    fixed, anything = kind.startswith("fixed-length"), elements == (_anything,)
 
     def holds(element: Attribute) -> bool:
         return any(one(element) for one in elements)
@@ -113,7 +113,7 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
         rank = found.get_num_dims()
         if ranks and rank not in ranks:
             return False
-        return not fixed or (rank > 0 and not any(flag.value.data for flag in found.scalable_dims))
+        return not fixed or ((rank > 0 or anything) and not any(flag.value.data for flag in found.scalable_dims))
 
     def memref(found: Any) -> bool:
         if _is_unranked(found):
@@ -194,6 +194,10 @@ def _xegpu(name: str) -> Predicate:
     return lambda kind: kind.name == name
 
 
+def _anything(kind: object) -> bool:
+    return True
+
+
 def _integer(kind: object) -> bool:
     return isinstance(kind, IntegerType)
 
@@ -216,8 +220,19 @@ def _like(one: Predicate) -> Predicate:
 
 
 _NAMED: dict[str, Predicate] = {
-    "any type": lambda kind: True,
-    "any non-token type": lambda kind: True,
+    "any type": _anything,
+    "any non-token type": _anything,
+    "non-zero-bitwidth type": lambda kind: True,
+    "Integer": _integer,
+    "Float": _float,
+    "signless integer of at least 8 bits": lambda kind: _signless(kind) and width_of(kind) >= 8,
+    "signless-integer": lambda kind: _signless(kind) or isinstance(kind, IndexType),
+    "signless-integer or float": lambda kind: _signless(kind) or _float(kind),
+    "signless-integer-or-float-like": _like(lambda kind: _signless(kind) or _float(kind)),
+    "non-zero-bitwidth-signless-integer-or-float-like": _like(lambda kind: _signless(kind) or _float(kind)),
+    "non-zero-bitwidth signless integer": lambda kind: _signless(kind) or isinstance(kind, IndexType),
+    "float": _float,
+    "signless-non-zero-bitwidth-integer-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),
     "index": lambda kind: isinstance(kind, IndexType),
     "integer": _integer,
     "signless integer": _signless,

@@ -16,13 +16,23 @@ from xdsl.ir import Attribute, Operation
 from layoutalg.hardware import TargetInfo
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
-from layoutalg.ir.verify import ours, structure, versions, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared
+from layoutalg.ir.verify import (
+    elementwise,
+    ours,
+    structure,
+    vectors,
+    versions,
+    xegpu_block,
+    xegpu_matrix,
+    xegpu_scatter,
+    xegpu_shared,
+)
 from layoutalg.ir.verify.registry import LLVM_RULES, OUR_RULES, Rule, Signature, Subject, name_of, signature_of
-from layoutalg.ir.verify.types import refused
+from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]
 
-RULES = (ours, structure, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared)
+RULES = (elementwise, ours, structure, vectors, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared)
 """The modules with rules; importing them fills the registry."""
 
 
@@ -76,6 +86,14 @@ class _Run:
             if problem[0] not in self.seen:
                 self.seen.add(problem[0])
                 self.parsed.append(self.finding(operation, problem[1], problem[2], source=self.source))
+            return
+        for kind in (*operation.operand_types, *operation.result_types):
+            said = doubtful(kind, self.llvm)
+            if said is not None:
+                self.own.append(self.finding(operation, f"{kind.name}.type", said, source=OURS))
+                return
+        if self.seen and any(refused(kind, self.llvm) for kind in operation.operand_types):
+            self.unreadable.add(operation)  # the type was complained about where it first stands
             return
         subject = Subject(operation, name, self.llvm, signature, self.target)
         for rule, message, notes in self._llvm_problem(subject, llvm_rules):

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
 from layoutalg.ir.verify.constraints import fits
-from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of
+from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, typed
 
 __all__ = [
     "LLVM_RULES",
@@ -179,7 +179,7 @@ def _types_problem(
         for kind in types[position : position + size]:
             if not fits(group.words, kind):
                 variadic = "variadic of " if group.count == "*" else ""
-                return f"{what} #{position} must be {variadic}{group.words}, but got '{kind}'"
+                return f"{what} #{position} must be {variadic}{group.words}, but got {typed(kind)}"
             position += 1
     return None
 
@@ -196,6 +196,7 @@ def _integer_of(kind: str) -> Callable[[Attribute], bool]:
     return lambda found: found.name == "integer" and str(getattr(found, "type", "")) == kind
 
 
+_CMPI, _CMPF = compile_pattern(r"\d : i64"), compile_pattern(r"(1[0-5]|\d) : i64")
 _KIND = compile_pattern(r"(1[0-5]|\d) : i64")
 
 ATTRIBUTES: dict[str, Callable[[Attribute], bool]] = {
@@ -211,6 +212,8 @@ ATTRIBUTES: dict[str, Callable[[Attribute], bool]] = {
     "fence_scope": _named("xegpu.fence_scope"),
     "shuffle_mode": lambda found: "lane_shuffle_mode" in str(found),
     "atomic_kind": lambda found: _KIND.fullmatch(str(found)) is not None,
+    "cmpi": lambda found: _CMPI.fullmatch(str(found)) is not None,
+    "cmpf": lambda found: _CMPF.fullmatch(str(found)) is not None,
     "integer": _named("integer"),
     "list": _named("array"),
     "affine_map": _named("affine_map"),

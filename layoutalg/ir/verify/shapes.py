@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
+from re import compile as pattern
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -36,6 +37,7 @@ __all__ = [
     "numbers",
     "rank_of",
     "shape_of",
+    "typed",
     "width_of",
     "written",
 ]
@@ -154,6 +156,19 @@ def numbers(found: Attribute | None) -> tuple[int, ...]:
     if isinstance(found, ArrayAttr):
         return tuple(one.value.data for one in listed.data if isinstance(one, IntegerAttr))
     return ()
+
+
+def typed(kind: Attribute) -> str:
+    """A type as LLVM writes it in a diagnostic: a memory space is a bare number.
+
+    >>> from xdsl.dialects.builtin import IntegerAttr, MemRefType, i8, i64
+    >>> typed(MemRefType(i8, [64], memory_space=IntegerAttr(3, i64)))
+    "'memref<64xi8, 3>'"
+    """
+    return f"'{_SPACE.sub(_BARE, str(kind))}'"
+
+
+_SPACE, _BARE = pattern(r", (\d+) : i64>"), r", \1>"
 
 
 def list_length(constants: tuple[int, ...] | None, values: Sequence[object]) -> int | None:

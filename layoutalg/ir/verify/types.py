@@ -28,10 +28,10 @@ from xdsl.ir import Attribute
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.xegpu import attributes as xegpu
-from layoutalg.ir.verify.shapes import is_vector, shape_of
+from layoutalg.ir.verify.shapes import is_vector, shape_of, typed
 from layoutalg.xegpu import parse_attribute
 
-__all__ = ["layout_value", "refused"]
+__all__ = ["doubtful", "layout_value", "refused"]
 
 _PLAIN = (
     AnyFloat,
@@ -78,20 +78,51 @@ def _inside(attribute: Any) -> tuple[Attribute, ...]:
 
 
 def _xegpu_problem(attribute: Attribute, llvm: int) -> str | None:
+    said, ours = _judged(attribute, llvm)
+    return None if ours else said
+
+
+@lru_cache(maxsize=16384)
+def _judged(attribute: Any, llvm: int) -> tuple[str | None, bool]:
+    """What is wrong with one of XeGPU's attributes, and whether it is we who say so."""
+    if llvm > 22 and attribute.name == "xegpu.scatter_tdesc_attr":
+        return "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`", False
+    if llvm > 22 and attribute.name == "xegpu.tensor_desc" and not isinstance(attribute.element_type, _NUMBERS):
+        return f"unsupported element type {typed(attribute.element_type)}: expected integer or float", False
     try:
         value: Any = parse_attribute(str(attribute), llvm=llvm)
         if isinstance(attribute, xegpu.LayoutAttr | xegpu.SliceAttr):
-            return value.incomplete(llvm)
-        return value.check(llvm) if hasattr(value, "check") else None
+            return value.incomplete(llvm), False
+        said = value.check(llvm) if hasattr(value, "check") else None
     except LayoutError as problem:
-        return str(problem)
+        said = str(problem)
+    if llvm == 22 and "slice<" in str(attribute) and attribute.name == "xegpu.tensor_desc":
+        return f"{attribute}: expected a #xegpu.layout, not a slice (LLVM 22 crashes on it sooner or later)", True
+    return said, said is not None and any(word in said for word in _OURS)
+
+
+_NUMBERS = (AnyFloat, IntegerType)
+_OURS = ("LLVM 22 accepts", "LLVM 22 crashes", "element type", "expected 1 to")
+
+
+def doubtful(attribute: Attribute, llvm: int) -> str | None:
+    """What we say of an attribute or type that LLVM reads, and crashes or goes wrong on later; None where nothing is wrong.
+
+    >>> from xdsl.dialects.builtin import IndexType
+    >>> doubtful(xegpu.TensorDescType.of([8, 16], IndexType()), 22)[:21]
+    "element type 'index':"
+    """
+    if not attribute.name.startswith("xegpu."):
+        return None
+    said, ours = _judged(attribute, llvm)
+    return said if ours else None
 
 
 @lru_cache(maxsize=4096)
-def layout_value(attribute: Attribute) -> Any:
+def layout_value(attribute: Attribute, llvm: int = 22) -> Any:
     """The layout or slice that an attribute of a module is.
 
     >>> layout_value(xegpu.LayoutAttr("lane_layout = [1, 16]")).rank
     2
     """
-    return parse_attribute(str(attribute))
+    return parse_attribute(str(attribute), llvm=llvm)

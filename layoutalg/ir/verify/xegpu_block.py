@@ -101,7 +101,7 @@ def _sizes(subject: Subject, name: str) -> int | None:
     constants = subject.attribute(f"const_{name}")
     values = subject.values(name)
     source = subject.type("source")
-    if not values and (constants is None or not numbers(constants)) and is_memref(source):
+    if not values and constants is None and is_memref(source):
         return source.get_num_dims()
     return list_length(None if constants is None else numbers(constants), values)
 
@@ -123,14 +123,20 @@ def _pointer_sizes(subject: Subject) -> str | None:
     return None
 
 
+_SAME_RANK = {
+    22: "Expecting the rank of shape, strides, offsets, and source (if source is a memref) should match with each other.",
+    23: "Expecting the rank of shape, strides, and source (if source is a memref) should match with each other.",
+    24: "Expecting the rank of shape and strides to match.",
+}
+
+
 @rule("xegpu.create_nd_tdesc.ranks", "xegpu.create_nd_tdesc")
 def _ranks(subject: Subject) -> str | None:
     rank, strides = _sizes(subject, "shape"), _sizes(subject, "strides")
     constants = subject.attribute("const_offsets")
     offsets = list_length(None if constants is None else numbers(constants), subject.values("offsets"))
-    listed = "shape, strides, offsets," if subject.llvm == 22 else "shape, strides,"
     if rank != strides or (offsets and offsets != rank and subject.llvm == 22):
-        return f"Expecting the rank of {listed} and source (if source is a memref) should match with each other."
+        return _SAME_RANK[subject.llvm]
     listed = "shape, strides, offsets" if subject.llvm == 22 else "shape, strides"
     if rank is not None and rank_of(subject.type("tensor_desc")) > rank:
         return f"Expecting the TensorDesc rank is not greater than the ranks of {listed} or the memref source."
@@ -150,7 +156,7 @@ def _not_scattered(subject: Subject) -> str | None:
     return _SCATTERED if is_scattered(subject.type("tensor_desc")) else None
 
 
-@rule("xegpu.tensor_desc.rank", "xegpu.load_nd", "xegpu.store_nd")
+@rule("xegpu.tensor_desc.rank", "xegpu.load_nd", "xegpu.store_nd", until=22)
 def _flat(subject: Subject) -> str | None:
     return "Expects a 1D or 2D TensorDesc." if rank_of(subject.type("tensor_desc")) > 2 else None
 
@@ -181,11 +187,13 @@ def _fragment(subject: Subject) -> str | None:
     if not _is_fragment(subject):
         return None
     value, descriptor = subject.type("value"), subject.type("tensor_desc")
-    if descriptor.layout.name == "xegpu.layout":
+    if not isinstance(descriptor.layout, NoneAttr):
         return "TensorDesc doesn't need LayoutAttr for SIMT code"
     if count_of(descriptor) * array_length(descriptor) % count_of(value):
         what = "Result" if subject.name == "xegpu.load_nd" else "Value"
-        return f"{what} shape {written(shape_of(value))} is not a valid distribution for tensor descriptor {descriptor}"
+        return (
+            f"{what} shape {written(shape_of(value))} is not a valid distribution for tensor descriptor '{descriptor}'"
+        )
     return None
 
 
@@ -197,7 +205,7 @@ def _loaded_shape(subject: Subject) -> str | None:
     expected = list(shape_of(descriptor))
     order = subject.attribute("transpose")
     if order is not None and all(0 <= d < len(expected) for d in numbers(order)):
-        expected = [expected[d] for d in numbers(order)]
+        expected = [expected[d] for d in numbers(order)[: len(expected)]]
     if subject.attribute("packed") is not None and rank_of(descriptor) == 2:
         factor = shape_of(value)[-1]
         expected = [expected[0] // factor, *expected[1:], factor]
@@ -206,7 +214,7 @@ def _loaded_shape(subject: Subject) -> str | None:
     if count > 1 and subject.llvm > 23:
         accepted.append([count * expected[0], *expected[1:]])
     if list(shape_of(value)) not in accepted:
-        return f"Result shape {written(shape_of(value))} is not consistent with tensor descriptor {descriptor}"
+        return f"Result shape {written(shape_of(value))} is not consistent with tensor descriptor '{descriptor}'"
     return None
 
 
@@ -215,7 +223,7 @@ def _stored_shape(subject: Subject) -> str | None:
     value, descriptor = subject.type("value"), subject.type("tensor_desc")
     if _is_fragment(subject) or shape_of(value) == shape_of(descriptor):
         return None
-    return f"Value shape {written(shape_of(value))} is not consistent with tensor descriptor {descriptor}"
+    return f"Value shape {written(shape_of(value))} is not consistent with tensor descriptor '{descriptor}'"
 
 
 @rule("xegpu.offsets.count", *_ND)
@@ -223,11 +231,9 @@ def _offsets(subject: Subject) -> str | None:
     if subject.name != "xegpu.prefetch_nd" and _is_fragment(subject):
         return None
     rank = rank_of(subject.type("tensor_desc"))
-    constants, values = subject.attribute("const_offsets"), subject.values("offsets")
-    if subject.llvm > 22:
-        return None if len(numbers(constants)) == rank else _RANKS
-    wrong = (values and len(values) != rank) or (numbers(constants) and len(numbers(constants)) != rank)
-    return _RANKS if wrong else None
+    constants = subject.attribute("const_offsets")
+    length = len(numbers(constants))
+    return _RANKS if length != rank and (length or subject.llvm > 22) else None
 
 
 @rule("xegpu.layout.distributes", *_ND, since=23)

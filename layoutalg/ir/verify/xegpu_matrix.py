@@ -17,6 +17,7 @@ __all__: list[str] = []
 
 
 same("xegpu.dpas.element_type", "element type", "lhs, rhs", "xegpu.dpas")
+same("xegpu.lane_shuffle.type", "type", "source, result", "xegpu.lane_shuffle")
 same("xegpu.truncf.rank", "rank", "source, result", "xegpu.truncf")
 same("xegpu.truncf.shape", "shape", "source, result", "xegpu.truncf")
 same("xegpu.convert_layout.type", "type", "source, result", "xegpu.convert_layout")
@@ -71,43 +72,46 @@ def _sizes(subject: Subject) -> str | None:
     ranks = [rank_of(kind) for kind in types]
     if ranks == [1, 1, 1]:
         return None
-    if ranks[0] != 2:
-        return "A operand must be a 2D vector."
-    if ranks[1] not in (2, 3):
-        return "B operand must be a 2D or 3D vector."
-    if ranks[2] != 2:
-        return "Result must be a 2D vector."
+    for rank, what in zip(ranks, ("A operand", "B operand", "Result"), strict=True):
+        if rank < 2:
+            return f"{what} must be at least a 2D vector."
+    if ranks[1] == ranks[0] + 1:
+        return None  # a packed B: LLVM looks no further, and a rule of ours does
+    if len(set(ranks)) > 1:
+        return "Rank mismatch among A, B, and result."
     a, b, c = map(shape_of, types)
-    if _depth(b) != a[1]:
-        return f"K-dimension mismatch: A has K={a[1]} but B has K={_depth(b)}."
-    if a[0] != c[0]:
-        return f"M-dimension mismatch: A has M={a[0]} but result has M={c[0]}."
-    if b[1] != c[1]:
-        return f"N-dimension mismatch: B has N={b[1]} but result has N={c[1]}."
+    for d in range(ranks[0] - 2):
+        for other, what in ((b, "B"), (c, "result")):
+            if a[d] != other[d]:
+                return f"Batch dimension mismatch at dim {d}: A has {a[d]} but {what} has {other[d]}."
+    if b[-2] != a[-1]:
+        return f"K-dimension mismatch: A has K={a[-1]} but B has K={b[-2]}."
+    if a[-2] != c[-2]:
+        return f"M-dimension mismatch: A has M={a[-2]} but result has M={c[-2]}."
+    if b[-1] != c[-1]:
+        return f"N-dimension mismatch: B has N={b[-1]} but result has N={c[-1]}."
     return None
 
 
 @rule("xegpu.dpas_mx.scales", "xegpu.dpas_mx", since=23)
 def _scales(subject: Subject) -> str | None:
-    for scale, what, dimension in (("scale_a", "A", 0), ("scale_b", "B", 1)):
+    for scale, what, dimension in (("scale_a", "A", -2), ("scale_b", "B", -1)):
         kind, operand = subject.type(scale), shape_of(subject.type(what.lower()))
-        if not is_vector(kind):
-            continue
         shape = shape_of(kind)
-        if len(shape) != 2:
-            return f"Scale {what} must be a 2D vector when not a scalar."
+        if not is_vector(kind) or len(shape) < 2 or len(operand) < 2:
+            continue
         layout = subject.attribute(f"layout_{what.lower()}_scale")
         if layout is not None and not distributable(layout, shape, subject.llvm):
             return f"Scale{what} shape is not distributable with the layout"
         if shape[dimension] != operand[dimension]:
-            name = "MN"[dimension]
+            name = "MN"[dimension + 2]
             return (
                 f"Scale {what} {name} dimension [{shape[dimension]}] must match {what} {name} dimension "
                 f"[{operand[dimension]}]."
             )
     a, b = subject.type("scale_a"), subject.type("scale_b")
-    if is_vector(a) and is_vector(b) and shape_of(a)[1] != shape_of(b)[0]:
-        return f"Scale K dimension mismatch: scale_a has K={shape_of(a)[1]} but scale_b has K={shape_of(b)[0]}."
+    if rank_of(a) > 1 and rank_of(b) > 1 and shape_of(a)[-1] != shape_of(b)[-2]:
+        return f"Scale K dimension mismatch: scale_a has K={shape_of(a)[-1]} but scale_b has K={shape_of(b)[-2]}."
     return None
 
 

@@ -22,6 +22,7 @@ from layoutalg.ir.verify.xegpu_block import hint_problem, is_scattered
 __all__ = ["chunk_of"]
 
 _MASK = "Mask should match value except the chunk size dim."
+_SAME_AS_MASK = "Value shape must match mask shape."
 _READS = ("cached", "uncached", "streaming", "read_invalidate")
 _WRITES = ("cached", "uncached", "write_back", "write_through")
 
@@ -138,7 +139,7 @@ def _described(subject: Subject) -> str | None:
         return None
     return (
         f"Value shape {written(shape_of(value))} is neither a valid distribution for SIMT nor consistent with the tensor "
-        f"descriptor for SIMD {descriptor}"
+        f"descriptor for SIMD '{descriptor}'"
     )
 
 
@@ -180,8 +181,8 @@ def _shapes(subject: Subject) -> str | None:
         if rank_of(value) == 1 and count_of(value) != chunk:
             return f"value elements must match chunk size {chunk}"
     elif count_of(value) != count_of(mask):
-        return _MASK
+        return _MASK if subject.llvm < 24 else _SAME_AS_MASK
     if count_of(mask) == 1:
         return None
     expected = shape_of(value)[:-1] if chunk > 1 else shape_of(value)
-    return None if expected == shape_of(mask) else _MASK
+    return None if expected == shape_of(mask) else _MASK if subject.llvm < 24 else _SAME_AS_MASK

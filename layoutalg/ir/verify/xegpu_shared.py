@@ -78,20 +78,18 @@ def _distributes(subject: Subject) -> str | None:
     return "Value shape is not distributable with the layout"
 
 
+@rule("xegpu.matrix.rank", *_MATRIX, until=22)
+def _rank(subject: Subject) -> str | None:
+    if is_vector(_data(subject)) and rank_of(subject.type("mem_desc")) != 2:
+        return "mem_desc must be 2D."
+    return None
+
+
 @rule("xegpu.matrix.shape", *_MATRIX)
 def _shape(subject: Subject) -> str | None:
-    data, matrix = _data(subject), subject.type("mem_desc")
-    if not is_vector(data):
+    data, matrix = shape_of(_data(subject)), shape_of(subject.type("mem_desc"))
+    if len(data) != 2 or len(matrix) != 2 or not is_vector(_data(subject)):
         return None
-    if rank_of(data) == 2:
-        if any(one > all_ for one, all_ in zip(shape_of(data), shape_of(matrix), strict=False)):
-            return "data shape must not exceed mem_desc shape."
-        return None
-    if subject.attribute("subgroup_block_io") is None:
-        return None
-    memory = None if isinstance(matrix.mem_layout, NoneAttr) else layout_value(matrix.mem_layout)
-    if memory is None or memory.block is None:
-        return "mem_desc must have block attribute when subgroup_block_io is set."
-    if memory.stride is not None and memory.stride[0] == 1:
-        return "mem_desc should be row major when subgroup_block_io is set."
+    if any(one > whole for one, whole in zip(data, matrix, strict=True)):
+        return "data shape must not exceed mem_desc shape."
     return None

@@ -127,7 +127,7 @@ class Races:
         last = shadow.writes[where]
         if last.any():
             other = self._conflicts(last, mine) & ((last & self.stamps.changed) != 0)
-            other &= ~self.stamps.several(last) | ((last & self.stamps.atomic) != 0)
+            other &= ~self.stamps.among(mine, last) | ((last & self.stamps.atomic) != 0)
             if other.any():
                 self._report_read(run, op, buffer, where, last, mine, other)
         if buffer.tracked and not (buffer.space == "global" and not buffer.bytes.flags.writeable):

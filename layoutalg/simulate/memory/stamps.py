@@ -86,9 +86,11 @@ class Stamps:
         """The number of the operation."""
         return int(stamp) & self.operation_most
 
-    def several(self, stamp: Any) -> Any:
-        """Whether more than one work-item did it."""
-        return (self.lane(stamp) == self.any_lane) | (self.workgroup(stamp) == self.any_workgroup)
+    def among(self, one: Any, other: Any) -> Any:
+        """Whether `one` may be one of the several that `other` stands for."""
+        lanes = (self.subgroup(one) == self.subgroup(other)) & (self.lane(other) == self.any_lane)
+        group = (self.workgroup(one) == self.workgroup(other)) & (lanes | (self.subgroup(other) == self.any_subgroup))
+        return group | (self.workgroup(other) == self.any_workgroup)
 
     def same_workgroup(self, one: Any, other: Any) -> Any:
         """Whether two stamps are of one workgroup (and not of several)."""

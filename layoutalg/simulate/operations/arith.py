@@ -163,7 +163,7 @@ _QUOTIENTS: dict[str, Function] = {
     "arith.divsi": integers.divide_to_zero,
     "arith.remsi": lambda left, right: np.asarray(left - right * integers.divide_to_zero(left, right)),
     "arith.floordivsi": lambda left, right: np.asarray(left // right),
-    "arith.ceildivsi": lambda left, right: np.asarray(-(-left // right)),
+    "arith.ceildivsi": lambda left, right: np.asarray(left // right + (left % right != 0)),
     "arith.divui": lambda left, right: np.asarray(left // right),
     "arith.remui": lambda left, right: np.asarray(left % right),
     "arith.ceildivui": lambda left, right: np.asarray(left // right + (left % right != 0)),

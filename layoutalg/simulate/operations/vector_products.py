@@ -1,7 +1,7 @@
 """Reductions, contractions and outer products of vectors, and the masks around them.
 
 The order of accumulation is that of LLVM's lowering: the accumulator first, then the elements one after the other, those of
-several dimensions in row-major order. A contraction rounds the product and then the sum; an outer product with an accumulator
+several dimensions in row-major order. A contraction adds rounded products and the accumulator last; an outer product with an accumulator
 is a fused multiply-add (`vector.outerproduct` becomes `vector.fma`).
 """
 
@@ -91,7 +91,7 @@ def _product(left: Array, right: Array, kind: Element) -> Array:
 
 @compiled_by("vector.contract")
 def contract(op: Operation, compiling: Compiling) -> Step:
-    """`vector.contract`: products summed over the loops of kind reduction, one after the other, onto the accumulator."""
+    """`vector.contract`: products combined over the loops of kind reduction, one after the other, then with the accumulator."""
     maps = _maps(op)
     loops = max(position for part in maps for position in part) + 1
     kind, name = element_of(op.results[0]), word(op, "kind", _KINDS) if property_of(op, "kind") else "add"
@@ -104,7 +104,7 @@ def contract(op: Operation, compiling: Compiling) -> Step:
 
     def compute(left: Array, right: Array, accumulator: Array) -> Array:
         parts = [_along(value, part, loops) for value, part in ((left, maps[0]), (right, maps[1]))]
-        total = accumulator
+        total = reductions.neutral(name, kind)
         for place in np.ndindex(*(extents[position] for position in summed)):
             # One step of the loops that are summed: an axis of 1 stays where the operand doesn't depend on it.
             chosen = [_at(part, summed, place) for part in parts]
@@ -112,8 +112,8 @@ def contract(op: Operation, compiling: Compiling) -> Step:
             shape = product.shape[:_WHOLE] + tuple(product.shape[_WHOLE + position] for position in maps[2])
             order = [*range(_WHOLE), *(_WHOLE + position for position in maps[2])]
             product = product.transpose(order + [_WHOLE + position for position in summed]).reshape(shape)
-            total = reductions.combine(name, total, product, kind)
-        return total
+            total = product if total is None else reductions.combine(name, total, product, kind)
+        return accumulator if total is None else reductions.combine(name, total, accumulator, kind)
 
     return pointwise(compute)
 

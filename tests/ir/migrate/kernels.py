@@ -7,6 +7,7 @@ from __future__ import annotations
 
 HEAD = "attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>}"
 TILE = "!xegpu.tensor_desc<8x16xf32>"
+POINTS = "!xegpu.tensor_desc<16xf32, #xegpu.scatter_tdesc_attr<>>"
 
 
 def kernel(body: str, arguments: str = "%a: i64, %c: i64") -> str:
@@ -143,20 +144,20 @@ KERNELS = {
         "%a: memref<?x?xf32>, %c: memref<?x?xf32>",
     ),
     "points_in_a_loop": kernel(
-        """    %lane = gpu.lane_id
-    %first = arith.addi %row, %lane : index
-    %o = vector.broadcast %first : index to vector<1xindex>
-    %step = arith.constant dense<64> : vector<1xindex>
-    %all = arith.constant dense<true> : vector<1xi1>
-    %s = xegpu.create_tdesc %a, %o : i64, vector<1xindex> -> !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>
-    %d = xegpu.create_tdesc %c, %o : i64, vector<1xindex> -> !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>
-    %l = scf.for %i = %c0 to %c8 step %c1 iter_args(%t = %s) -> (!xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>) {
-      xegpu.prefetch %t : !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>
-      %n = xegpu.update_offset %t, %step : !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>, vector<1xindex>
-      scf.yield %n : !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>
-    }
-    %x = xegpu.load %l, %all : !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>, vector<1xi1> -> vector<1xf32>
-    xegpu.store %x, %d, %all : vector<1xf32>, !xegpu.tensor_desc<1xf32, #xegpu.scatter_tdesc_attr<>>, vector<1xi1>"""
+        f"""    %numbers = vector.step : vector<16xindex>
+    %rows = vector.broadcast %row : index to vector<16xindex>
+    %o = arith.addi %rows, %numbers : vector<16xindex>
+    %step = arith.constant dense<64> : vector<16xindex>
+    %all = arith.constant dense<true> : vector<16xi1>
+    %s = xegpu.create_tdesc %a, %o : i64, vector<16xindex> -> {POINTS}
+    %d = xegpu.create_tdesc %c, %o : i64, vector<16xindex> -> {POINTS}
+    %l = scf.for %i = %c0 to %c8 step %c1 iter_args(%t = %s) -> ({POINTS}) {{
+      xegpu.prefetch %t : {POINTS}
+      %n = xegpu.update_offset %t, %step : {POINTS}, vector<16xindex>
+      scf.yield %n : {POINTS}
+    }}
+    %x = xegpu.load %l, %all : {POINTS}, vector<16xi1> -> vector<16xf32>
+    xegpu.store %x, %d, %all : vector<16xf32>, {POINTS}, vector<16xi1>"""
     ),
     "chunks_of_eight": kernel(
         """    %lane = gpu.lane_id

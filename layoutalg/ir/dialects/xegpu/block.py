@@ -44,10 +44,10 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
+from layoutalg.ir.declared import INDEX, declared_operation
 from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
 from layoutalg.ir.directives import (
-    INDEX,
     EnumWord,
     FunctionTypes,
     IndexList,
@@ -55,7 +55,6 @@ from layoutalg.ir.directives import (
     KeywordOperand,
     OptionalIndexList,
     SameType,
-    declared_operation,
 )
 
 __all__ = [

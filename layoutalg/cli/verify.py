@@ -1,0 +1,49 @@
+"""`layoutalg verify`: what a version of LLVM says of a module, and what no LLVM says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from layoutalg.cli.arguments import OneOf, format_option, json_option, read_module_file
+from layoutalg.cli.findings import write_findings
+
+__all__ = ["verify"]
+
+
+def _llvm_versions() -> tuple[int, ...]:
+    from layoutalg.xegpu.rules import llvm_versions
+
+    return llvm_versions()
+
+
+def _targets() -> Sequence[str]:
+    from layoutalg.hardware.chips import target_names
+
+    return target_names()
+
+
+@click.command(short_help="Say what is wrong with a module.")
+@click.argument("file")
+@click.option(
+    "--llvm", type=OneOf(_llvm_versions), default="22", show_default=True, help="The version of LLVM that is asked."
+)
+@click.option("--target", type=OneOf(_targets), metavar="CHIP", help="Also name messages that this chip does not have.")
+@format_option
+@json_option
+def verify(file: str, llvm: int, target: str | None, written: str, as_json: bool) -> int:
+    """Say what LLVM's verifiers say of the module in FILE, in their words, then what no LLVM says.
+
+    FILE may be `-` for standard input. Exits with 0 where nothing is wrong, with 1 where something is, with 2 where a piece
+    cannot be read (and nothing else is wrong).
+    """
+    module = read_module_file(file)
+    findings = module.verify(llvm=llvm, target=target)
+    write_findings(
+        findings, module, "json" if as_json else written, {"llvm": llvm, "target": target}, f" for LLVM {llvm}"
+    )
+    unread = set(module.findings)
+    if any(finding.level == "error" and finding not in unread for finding in findings):
+        return 1
+    return 2 if any(finding.level == "error" for finding in unread) else 0

@@ -1,0 +1,230 @@
+"""Operations in LLVM's own words: `declared_operation` takes an `assembly_format` as LLVM's definitions have it.
+
+Dictionaries come in two kinds. Inherent attributes (properties) are those that the operation knows; they stand in `<{...}>`.
+Everything else stands in `{...}`. LLVM 22 and 23 read inherent ones there as well, and write them there where the format has no
+`prop-dict`; 24 reads and writes them in `<{...}>` alone. So we read both, and write what the version reads:
+
+>>> from layoutalg.ir import read_module, write_module
+>>> values = '%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)'
+>>> product = "%c = xegpu.dpas %a, %b {layout_a = #xegpu.layout<inst_data = [8, 16]>}"
+>>> module = read_module(f"{values} {product} : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>")
+>>> for llvm in (23, 24):
+...     print(write_module(module, llvm=llvm).splitlines()[2].split(" : ")[0].strip())
+%c = xegpu.dpas %a, %b {layout_a = #xegpu.layout<inst_data = [8, 16]>}
+%c = xegpu.dpas %a, %b <{layout_a = #xegpu.layout<inst_data = [8, 16]>}>
+
+The law: what an operation writes for a version of LLVM, it reads back as the same properties and attributes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
+from xdsl.irdl.constraints import InferenceContext, VerificationContext
+from xdsl.irdl.declarative_assembly_format import (
+    AttrDictDirective,
+    FormatDirective,
+    FormatProgram,
+    ParsingState,
+    PrintingState,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+
+from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.writing import printed_for
+
+__all__ = ["INDEX", "Assumed", "declared_operation"]
+
+OperationT = TypeVar("OperationT", bound=IRDLOperation)
+
+
+@dataclass(frozen=True)
+class Assumed(AttrConstraint):
+    """A type that the syntax leaves out; what the generic form says instead is for the verifier.
+
+    >>> Assumed(IndexType()).infer(VerificationContext())
+    IndexType()
+    """
+
+    type: Attribute
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        """Accept any type."""
+
+    def can_infer(self, var_constraint_names: object) -> bool:
+        """The type is always known."""
+        return True
+
+    def infer(self, context: InferenceContext) -> Attribute:
+        """The type that the syntax leaves out."""
+        return self.type
+
+    def mapping_type_vars(self, type_var_mapping: object) -> Assumed:
+        """The constraint has no type variables."""
+        return self
+
+
+INDEX = Assumed(IndexType())
+"""The type of the values in an index list."""
+
+
+class _Dictionaries(AttrDictDirective):
+    """`prop-dict attr-dict`, or `attr-dict` of an operation whose inherent attributes have no other place."""
+
+    separate: bool = False
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        definition = state.op_type.get_irdl_definition()
+        start = parser.pos
+        written = _inherent(parser)
+        other = {} if written and self.with_keyword else self._other(parser)
+        shown = (self.reserved_attr_names - definition.attributes.keys()) & {*written, *other}
+        if shown:
+            names = ", ".join(sorted(shown))
+            parser.raise_error(f"{names}: the syntax says it elsewhere", start)
+        for name, value in written.items():
+            if name in definition.properties:
+                state.properties[name] = value
+            else:
+                note_old_spelling(parser, f"`{name} = {value}`", "nothing, LLVM drops it")
+        for name, value in other.items():
+            into = state.properties if name in self.expected_properties else state.attributes
+            into[name] = value
+        _read_as_today(parser, state)
+
+    def _other(self, parser: Parser) -> dict[str, Attribute]:
+        if not self.with_keyword:
+            alias = _alias_of_dictionary(parser)
+            return parser.parse_optional_attr_dict() if alias is None else alias
+        found = parser.parse_optional_attr_dict_with_keyword()
+        return {} if found is None else dict(found.data)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        inherent = {name: op.properties[name] for name in sorted(op.properties) if name in self.expected_properties}
+        other = {name: op.attributes[name] for name in sorted(op.attributes)}
+        if inherent and (self.separate or printed_for(printer) >= 24):
+            printer.print_string(" ")
+            with printer.in_angle_brackets():
+                printer.print_attr_dict(inherent)
+        else:
+            both = {**inherent, **other}
+            other = {name: both[name] for name in sorted(both)}
+        printed = printer.print_op_attributes(
+            other, reserved_attr_names=self.reserved_attr_names, print_keyword=self.with_keyword
+        )
+        if printed or inherent:
+            state.last_was_punctuation = False
+            state.should_emit_space = True
+
+
+def _alias_of_dictionary(parser: Parser) -> dict[str, Attribute] | None:
+    """Read `#trait`, an alias of a dictionary, as the pages of `vector.contract` and `iree_gpu.multi_mma` write it."""
+    if parser.lexer.input.content[parser.pos : parser.pos + 1] != "#":
+        return None
+    start = parser.pos
+    found = parser.parse_attribute()
+    if not isinstance(found, DictionaryAttr):
+        parser.raise_error("expected a dictionary of attributes", start)
+    return dict(found.data)
+
+
+def _inherent(parser: Parser) -> dict[str, Attribute]:
+    """Read `<{a = 1, b}>`, or `<a = 1, b = unit>` as LLVM writes it from autumn 2026 on; nothing is an empty dictionary."""
+    if parser.parse_optional_punctuation("<") is None:
+        return {}
+    found = parser.parse_optional_attr_dict()
+    if not found:
+        while (name := parser.parse_optional_identifier()) is not None:
+            given = parser.parse_optional_punctuation("=") is not None
+            found[name] = parser.parse_attribute() if given else UnitAttr()
+            if parser.parse_optional_punctuation(",") is None:
+                break
+    parser.parse_punctuation(">")
+    return found
+
+
+def _read_as_today(parser: Parser, state: ParsingState) -> None:
+    """Put what older pages write into today's inherent attributes, each with a note."""
+    gone: str | None = getattr(state.op_type, "OLD_OPERATION", None)
+    if gone is not None:
+        note_old_spelling(parser, f"`{state.op_type.name}`", gone)
+    for name, value in list(state.properties.items()):
+        expected = state.op_type.get_irdl_definition().properties[name].constr
+        if isa(value, ArrayAttr[IntegerAttr]) and DenseArrayBase in (
+            expected.get_bases() or ()
+        ):  # `transpose = [1, 0]`
+            numbers = [entry.value.data for entry in value]
+            today = DenseArrayBase.from_list(i64, numbers)
+            state.properties[name] = today
+            note_old_spelling(parser, f"`{name} = {numbers}`", f"`{name} = {today}`")
+    renamed: Mapping[str, tuple[str, Attribute] | None] = getattr(state.op_type, "OLD_ATTRIBUTES", {})
+    for old, new in renamed.items():
+        value = state.attributes.pop(old, None)
+        if value is None:
+            continue
+        if new is None:
+            note_old_spelling(parser, f"`{old} = {value}`", "nothing, LLVM has no such attribute any more")
+        else:
+            name, today = new
+            state.properties.setdefault(name, today)
+            note_old_spelling(parser, f"`{old} = {value}`", f"`{name}`")
+
+
+class _SeparateDictionaries(_Dictionaries):
+    separate = True
+
+
+def declared_operation(cls: type[OperationT]) -> type[OperationT]:
+    """Define an operation whose `assembly_format` is LLVM's, `prop-dict` included.
+
+    >>> from xdsl.irdl import opt_prop_def
+    >>> from xdsl.dialects.builtin import UnitAttr
+    >>> @declared_operation
+    ... class NoteOp(IRDLOperation):
+    ...     name = "test.note"
+    ...     loud = opt_prop_def(UnitAttr)
+    ...     assembly_format = "prop-dict attr-dict"
+    >>> print(NoteOp.build(properties={"loud": UnitAttr()}, attributes={"x": UnitAttr()}))
+    test.note <{loud}> {x}
+    """
+    written = cls.assembly_format or ""
+    options = vars(cls).get("irdl_options", ())  # xDSL adds those of the bases
+    cls.irdl_options = (*options, ParsePropInAttrDict())  # pyright: ignore[reportAttributeAccessIssue]
+    cls.assembly_format = re.sub(r"\bprop-dict\b", "", written)
+    operation = irdl_op_definition(cls)
+    program = FormatProgram.from_str(cls.assembly_format, operation.get_irdl_definition())
+    kind = _SeparateDictionaries if "prop-dict" in written else _Dictionaries
+
+    def replaced(step: FormatDirective) -> FormatDirective:
+        if not isinstance(step, AttrDictDirective):
+            return step
+        return kind(step.with_keyword, step.reserved_attr_names, step.expected_properties)
+
+    own = FormatProgram(tuple(map(replaced, program.stmts)))
+
+    def parse(cls: type[OperationT], parser: Parser) -> OperationT:
+        return own.parse(parser, cls)
+
+    def print_(self: OperationT, printer: Printer) -> None:
+        own.print(printer, self)
+
+    operation.parse = classmethod(parse)  # pyright: ignore[reportAttributeAccessIssue]
+    operation.print = print_  # pyright: ignore[reportAttributeAccessIssue]
+    operation.assembly_format = written
+    return operation

@@ -1,0 +1,183 @@
+"""The gpu dialect's enumerations: dimensions, memory spaces, how values are exchanged and combined.
+
+LLVM 22 and 23 write `#gpu<dim x>` in the generic form, LLVM 24 `#gpu.dim<x>`; both are read.
+
+>>> from layoutalg.ir import read_module
+>>> for text in ("#gpu<dim x>", "#gpu.dim<x>"):
+...     print(list(read_module(f'%0 = "gpu.block_id"() <{{dimension = {text}}}> : () -> index').ops)[0].dimension.data)
+x
+x
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.gpu import AsyncTokenType, DimensionEnum
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+Word = TypeVar("Word", bound=StrEnum)
+
+__all__ = [
+    "AddressSpace",
+    "AddressSpaceAttr",
+    "AllReduceOperation",
+    "AllReduceOperationAttr",
+    "AsyncTokenType",
+    "BarrierScope",
+    "BarrierScopeAttr",
+    "BroadcastType",
+    "BroadcastTypeAttr",
+    "DimensionAttr",
+    "DimensionEnum",
+    "ShuffleMode",
+    "ShuffleModeAttr",
+]
+
+
+class ShuffleMode(StrEnum):
+    """Whose value a lane receives: of the lane above, below, xor an offset, or of a lane by its number."""
+
+    Up = "up"
+    Down = "down"
+    Xor = "xor"
+    Idx = "idx"
+
+
+class AllReduceOperation(StrEnum):
+    """How the values of work-items are combined."""
+
+    Add = "add"
+    Mul = "mul"
+    MinUI = "minui"
+    MinSI = "minsi"
+    MinNumF = "minnumf"
+    MaxUI = "maxui"
+    MaxSI = "maxsi"
+    MaxNumF = "maxnumf"
+    And = "and"
+    Or = "or"
+    Xor = "xor"
+    MinimumF = "minimumf"
+    MaximumF = "maximumf"
+
+
+class BroadcastType(StrEnum):
+    """Which lane's value all lanes receive."""
+
+    FirstActiveLane = "first_active_lane"
+    AnyLane = "any_lane"
+    SpecificLane = "specific_lane"
+
+
+class AddressSpace(StrEnum):
+    """Who shares a memory: everybody, a workgroup, nobody."""
+
+    Global = "global"
+    Workgroup = "workgroup"
+    Private = "private"
+    Constant = "constant"
+
+
+class BarrierScope(StrEnum):
+    """Who waits for each other at a barrier (LLVM 24)."""
+
+    Workgroup = "workgroup"
+    Subgroup = "subgroup"
+    Cluster = "cluster"
+
+
+@irdl_attr_definition
+class DimensionAttr(EnumAttribute[DimensionEnum], SpacedOpaqueSyntaxAttribute):
+    """`#gpu<dim x>`."""
+
+    name = "gpu.dim"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> DimensionEnum:
+        """Read `x` or `<x>`."""
+        return _word(parser, DimensionEnum)
+
+
+@irdl_attr_definition
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
+    """`#gpu<shuffle_mode idx>`."""
+
+    name = "gpu.shuffle_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ShuffleMode:
+        """Read `idx` or `<idx>`."""
+        return _word(parser, ShuffleMode)
+
+
+@irdl_attr_definition
+class AllReduceOperationAttr(EnumAttribute[AllReduceOperation], SpacedOpaqueSyntaxAttribute):
+    """`#gpu<all_reduce_op add>`."""
+
+    name = "gpu.all_reduce_op"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> AllReduceOperation:
+        """Read `add` or `<add>`."""
+        return _word(parser, AllReduceOperation)
+
+
+@irdl_attr_definition
+class BroadcastTypeAttr(EnumAttribute[BroadcastType], SpacedOpaqueSyntaxAttribute):
+    """`#gpu<broadcast specific_lane>`."""
+
+    name = "gpu.broadcast"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BroadcastType:
+        """Read `specific_lane` or `<specific_lane>`."""
+        return _word(parser, BroadcastType)
+
+
+@irdl_attr_definition
+class AddressSpaceAttr(EnumAttribute[AddressSpace]):
+    """`#gpu.address_space<workgroup>`."""
+
+    name = "gpu.address_space"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> AddressSpace:
+        """Read `<workgroup>`."""
+        return _word(parser, AddressSpace)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<workgroup>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
+
+
+@irdl_attr_definition
+class BarrierScopeAttr(EnumAttribute[BarrierScope]):
+    """`#gpu.barrier_scope<subgroup>`."""
+
+    name = "gpu.barrier_scope"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BarrierScope:
+        """Read `<subgroup>`."""
+        return _word(parser, BarrierScope)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<subgroup>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
+
+
+def _word(parser: AttrParser, words: type[Word]) -> Word:
+    """Read a word of an enumeration, with or without angle brackets around it."""
+    if parser.parse_optional_punctuation("<") is None:
+        return parser.parse_str_enum(words)
+    found = parser.parse_str_enum(words)
+    parser.parse_punctuation(">")
+    return found

@@ -1,0 +1,186 @@
+"""LLVM's rules of arith and math: types of operands, and that they agree.
+
+    %c = arith.addi %a, %b : (vector<4xi32>, vector<8xi32>) -> vector<4xi32>
+
+is refused with "requires the same type for all operands and results".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.shapes import element_of, is_memref, is_vector, rank_of, shape_of, typed, width_of
+from layoutalg.ir.verify.signature_table import declare
+
+__all__: list[str] = []
+
+_INTEGERS = [
+    "addi",
+    "subi",
+    "muli",
+    "divsi",
+    "divui",
+    "remsi",
+    "remui",
+    "andi",
+    "ori",
+    "xori",
+    "shli",
+    "shrsi",
+    "shrui",
+    "maxsi",
+    "maxui",
+    "minsi",
+    "minui",
+    "ceildivsi",
+    "ceildivui",
+    "floordivsi",
+]
+_FLOATS = ["addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf"]
+_MATH = [
+    "absf",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "round",
+    "roundeven",
+    "rsqrt",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+]
+_CASTS = {
+    "extf": ("FLOAT", "FLOAT"),
+    "truncf": ("FLOAT", "FLOAT"),
+    "extsi": ("FIXED", "FIXED"),
+    "extui": ("FIXED", "FIXED"),
+    "trunci": ("FIXED", "FIXED"),
+    "sitofp": ("FIXED", "FLOAT"),
+    "uitofp": ("FIXED", "FLOAT"),
+    "fptosi": ("FLOAT", "FIXED"),
+    "fptoui": ("FLOAT", "FIXED"),
+    "bitcast": ("BITS", "BITS"),
+    "index_cast": ("INDEX_OR_INT", "INDEX_OR_INT"),
+    "index_castui": ("INDEX_OR_INT", "INDEX_OR_INT"),
+}
+_SAME = [f"arith.{name}" for name in (*_INTEGERS, *_FLOATS, "negf")] + [
+    f"math.{name}" for name in (*_MATH, "fma", "atan2", "powf")
+]
+
+declare("\n".join(f"arith.{name} lhs=INT, rhs=INT -> result=INT" for name in _INTEGERS))
+declare("\n".join(f"arith.{name} lhs=FLOAT, rhs=FLOAT -> result=FLOAT" for name in _FLOATS))
+declare("\n".join(f"math.{name} operand=FLOAT -> result=FLOAT" for name in _MATH))
+declare("\n".join(f"arith.{name} in={given} -> out={made}" for name, (given, made) in _CASTS.items()))
+declare(
+    """
+    arith.negf operand=FLOAT -> result=FLOAT
+    math.fma a=FLOAT, b=FLOAT, c=FLOAT -> result=FLOAT
+    math.atan2 lhs=FLOAT, rhs=FLOAT -> result=FLOAT
+    math.powf lhs=FLOAT, rhs=FLOAT -> result=FLOAT
+    arith.cmpi lhs=INT, rhs=INT -> result=BOOL with predicate!=cmpi
+    arith.cmpf lhs=FLOAT, rhs=FLOAT -> result=BOOL with predicate!=cmpf
+    arith.select condition=BOOL, true_value=ANY, false_value=ANY -> result=ANY
+    arith.constant -> result=any type
+    """
+)
+
+
+@rule("arith.same_types", *_SAME)
+def _same_types(subject: Subject) -> str | None:
+    operation = subject.operation
+    kinds = (*operation.operand_types, *operation.result_types)
+    if all(kind == kinds[0] for kind in kinds):
+        return None
+    return "requires the same type for all operands and results"
+
+
+@rule("arith.compare.result", "arith.cmpi", "arith.cmpf")
+def _compared(subject: Subject) -> str | None:
+    given, result = subject.type("lhs"), subject.type("result")
+    if shape_of(given) == shape_of(result) and rank_of(given) == rank_of(result):
+        return None
+    return "failed to verify that result type has i1 element type and same shape as operands"
+
+
+@rule("arith.compare.operands", "arith.cmpi", "arith.cmpf")
+def _comparable(subject: Subject) -> str | None:
+    return None if subject.type("lhs") == subject.type("rhs") else "requires all operands to have the same type"
+
+
+same("arith.select.types", "type", "true_value, false_value, result", "arith.select")
+
+
+@rule("arith.select.condition", "arith.select")
+def _condition(subject: Subject) -> str | None:
+    condition, result = subject.type("condition"), subject.type("result")
+    if not is_vector(condition) and rank_of(condition) == 0:
+        return None
+    if is_vector(result) and rank_of(condition) == rank_of(result) and shape_of(condition) == shape_of(result):
+        return None
+    return "failed to verify that condition is signless i1 or has matching shape"
+
+
+@rule("arith.constant.type", "arith.constant")
+def _constant(subject: Subject) -> str | None:
+    value: Any = subject.attribute("value")
+    if value is None:
+        return "requires attribute 'value'"
+    kind = getattr(value, "type", None)
+    if kind is None or kind == subject.type("result"):
+        return None
+    return "failed to verify that all of {value, result} have same type"
+
+
+@rule("arith.constant.signless", "arith.constant")
+def _signless(subject: Subject) -> str | None:
+    kind = element_of(subject.type("result"))
+    if str(kind).startswith(("si", "ui")):
+        return "integer return type must be signless"
+    return None
+
+
+_WIDER = ("arith.extf", "arith.extsi", "arith.extui")
+_NARROWER = ("arith.truncf", "arith.trunci")
+
+
+@rule("arith.cast.shape", *(f"arith.{name}" for name in _CASTS))
+def _same_shape(subject: Subject) -> str | None:
+    given, made = subject.type("in"), subject.type("out")
+    if shape_of(given) == shape_of(made) and rank_of(given) == rank_of(made):
+        return None
+    return "requires the same shape for all operands and results"
+
+
+@rule("arith.cast", *(f"arith.{name}" for name in _CASTS))
+def _cast(subject: Subject) -> str | None:
+    given, made = subject.type("in"), subject.type("out")
+    wide, narrow = width_of(element_of(given)), width_of(element_of(made))
+    name = subject.name
+    wrong = (
+        (name in _WIDER and wide >= narrow)
+        or (name in _NARROWER and wide <= narrow)
+        or (name == "arith.bitcast" and wide != narrow)
+        or ("index" in name and (str(element_of(given)) == "index") == (str(element_of(made)) == "index"))
+        or is_memref(given) != is_memref(made)
+    )
+    return f"operand type {typed(given)} and result type {typed(made)} are cast incompatible" if wrong else None
