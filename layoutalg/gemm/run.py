@@ -6,7 +6,7 @@ that reads beyond a row or leaves an element of C out gives a NaN where the test
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["check_size", "run_gemm"]
 
 
-def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
+def run_gemm(
+    gemm: Gemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    text: str | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[Any]:
     """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
+
+    `progress` is told the part of the workgroups that is done.
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold.
@@ -46,7 +55,7 @@ def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) ->
         memory.bind("C", result),
     ]
     kernel = gemm.emit("lane") if text is None else text
-    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target)
+    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target, progress=progress)
     return result[:, : gemm.n].copy()
 
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from operator import index
 from typing import Any, TypeGuard, cast
 
@@ -28,8 +28,10 @@ from layoutalg.simulate.values.elements import element
 __all__ = ["bound", "values_of"]
 
 
-def bound(function: Operation, arguments: Sequence[Any], memory: Memory) -> list[Any]:
+def bound(function: Operation, arguments: Sequence[Any], memory: Memory, results: Container[int] = ()) -> list[Any]:
     """The arguments with arrays in memory: as addresses where the function takes integers, as memrefs where it takes those.
+
+    `results` are the numbers of arrays whose contents must not be read before they are written.
 
     Raises:
         SimulationError: there are more or fewer than the function takes, or an array is not what its memref says.
@@ -44,7 +46,10 @@ def bound(function: Operation, arguments: Sequence[Any], memory: Memory) -> list
     entry = _entry(function, arguments)
     given: list[Any] = []
     for number, (value, argument) in enumerate(zip(entry.args, arguments, strict=True)):
-        given.append(_placed(function, value, number, argument, memory) if _is_array(argument) else argument)
+        if _is_array(argument):
+            given.append(_placed(function, value, number, argument, memory, number not in results))
+        else:
+            given.append(argument)
     return given
 
 
@@ -52,12 +57,12 @@ def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def _placed(function: Operation, value: SSAValue, number: int, array: Array, memory: Memory) -> Any:
+def _placed(function: Operation, value: SSAValue, number: int, array: Array, memory: Memory, initialised: bool) -> Any:
     kind: Attribute = value.type
     of_memref = isa(kind, MemRefType[Attribute])
     if not of_memref and not isa(kind, IntegerType) and kind.name not in ("llvm.ptr", "index"):
         fail(function, f"argument {number} is {kind}, which takes no array")
-    address = memory.bind(value.name_hint or f"argument {number}", array)
+    address = memory.bind(value.name_hint or f"argument {number}", array, initialised=initialised)
     return argument_view(function, kind, BoundArray(address, array), number) if of_memref else address
 
 
