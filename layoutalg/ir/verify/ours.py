@@ -108,7 +108,7 @@ def _descriptor_rank(subject: Subject) -> Complaint:
     )
 
 
-@ours("ours.offsets_rank", "xegpu.load_nd", "xegpu.store_nd", "xegpu.prefetch_nd")
+@ours("ours.offsets_rank", "xegpu.load_nd", "xegpu.store_nd", "xegpu.prefetch_nd", "xegpu.update_nd_offset")
 def _offsets_rank(subject: Subject) -> Complaint:
     constants, values = numbers(subject.attribute("const_offsets")), subject.values("offsets")
     if constants.count(DYNAMIC_INDEX) != len(values):
@@ -170,6 +170,7 @@ _LAYOUTS = {
     "xegpu.load_nd": (("layout", "tensor_desc"),),
     "xegpu.store_nd": (("layout", "tensor_desc"),),
     "xegpu.prefetch_nd": (("layout", "tensor_desc"),),
+    "xegpu.prefetch": (("layout", "offsets"),),
     "xegpu.load": (("layout", "value"),),
     "xegpu.store": (("layout", "value"),),
     "xegpu.load_matrix": (("layout", "res"),),
