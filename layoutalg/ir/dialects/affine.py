@@ -15,7 +15,16 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.affine import Affine, YieldOp
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, AffineSetAttr, DenseArrayBase, IndexType, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    AffineSetAttr,
+    BoolAttr,
+    DenseArrayBase,
+    IndexType,
+    UnitAttr,
+    i64,
+)
 from xdsl.dialects.utils.dynamic_index_list import (
     parse_dynamic_index_list_without_types,
     print_dynamic_index_list,
@@ -166,7 +175,7 @@ class LinearizeIndexOp(IRDLOperation):
     multi_index = var_operand_def(_INDEX)
     dynamic_basis = var_operand_def(_INDEX)
     static_basis = prop_def(DenseArrayBase.constr(i64))
-    disjoint = opt_prop_def(UnitAttr)
+    disjoint = opt_prop_def()
     linear_index = result_def(_INDEX)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -196,7 +205,7 @@ class LinearizeIndexOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
-        printer.print_string(" disjoint [" if self.disjoint is not None else " [")
+        printer.print_string(" disjoint [" if self.disjoint not in (None, BoolAttr.from_bool(False)) else " [")
         printer.print_list(self.multi_index, printer.print_ssa_value)
         printer.print_string("] by ")
         numbers = self.static_basis.get_values()

@@ -4,7 +4,7 @@ llvm.func @variadic(!llvm.ptr, ...) -> i32
 llvm.func @nothing(%a: i32) {
   llvm.return
 }
-llvm.func spir_kernelcc @kernel(%p: !llvm.ptr<1> {llvm.noalias}, %n: i32) attributes {intel_reqd_sub_group_size = 16 : i32} {
+llvm.func spir_kernelcc @kernel(%p: !llvm.ptr<1> {llvm.noalias}, %n: i32) attributes {note} {
   %0 = llvm.mlir.constant(1 : i32) : i32
   %1 = llvm.add %n, %0 : i32
   %3 = llvm.mlir.zero : !llvm.ptr
@@ -15,7 +15,7 @@ llvm.func spir_kernelcc @kernel(%p: !llvm.ptr<1> {llvm.noalias}, %n: i32) attrib
 // memory: 22 23 24
 func.func @memory(%p: !llvm.ptr, %g: !llvm.ptr<1>, %i: i64, %x: f32, %v: vector<4xf32>) -> f32 {
   %0 = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-  %1 = llvm.getelementptr inbounds %p[0, 1, 3] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(i32, array<4 x f32>)>
+  %1 = llvm.getelementptr %p[0, 1, 3] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(i32, array<4 x f32>)>
   %2 = llvm.load %0 : !llvm.ptr -> f32
   %3 = llvm.load %g : !llvm.ptr<1> -> vector<4xf32>
   llvm.store %x, %0 : f32, !llvm.ptr
@@ -53,11 +53,8 @@ func.func @values(%a: i32, %b: i32, %x: f32, %c: i1, %v: vector<4xf32>, %n: i64)
   %20 = llvm.select %c, %a, %b : i1, i32
   %21 = llvm.zext %a : i32 to i64
   %22 = llvm.sext %a : i32 to i64
-  %23 = llvm.trunc %n : i64 to i32
   %24 = llvm.fadd %x, %x : f32
   %25 = llvm.fmul %x, %x : f32
-  %26 = llvm.fpext %x : f32 to f64
-  %27 = llvm.fptrunc %x : f32 to f16
   %28 = llvm.sitofp %a : i32 to f32
   %29 = llvm.fptosi %x : f32 to i32
   %30 = llvm.fcmp "olt" %x, %x : f32
@@ -78,20 +75,12 @@ llvm.func @h()
 func.func @calls(%a: i32, %x: f32, %f: !llvm.ptr) {
   %0 = llvm.call @g(%a, %x) : (i32, f32) -> i32
   llvm.call @h() : () -> ()
-  %1 = llvm.call spir_funccc @g(%a, %x) {convergent} : (i32, f32) -> i32
+  %1 = llvm.call spir_funccc @g(%a, %x) : (i32, f32) -> i32
   %2 = llvm.call %f(%a) : !llvm.ptr, (i32) -> i32
   %3 = llvm.inline_asm has_side_effects "mov $0, $1", "=r,r" %a : (i32) -> i32
   %4 = llvm.inline_asm asm_dialect = att "nop", "" : () -> i32
   %5 = llvm.call_intrinsic "llvm.umin.i32"(%a, %a) : (i32, i32) -> i32
   return
-}
-// -----
-// globals: 22 23 24
-llvm.mlir.global internal constant @text("hello\00") {addr_space = 0 : i32}
-llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 64 : i64} : !llvm.array<64 x i8>
-llvm.func @f() {
-  %0 = llvm.mlir.addressof @shared : !llvm.ptr<3>
-  llvm.return
 }
 // -----
 // branches of foreign functions: 22 23 24

@@ -74,7 +74,7 @@ func.func @products(%a: vector<8x16xf32>, %b: vector<16x4xf32>, %c: vector<8x4xf
   %2 = vector.mask %m { vector.contract {indexing_maps = [#lhs, #rhs, #acc], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<maxnumf>} %a, %b, %c : vector<8x16xf32>, vector<16x4xf32> into vector<8x4xf32> } : vector<8x4x16xi1> -> vector<8x4xf32>
   %3 = vector.outerproduct %w, %v : vector<8xf32>, vector<4xf32>
   %4 = vector.outerproduct %w, %v, %3 {kind = #vector.kind<mul>} : vector<8xf32>, vector<4xf32>
-  %5 = vector.outerproduct %w, %s {note} : vector<8xf32>, f32
+  %5 = vector.outerproduct %w, %s : vector<8xf32>, f32
   %6 = vector.fma %v, %v, %v : vector<4xf32>
   return
 }
