@@ -100,9 +100,10 @@ def static_numbers(array: Attribute | None) -> list[int]:
     >>> static_numbers(DenseArrayBase.from_list(i64, [1, 0]))
     [1, 0]
     """
-    if not isinstance(array, DenseArrayBase) or not isinstance(array.elt_type, IntegerType):
+    dense = cast("DenseArrayBase[IntegerType] | None", array if isinstance(array, DenseArrayBase) else None)
+    if dense is None or not isinstance(cast("Attribute", dense.elt_type), IntegerType):
         return []
-    return list(cast("DenseArrayBase[IntegerType]", array).get_values())
+    return list(dense.get_values())
 
 
 def print_attributes(

@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
+from xdsl.irdl import AttrConstraint, IRDLOperation, OpDef, ParsePropInAttrDict, irdl_op_definition
 from xdsl.irdl.constraints import InferenceContext, VerificationContext
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
@@ -44,6 +44,7 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
@@ -93,7 +94,7 @@ class _Dictionaries(AttrDictDirective):
         definition = state.op_type.get_irdl_definition()
         start = parser.pos
         written = _inherent(parser)
-        other = {} if written and self.with_keyword else self._other(parser)
+        other = self._other(parser)
         shown = (self.reserved_attr_names - definition.attributes.keys()) & {*written, *other}
         if shown:
             names = ", ".join(sorted(shown))
@@ -107,6 +108,13 @@ class _Dictionaries(AttrDictDirective):
             into = state.properties if name in self.expected_properties else state.attributes
             into[name] = value
         _read_as_today(parser, state)
+        for name, value in state.properties.items():
+            if name in self.expected_properties:
+                try:
+                    definition.properties[name].constr.verify(value, state.context)
+                except VerifyException:
+                    words = f"Invalid attribute `{name}` in property conversion: {value}"
+                    parser.raise_error(f"invalid properties for op {state.op_type.name}: {words}", start)
 
     def _other(self, parser: Parser) -> dict[str, Attribute]:
         if not self.with_keyword:
@@ -164,17 +172,17 @@ def _read_as_today(parser: Parser, state: ParsingState) -> None:
     gone: str | None = getattr(state.op_type, "OLD_OPERATION", None)
     if gone is not None:
         note_old_spelling(parser, f"`{state.op_type.name}`", gone)
-    for name, value in list(state.properties.items()):
-        expected = state.op_type.get_irdl_definition().properties[name].constr
-        if isa(value, ArrayAttr[IntegerAttr]) and DenseArrayBase in (
-            expected.get_bases() or ()
-        ):  # `transpose = [1, 0]`
+    for name, value in state.properties.items():
+        if not isinstance(value, ArrayAttr):
+            continue
+        expected = state.op_type.get_irdl_definition().properties[name].constr.get_bases() or ()
+        if DenseArrayBase in expected and isa(value, ArrayAttr[IntegerAttr]):  # `transpose = [1, 0]`
             numbers = [entry.value.data for entry in value]
             today = DenseArrayBase.from_list(i64, numbers)
             state.properties[name] = today
             note_old_spelling(parser, f"`{name} = {numbers}`", f"`{name} = {today}`")
     renamed: Mapping[str, tuple[str, Attribute] | None] = getattr(state.op_type, "OLD_ATTRIBUTES", {})
-    for old, new in renamed.items():
+    for old, new in renamed.items() if state.attributes else ():
         value = state.attributes.pop(old, None)
         if value is None:
             continue
@@ -188,6 +196,13 @@ def _read_as_today(parser: Parser, state: ParsingState) -> None:
 
 class _SeparateDictionaries(_Dictionaries):
     separate = True
+
+
+class _Program(FormatProgram):
+    """A format whose types are not checked while it is read: what is wrong with them is for the verifier to say."""
+
+    def resolve_constraint_variables(self, state: ParsingState, op_def: OpDef) -> None:
+        """Leave the constraints alone; no operation here infers a type from another's."""
 
 
 def declared_operation(cls: type[OperationT]) -> type[OperationT]:
@@ -216,7 +231,7 @@ def declared_operation(cls: type[OperationT]) -> type[OperationT]:
             return step
         return kind(step.with_keyword, step.reserved_attr_names, step.expected_properties)
 
-    own = FormatProgram(tuple(map(replaced, program.stmts)))
+    own = _Program(tuple(map(replaced, program.stmts)))
 
     def parse(cls: type[OperationT], parser: Parser) -> OperationT:
         return own.parse(parser, cls)

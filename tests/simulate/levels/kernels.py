@@ -99,7 +99,9 @@ class Body:
         self.add(f"%v{number} = xegpu.load_nd %t{number}[{at}] : {text} -> vector<{block}x{kind}>")
         return f"vector<{block}x{kind}>"
 
-    def store(self, value: str, number: int, matrix: tuple[int, int], kind: str, block: str, of: str, at: str = "%c0, %c0") -> str:
+    def store(
+        self, value: str, number: int, matrix: tuple[int, int], kind: str, block: str, of: str, at: str = "%c0, %c0"
+    ) -> str:
         """Store a value to argument <number>; returns the whole text."""
         text = self.describe(number, matrix, kind, block, of)
         self.add(f"xegpu.store_nd {value}, %t{number}[{at}] : vector<{block}x{kind}>, {text}")
@@ -156,7 +158,9 @@ def widening() -> Kernel:
         f"%r = arith.truncf %y {at} : vector<32x64xf32> to vector<32x64xf16>",
     )
     text = body.store("%r", 1, SHAPE, "f16", "32x64", TILE)
-    return Kernel("widen_f16", text, (("f16", SHAPE), ("f16", SHAPE)), lambda a: a.astype(np.float32) ** 2, fill="reals")
+    return Kernel(
+        "widen_f16", text, (("f16", SHAPE), ("f16", SHAPE)), lambda a: a.astype(np.float32) ** 2, fill="reals"
+    )
 
 
 def grid_kernels() -> list[Kernel]:
@@ -180,7 +184,13 @@ def grid_kernels() -> list[Kernel]:
         "  scf.yield %s : vector<32x64xf32>\n}",
     )
     text = body.store("%r", 1, SHAPE, "f32", "32x64", TILE)
-    loop = Kernel("sum_of_tiles", text, (("f32", wide), ("f32", SHAPE)), lambda a: sum_in_order(a.reshape(32, 4, 64), 1), fill="reals")
+    loop = Kernel(
+        "sum_of_tiles",
+        text,
+        (("f32", wide), ("f32", SHAPE)),
+        lambda a: sum_in_order(a.reshape(32, 4, 64), 1),
+        fill="reals",
+    )
 
     body = Body().add("%x = gpu.block_id x", "%n = arith.constant 32 : index", "%row = arith.muli %x, %n : index")
     vector = body.load(0, matrix, "f32", "32x64", TILE, "%row, %c0")
@@ -267,7 +277,10 @@ def gemm(
 
 def gemm_kernels() -> list[Kernel]:
     c = "vector<64x64xf32>"
-    relu = ["%n = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.0> : " + c, "%r = arith.maximumf %c, %n {l} : " + c]
+    relu = [
+        "%n = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.0> : " + c,
+        "%r = arith.maximumf %c, %n {l} : " + c,
+    ]
     return [
         gemm("gemm_f16", "f16"),
         gemm("gemm_bf16", "bf16"),
@@ -275,11 +288,16 @@ def gemm_kernels() -> list[Kernel]:
         gemm("gemm_i8", "i8"),
         gemm("gemm_accumulate", "f16", extra=(("f32", (64, 64)),), accumulate=True),
         gemm("gemm_relu", "f16", after=relu, define=lambda c: np.maximum(c, 0)),
-        gemm("gemm_to_f16", "f16", out="f16", after=["%r = arith.truncf %c {l} : vector<64x64xf32> to vector<64x64xf16>"]),
+        gemm(
+            "gemm_to_f16", "f16", out="f16", after=["%r = arith.truncf %c {l} : vector<64x64xf32> to vector<64x64xf16>"]
+        ),
         gemm(
             "gemm_scaled",
             "bf16",
-            after=["%s = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.125> : " + c, "%r = arith.mulf %c, %s {l} : " + c],
+            after=[
+                "%s = arith.constant {layout_result_0 = " + C_TILE + "} dense<0.125> : " + c,
+                "%r = arith.mulf %c, %s {l} : " + c,
+            ],
             define=lambda c: c * 0.125,
         ),
     ]
@@ -356,7 +374,9 @@ def row_kernels() -> list[Kernel]:
         centred = wide - wide.mean(axis=1, keepdims=True)
         return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
 
-    kernels.append(Kernel("layer_norm", text, (("f32", SQUARE), ("f32", SQUARE)), layer_norm, tolerance=1e-5, fill="reals"))
+    kernels.append(
+        Kernel("layer_norm", text, (("f32", SQUARE), ("f32", SQUARE)), layer_norm, tolerance=1e-5, fill="reals")
+    )
     return kernels
 
 
@@ -369,7 +389,12 @@ def column_kernels() -> list[Kernel]:
     kernels: list[Kernel] = []
     for name, kind, zero, define in (
         ("sum_of_columns", "add", "0.0", lambda a: np.broadcast_to(a.sum(axis=0, keepdims=True), a.shape)),
-        ("largest_of_columns", "maxnumf", "0xFF800000", lambda a: np.broadcast_to(a.max(axis=0, keepdims=True), a.shape)),
+        (
+            "largest_of_columns",
+            "maxnumf",
+            "0xFF800000",
+            lambda a: np.broadcast_to(a.max(axis=0, keepdims=True), a.shape),
+        ),
     ):
         body = Body()
         body.load(0, SHAPE, "f32", "32x64", COLUMN)
@@ -421,7 +446,9 @@ def convert_kernels() -> list[Kernel]:
     turned = layout("2, 2", "32, 16")
     body = Body()
     body.load(0, SHAPE, "f32", "32x64", TILE)
-    body.add(f"%r = vector.transpose %v0, [1, 0] {{layout_result_0 = {turned}}} : vector<32x64xf32> to vector<64x32xf32>")
+    body.add(
+        f"%r = vector.transpose %v0, [1, 0] {{layout_result_0 = {turned}}} : vector<32x64xf32> to vector<64x32xf32>"
+    )
     text = body.store("%r", 1, (64, 32), "f32", "64x32", turned)
     kernels.append(Kernel("transpose", text, (("f32", SHAPE), ("f32", (64, 32))), lambda a: a.T))
     for name, target in (("through_shared_memory", TILE), ("through_shared_memory_to_strips", strips)):
