@@ -86,7 +86,10 @@ INDEX = Assumed(IndexType())
 
 
 class _Dictionaries(AttrDictDirective):
-    """`prop-dict attr-dict`, or `attr-dict` of an operation whose inherent attributes have no other place."""
+    """`prop-dict attr-dict`, or `attr-dict` of an operation whose inherent attributes have no other place.
+
+    What the syntax shows elsewhere may stand here too, and then this is what counts, as in LLVM.
+    """
 
     separate: bool = False
 
@@ -95,17 +98,13 @@ class _Dictionaries(AttrDictDirective):
         start = parser.pos
         written = _inherent(parser)
         other = self._other(parser)
-        shown = (self.reserved_attr_names - definition.attributes.keys()) & {*written, *other}
-        if shown:
-            names = ", ".join(sorted(shown))
-            parser.raise_error(f"{names}: the syntax says it elsewhere", start)
         for name, value in written.items():
             if name in definition.properties:
                 state.properties[name] = value
             else:
                 note_old_spelling(parser, f"`{name} = {value}`", "nothing, LLVM drops it")
         for name, value in other.items():
-            into = state.properties if name in self.expected_properties else state.attributes
+            into = state.properties if name in definition.properties else state.attributes
             into[name] = value
         _read_as_today(parser, state)
         for name, value in state.properties.items():
