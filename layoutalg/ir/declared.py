@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     UnitAttr,
     i64,
 )
@@ -101,6 +102,8 @@ class _Dictionaries(AttrDictDirective):
         for name, value in written.items():
             if name in definition.properties:
                 state.properties[name] = value
+            elif name in getattr(state.op_type, "OLD_ATTRIBUTES", ()):
+                state.attributes[name] = value
             else:
                 note_old_spelling(parser, f"`{name} = {value}`", "nothing, LLVM drops it")
         for name, value in other.items():
@@ -180,17 +183,19 @@ def _read_as_today(parser: Parser, state: ParsingState) -> None:
             today = DenseArrayBase.from_list(i64, numbers)
             state.properties[name] = today
             note_old_spelling(parser, f"`{name} = {numbers}`", f"`{name} = {today}`")
-    renamed: Mapping[str, tuple[str, Attribute] | None] = getattr(state.op_type, "OLD_ATTRIBUTES", {})
-    for old, new in renamed.items() if state.attributes else ():
-        value = state.attributes.pop(old, None)
-        if value is None:
+    old: Mapping[str, tuple[str, Attribute] | None] = getattr(state.op_type, "OLD_ATTRIBUTES", {})
+    for name, value in list(state.attributes.items()) if old else ():
+        spelled = f"{name} = {value.value.data}" if isa(value, IntegerAttr[IntegerType]) else name
+        if name not in old and spelled not in old:
             continue
+        del state.attributes[name]
+        new = old[spelled] if spelled in old else old[name]
         if new is None:
-            note_old_spelling(parser, f"`{old} = {value}`", "nothing, LLVM has no such attribute any more")
+            note_old_spelling(parser, f"`{name} = {value}`", "nothing, LLVM has no such attribute any more")
         else:
-            name, today = new
-            state.properties.setdefault(name, today)
-            note_old_spelling(parser, f"`{old} = {value}`", f"`{name}`")
+            today, unit = new
+            state.properties.setdefault(today, unit)
+            note_old_spelling(parser, f"`{name} = {value}`", f"`{today}`")
 
 
 class _SeparateDictionaries(_Dictionaries):

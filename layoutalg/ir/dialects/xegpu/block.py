@@ -126,7 +126,8 @@ class LoadNdOp(_BlockMemoryOp):
     name = "xegpu.load_nd"
 
     OLD_ATTRIBUTES: ClassVar[dict[str, tuple[str, Attribute] | None]] = {
-        "vnni_axis": ("packed", UnitAttr()),
+        "vnni_axis = 0": ("packed", UnitAttr()),
+        "vnni_axis": None,  # along the columns: the same elements, with a dimension more
         "transpose_bit_width": None,
         "mode": None,
     }
