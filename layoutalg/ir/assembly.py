@@ -3,7 +3,7 @@
 Where LLVM writes `[%m, 16, %n]`, the operation has the values `%m, %n` (operands) and the array `[?, 16, ?]` (a property), with
 `-2^63` standing for "take the next value". Small enough to check by hand: `[%m, 16]` has one marker and one value.
 The law: in a list, there are as many markers as values (`verify_index_lists`). Declared syntax has directives for all this
-(`layoutalg.ir.directives`).
+(`layoutalg.ir.dialects.directives`).
 """
 
 from __future__ import annotations

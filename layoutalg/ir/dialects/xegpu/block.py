@@ -44,10 +44,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.declared import INDEX, declared_operation
-from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
-from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
-from layoutalg.ir.directives import (
+from layoutalg.ir.dialects.declared import INDEX, declared_operation
+from layoutalg.ir.dialects.directives import (
     EnumWord,
     FunctionTypes,
     IndexList,
@@ -56,6 +54,8 @@ from layoutalg.ir.directives import (
     OptionalIndexList,
     SameType,
 )
+from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
 
 __all__ = [
     "OPERATIONS",

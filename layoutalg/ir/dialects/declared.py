@@ -50,7 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
-from layoutalg.ir.writing import printed_for
+from layoutalg.ir.versions import printed_for
 
 __all__ = ["INDEX", "Assumed", "declared_operation"]
 
