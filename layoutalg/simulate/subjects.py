@@ -16,6 +16,7 @@ SUBJECTS = (
     "layoutalg.simulate.operations.host",
     "layoutalg.simulate.operations.indices",
     "layoutalg.simulate.operations.llvm",
+    "layoutalg.simulate.operations.layouts",
     "layoutalg.simulate.operations.math",
     "layoutalg.simulate.operations.matrix",
     "layoutalg.simulate.operations.memref",
