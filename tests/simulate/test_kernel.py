@@ -418,7 +418,7 @@ def test_a_race_across_groups_of_workgroups_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (kernel("", "%m: memref<4xf32>"), "memref<4xf32> is not simulated"),
+        (kernel("", "%m: vector<4xf32>"), "vector<4xf32> is not simulated"),
         (kernel("", "%a: i64"), "takes 1 arguments, and was given 2"),
         (kernel("").replace("intel_reqd_sub_group_size = 16 : i32,", ""), "intel_reqd_sub_group_size"),
         (kernel("", items=17), "17x1x1 work-items"),
