@@ -105,6 +105,7 @@ __all__ = [
     "MOST_TERMS",
     "MOST_TILES_GIVEN",
     "MOST_TILE_STRIDE",
+    "MOST_TRACED_BYTES",
     "MOST_UNCOVERED",
     "MOST_UNREAD",
     "MOST_VECTOR_ELEMENTS",
@@ -264,12 +265,14 @@ MOST_PADDING = 8
 MOST_OPERATIONS = 2**20
 """Operations of one launch, each for a whole group of work-items."""
 MOST_WORK = 2**34
-"""Elements that the operations of one launch work on, counted for all work-items: some ten seconds."""
-MOST_LIVE_BYTES = 2**29
-"""Bytes of the values that a group of workgroups holds at once."""
+"""What the operations of one launch cost together, in units of about half a nanosecond: eight seconds."""
+MOST_TRACED_BYTES = 2**26
+"""Bytes of the values that a launch traces."""
+MOST_LIVE_BYTES = 2**27
+"""Bytes of the values that a workgroup holds at once; operations take a few times as much for a moment."""
 MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
-LAUNCH_GROUP = 2**13
+LAUNCH_GROUP = 2**12
 """Work-items that are simulated at once."""
 MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""

@@ -14,6 +14,7 @@ SUBJECTS = (
     "layoutalg.simulate.operations.dpas",
     "layoutalg.simulate.operations.exchange",
     "layoutalg.simulate.operations.gpu",
+    "layoutalg.simulate.operations.host",
     "layoutalg.simulate.operations.indices",
     "layoutalg.simulate.operations.llvm",
     "layoutalg.simulate.operations.layouts",
