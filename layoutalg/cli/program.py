@@ -21,6 +21,8 @@ from layoutalg.cli.banks import banks
 from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
+from layoutalg.cli.migrate import migrate
+from layoutalg.cli.run import run
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
 from layoutalg.cli.verify import verify
@@ -45,7 +47,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, gemm):
+for _command in (show, draw, same, banks, convert, verify, run, migrate, gemm):
     cli.add_command(_command)
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "MOST_ACCESSES",
     "MOST_ALIASED",
     "MOST_ALIASES",
+    "MOST_ARGUMENT_BYTES",
     "MOST_ATOMS",
     "MOST_BANDS",
     "MOST_BLOCKS",
@@ -280,6 +281,8 @@ MOST_VECTOR_ELEMENTS = 4096
 """Elements of a vector in a kernel."""
 MOST_TENSOR_ELEMENTS = 2**22
 """Elements of a tensor that a subgroup or a workgroup holds, where a kernel runs at that level."""
+MOST_ARGUMENT_BYTES = 2**30
+"""Bytes of an array that a kernel is given from the command line."""
 MOST_GEMM_BYTES = 2**30
 """Bytes of the matrices of a GEMM that is run."""
 MOST_DPAS = 2**28

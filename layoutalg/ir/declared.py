@@ -106,7 +106,7 @@ class _Dictionaries(AttrDictDirective):
         for name, value in other.items():
             into = state.properties if name in self.expected_properties else state.attributes
             into[name] = value
-        _read_as_today(parser, state, start)
+        _read_as_today(parser, state)
 
     def _other(self, parser: Parser) -> dict[str, Attribute]:
         if not self.with_keyword:
@@ -159,8 +159,11 @@ def _inherent(parser: Parser) -> dict[str, Attribute]:
     return found
 
 
-def _read_as_today(parser: Parser, state: ParsingState, start: int) -> None:
+def _read_as_today(parser: Parser, state: ParsingState) -> None:
     """Put what older pages write into today's inherent attributes, each with a note."""
+    gone: str | None = getattr(state.op_type, "OLD_OPERATION", None)
+    if gone is not None:
+        note_old_spelling(parser, f"`{state.op_type.name}`", gone)
     for name, value in list(state.properties.items()):
         expected = state.op_type.get_irdl_definition().properties[name].constr
         if isa(value, ArrayAttr[IntegerAttr]) and DenseArrayBase in (

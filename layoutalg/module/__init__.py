@@ -8,11 +8,11 @@
 from typing import TYPE_CHECKING
 
 from layoutalg.core.lazy import lazy_names
-from layoutalg.module.module import Module, read
+from layoutalg.module.module import Migrated, Module, read
 
 if TYPE_CHECKING:
     from layoutalg.module.conversions import LayoutConversion
     from layoutalg.module.uses import LayoutUse
 
-__all__ = ["LayoutConversion", "LayoutUse", "Module", "read"]
+__all__ = ["LayoutConversion", "LayoutUse", "Migrated", "Module", "read"]
 __getattr__ = lazy_names(__name__, globals(), {"LayoutConversion": "conversions", "LayoutUse": "uses"})

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import read_file, text_of
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from layoutalg.module.conversions import LayoutConversion
     from layoutalg.module.source import Source
     from layoutalg.module.uses import LayoutUse
+    from layoutalg.simulate import Outcome
+    from layoutalg.simulate.machine import Level
 
-__all__ = ["Module", "checked", "looks_like_module", "names_file", "read"]
+__all__ = ["Migrated", "Module", "checked", "looks_like_module", "names_file", "read"]
 
 _SYNTAX = re.compile(r'[\n%"(){}<>=#!:]')
 _BEFORE_OPERATIONS = re.compile(r"^[ \t]*+(?://[^\n]*|[#!][A-Za-z_][\w$]*[ \t]*=[^\n]*)?(?:\n|\Z)", re.MULTILINE)
@@ -43,6 +46,8 @@ _VALUE = re.compile(r"%[\w$.-]")
 _OPERATION = re.compile(r"""(?:module|[a-z_]\w*\.\w[\w.]*|"[a-z_]\w*\.\w[\w.]*")(?=[\s({@]|\Z)""")
 _INSIDE = re.compile(r"[#!][a-z_]\w*(?:\.[a-z_.]+)?<")
 _LONGEST_PATH = 4096
+SEPARATOR = "// -----\n"
+"""What stands between modules in one file."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,74 @@ class Module:
             *(finding for finding in found if finding.source == OURS),
         )
 
+    def run(
+        self,
+        arguments: Sequence[Any],
+        grid: Sequence[int],
+        *,
+        kernel: str | None = None,
+        level: Level | None = None,
+        target: str = "pvc",
+        trace: Sequence[str] = (),
+    ) -> Outcome:
+        """Run a kernel on numpy arrays and numbers, on `grid` workgroups; without a name, the only kernel.
+
+        Arrays are written in place; one that numpy says is not writeable is an input. What the kernel does wrong is among
+        the outcome's findings. `trace` names results (`%7`) whose values are kept.
+
+        Raises `LayoutError` for a kernel that is not there or cannot be simulated, and for arguments that it does not take.
+
+        >>> gemm = la.plan_gemm(8, 32, 32)
+        >>> a, b, c = np.ones((8, 32), np.float16), np.ones((32, 32), np.float16), np.zeros((8, 32), np.float32)
+        >>> outcome = Module(gemm.emit("lane")).run([a, b, c, *gemm.arguments], gemm.grid)
+        >>> outcome.findings, c[7, 31]
+        ((), np.float32(32.0))
+        """
+        from layoutalg.simulate import launch
+
+        sizes = tuple(grid)
+        sizes += (1,) * (3 - len(sizes))
+        part = self._part_with(kernel)
+        return launch(part.module, arguments, sizes, kernel=kernel, level=level, target=target, trace=trace)
+
+    def _part_with(self, kernel: str | None) -> Part:
+        """The part that has a kernel of this name (any, without a name)."""
+        from layoutalg.ir.dialects.gpu import FuncOp
+
+        found = [
+            part
+            for part in self.parts
+            if any(
+                isinstance(op, FuncOp) and op.kernel is not None and kernel in (None, op.sym_name.data)
+                for op in part.module.walk()
+            )
+        ]
+        if len(found) == 1:
+            return found[0]
+        wanted = "a kernel (a gpu.func with 'kernel')" if kernel is None else f"a kernel named {shown(kernel)}"
+        if not found:
+            raise LayoutError(f"{self.file}: no module in it has {wanted}")
+        lines = ", ".join(str(part.line) for part in found[:8])
+        raise LayoutError(f"{self.file}: {len(found)} modules have {wanted} (at lines {lines}); give the text of one")
+
+    def migrate(self, to: int = 24) -> Migrated:
+        """The module in the syntax and with the operations of LLVM `to` (23 or 24).
+
+        Raises `LayoutError` for another version.
+
+        >>> print(Module("%z = amx.tile_zero : !amx.tile<16x16xf32>").migrate(to=24).module.source, end="")
+        builtin.module {
+          %z = x86.amx.tile_zero : !x86.amx.tile<16x16xf32>
+        }
+        """
+        from layoutalg.ir import write_module
+        from layoutalg.ir.migrate import migrate_module
+
+        made = [migrate_module(part.module, to=to) for part in self.parts]
+        text = SEPARATOR.join(write_module(one.module, llvm=to) for one in made)
+        findings = (*self.findings, *(finding for one in made for finding in one.findings))
+        return Migrated(Module(text, self.file), findings)
+
     def text(self, llvm: int = 22) -> str:
         """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.
 
@@ -156,7 +229,7 @@ class Module:
         """
         from layoutalg.ir import write_module
 
-        return "// -----\n".join(write_module(part.module, llvm=llvm) for part in self.parts)
+        return SEPARATOR.join(write_module(part.module, llvm=llvm) for part in self.parts)
 
     def __str__(self) -> str:
         return self.text()
@@ -166,6 +239,21 @@ class Module:
 
     def __reduce__(self) -> tuple[type[Module], tuple[str, str]]:
         return Module, (self.source, self.file)
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """A module as another version of LLVM wants it, and what in it has no counterpart there or could not be read.
+
+    >>> Module("gpu.barrier").migrate(to=23).findings
+    ()
+    """
+
+    module: Module
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        return self.module.source
 
 
 def read(path_or_text: str | os.PathLike[str]) -> Module:

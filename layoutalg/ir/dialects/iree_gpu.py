@@ -31,9 +31,20 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 
 from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.text_attributes import TextAttribute
 from layoutalg.ir.directives import OperandBeforeTrait, SameType
 
@@ -99,6 +110,59 @@ class MultiMmaOp(IRDLOperation):
     """
 
 
+@irdl_custom_directive
+class BarrierInputs(CustomDirective):
+    """`ins(%a : tensor<4xf32>)`, or nothing; the page's example has `%a`, and the types at the end."""
+
+    inputs: VariadicOperandVariable
+    types: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read either form."""
+        if parser.parse_optional_keyword("ins") is None:
+            self.inputs.parse(parser, state)
+            return
+        with parser.in_parens():
+            self.inputs.parse(parser, state)
+            parser.parse_punctuation(":")
+            self.types.parse(parser, state)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the inputs with their types."""
+        inputs = self.inputs.get(op)
+        if inputs:
+            printer.print_string(" ins")
+            with printer.in_parens():
+                printer.print_list(inputs, printer.print_ssa_value)
+                printer.print_string(" : ")
+                printer.print_list(inputs.types, printer.print_attribute)
+
+
+@irdl_custom_directive
+class BarrierTypes(CustomDirective):
+    """The types of the results; in the page's example, those of the inputs and an arrow before them."""
+
+    outputs: TypeDirective
+    inputs: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read either form."""
+        self.outputs.parse(parser, state)
+        if parser.parse_optional_punctuation("->") is None:
+            if state.operand_types[0] is None:
+                self.inputs.inner.set_types(state, ())
+            return
+        self.inputs.inner.set_types(state, state.result_types[0] or ())
+        self.outputs.parse(parser, state)
+        note_old_spelling(
+            parser, "`barrier_region %a {...} : type -> type`", "`barrier_region ins(%a : type) {...} : type`"
+        )
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the types of the results."""
+        self.outputs.print(printer, state, op)
+
+
 @declared_operation
 class ValueBarrierOp(IRDLOperation):
     """Wait until every worker has written the tensors, or holds the vectors; the values stay the same."""
@@ -126,7 +190,12 @@ class BarrierRegionOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    assembly_format = "(`ins` `(` $inputs^ `:` type($inputs) `)`)? $region attr-dict `:` type($outputs)"
+    custom_directives = (BarrierInputs, BarrierTypes)
+
+    assembly_format = """
+        custom<BarrierInputs>($inputs, type($inputs)) $region attr-dict
+        `:` custom<BarrierTypes>(type($outputs), ref(type($inputs)))
+    """
 
 
 @declared_operation

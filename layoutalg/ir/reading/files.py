@@ -32,6 +32,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS
 from layoutalg.ir.dialects import known_dialects
+from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, line_of, place_of
 from layoutalg.ir.reading.order import misplaced_uses
@@ -88,7 +89,7 @@ def read_file_text(text: str, *, file: str = "text") -> Reading:
 
     >>> reading = read_file_text("module {\\n  my.op %x\\n  gpu.barrier\\n}", file="k.mlir")
     >>> print(reading.findings[0])
-    k.mlir:2:3: error: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
+    k.mlir:2:3: warning: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParseError("", 0, "MLIR text", f"found a value of type {type(text).__name__}")
@@ -105,6 +106,7 @@ def read_file_text(text: str, *, file: str = "text") -> Reading:
         findings += piece.findings
     for part in parts:
         findings += _order(part.module)
+        findings += _old_spellings(part.module)
     if not parts and not findings:
         findings = [Finding("read.nothing", "holds no MLIR", "text", Place(file, 1, 1))]
     return Reading(tuple(parts), tuple(sorted(findings, key=_where)[:MOST_FINDINGS]))
@@ -126,6 +128,12 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
 def _order(module: ModuleOp) -> Iterator[Finding]:
     for operation, name in misplaced_uses(module):
         yield Finding("read.order", f"uses {name} before it is defined", operation.name, place_of(operation))
+
+
+def _old_spellings(module: ModuleOp) -> Iterator[Finding]:
+    for operation in module.walk():
+        for message in old_spellings(operation):
+            yield Finding("read.old_spelling", message, operation.name, place_of(operation), level="warning")
 
 
 def _part(operations: Sequence[Operation], title: str) -> Part:

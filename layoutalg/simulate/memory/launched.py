@@ -180,22 +180,24 @@ class LaunchMemory:
             return f"address {address:#x}, which is in no buffer"
         return buffer.describe(offset)
 
-    # Accesses
-
     def input_at(self, address: int) -> tuple[Array, int] | None:
-        """The bytes of the buffer that an address is in, and the offset there, if nobody writes it: reads need no checks.
+        """The bytes of the buffer that an address is in and the offset in it, if reading there needs no checks.
 
         >>> buffers = Memory()
         >>> address = buffers.bind("A", np.zeros(4, np.float32))
         >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
         >>> LaunchMemory(buffers, machine, tracked=set()).input_at(address + 8)[1]
         8
+        >>> LaunchMemory(buffers, machine).input_at(address + 8) is None
+        True
         """
         index, offset = divmod(address, SPAN)
         buffer = self._buffer(index)
-        if buffer is None or buffer.space != "global" or buffer.tracked or buffer.written is not None:
+        if buffer is None or buffer.tracked or buffer.space != "global" or buffer.written is not None:
             return None
-        return None if buffer.shadow.writes.size else (buffer.bytes, offset)
+        return (buffer.bytes, offset) if offset < buffer.size and not buffer.shadow.writes.size else None
+
+    # Accesses
 
     def read(
         self,

@@ -14,6 +14,8 @@ A `mem_desc` gives 256 bytes of shared local memory the shape of 16 rows of 8 f1
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def, traits_def
@@ -34,6 +36,7 @@ from layoutalg.ir.directives import EnumWord, IndexList, PlainInteger
 __all__ = [
     "OPERATIONS",
     "AllocNbarrierOp",
+    "CompileHintOp",
     "CreateMemDescOp",
     "FenceOp",
     "InitNbarrierOp",
@@ -64,6 +67,8 @@ class MemDescSubviewOp(PlacedOp):
     """A smaller matrix inside a matrix of shared local memory (on the dialect's page; in no LLVM from 22 on)."""
 
     name = "xegpu.mem_desc_subview"
+
+    OLD_OPERATION: ClassVar[str] = "offsets of `xegpu.load_matrix` and `xegpu.store_matrix`"
 
     source = operand_def(MemDescType)
     result = result_def(MemDescType)
@@ -131,6 +136,17 @@ class FenceOp(IRDLOperation):
 
 
 @declared_operation
+class CompileHintOp(IRDLOperation):
+    """A place that the compiler moves no operation across, in Intel's extensions; no LLVM has it."""
+
+    name = "xegpu.compile_hint"
+
+    OLD_OPERATION: ClassVar[str] = "nothing, LLVM never had it"
+
+    assembly_format = "attr-dict"
+
+
+@declared_operation
 class AllocNbarrierOp(IRDLOperation):
     """Reserve named barriers for the workgroup."""
 
@@ -182,6 +198,7 @@ class NbarrierWaitOp(IRDLOperation):
 
 OPERATIONS: tuple[type[Operation], ...] = (
     AllocNbarrierOp,
+    CompileHintOp,
     CreateMemDescOp,
     FenceOp,
     InitNbarrierOp,

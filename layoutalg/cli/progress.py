@@ -1,0 +1,63 @@
+"""A bar for what takes longer than two seconds: on a terminal, on standard error, gone when the work is done.
+
+>>> with progress_bar("workgroups") as progress:
+...     progress(3, 4)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from threading import Timer
+
+__all__ = ["progress_bar"]
+
+Progress = Callable[[int, int], None]
+
+_PATIENCE = 2.0
+"""Seconds before a bar appears."""
+
+
+@contextmanager
+def progress_bar(what: str) -> Generator[Progress]:
+    """A function that is told how much is done, and of how much; it shows a bar with an estimate after two seconds.
+
+    >>> with progress_bar("workgroups") as progress:
+    ...     progress(1, 1)
+    """
+    if sys.stderr is None or not sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]
+        yield lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("after"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=None)
+
+    later = Timer(_PATIENCE, bar.start)
+    later.daemon = True
+    later.start()
+    try:
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+    finally:
+        later.cancel()
+        later.join()
+        if bar.live.is_started:
+            bar.stop()

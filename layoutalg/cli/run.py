@@ -1,0 +1,163 @@
+"""`layoutalg run`: a kernel of a file, executed on arrays: results, their summary, and what the kernel does wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from layoutalg.cli.arguments import (
+    OneOf,
+    as_shape,
+    format_option,
+    json_option,
+    read_module_file,
+)
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_ARGUMENT_BYTES
+
+if TYPE_CHECKING:
+    from layoutalg.cli.arrays import Argument
+
+__all__ = ["run"]
+
+
+def _targets() -> Sequence[str]:
+    from layoutalg.hardware.chips import target_names
+
+    return target_names(dpas=True)
+
+
+def _levels() -> Sequence[str]:
+    from layoutalg.simulate.machine import LEVELS
+
+    return LEVELS
+
+
+@click.command(short_help="Run a kernel on arrays.")
+@click.argument("file")
+@click.option("--grid", required=True, help="Workgroups along x, y and z, such as 8x16.")
+@click.option(
+    "--arg", "given", multiple=True, metavar="ARG", help="An argument: A.npy, A.npy:bf16, C:512x512xf32, 512."
+)
+@click.option("-o", "--output", "outputs", multiple=True, metavar="FILE", help="Save a result: C.npy, or C=FILE.")
+@click.option("--kernel", help="The kernel, where there are several.")
+@click.option("--level", type=OneOf(_levels), help="The level of the kernel (as the text says).")
+@click.option("--target", type=OneOf(_targets), default="pvc", show_default=True, help="The chip.")
+@click.option("--trace", multiple=True, metavar="NAME", help="Print what a work-item holds in a result, such as %7.")
+@click.option("--workgroup", type=click.IntRange(min=0), metavar="N", default=0, help="The workgroup that is traced.")
+@click.option("--sg", type=click.IntRange(min=0), metavar="N", default=0, help="The subgroup that is traced.")
+@click.option("--lane", type=click.IntRange(min=0), metavar="N", default=0, help="The lane that is traced.")
+@format_option
+@json_option
+def run(
+    file: str,
+    grid: str,
+    given: tuple[str, ...],
+    outputs: tuple[str, ...],
+    kernel: str | None,
+    level: Any,
+    target: str,
+    trace: tuple[str, ...],
+    workgroup: int,
+    sg: int,
+    lane: int,
+    written: str,
+    as_json: bool,
+) -> int:
+    """Run a kernel of the module in FILE on arrays, all work-items at once, and say what comes out.
+
+    An argument is an array of a file (A.npy; A.npy:bf16 for elements that numpy has no letter for), an array for results
+    (C:512x512xf32), or a number. Files are inputs, which the kernel must not write, unless -o names them. Exits with 1 where
+    the kernel does something wrong: a race, an access out of bounds, a value that nobody wrote.
+    """
+    from layoutalg.cli.arrays import saved_bytes
+    from layoutalg.cli.findings import write_findings
+    from layoutalg.core.files import write_file
+
+    sizes = as_shape(grid)
+    if len(sizes) > 3:
+        raise LayoutError(f"--grid {grid}: expected one to three sizes, such as 8x16")
+    module = read_module_file(file)
+    arguments = _arguments(given)
+    saved = _saved(outputs, arguments)
+    for one in arguments:
+        if hasattr(one.value, "setflags") and not one.is_output and one.name not in saved:
+            one.value.setflags(write=False)
+    outcome = module.run(
+        [one.value for one in arguments], sizes, kernel=kernel, level=level, target=target, trace=trace
+    )
+    failed = any(finding.level == "error" for finding in outcome.findings)
+    results = [one for one in arguments if one.is_output or one.name in saved]
+    for one in [] if failed else results:
+        if one.name in saved:
+            write_file(saved[one.name], saved_bytes(one.value))
+    facts = _facts(results, {} if failed else saved)
+    if as_json or written == "json":
+        write_findings(outcome.findings, module, "json", facts)
+    elif written != "text" or outcome.findings:
+        write_findings(outcome.findings, module, written, {})
+    if written == "text" and not as_json:
+        _print(facts["results"], not_saved=failed and bool(saved))
+    return int(failed)
+
+
+def _arguments(given: Sequence[str]) -> list[Argument]:
+    """The arguments in their order, of a size that is simulated."""
+    from layoutalg.cli.arrays import as_argument
+
+    found: list[Argument] = []
+    size = 0
+    for text in given:
+        one = as_argument(text)
+        size += getattr(one.value, "nbytes", 0)
+        if size > MOST_ARGUMENT_BYTES:
+            raise LayoutError(f"--arg {text}: {size:,} bytes with those before it; at most {MOST_ARGUMENT_BYTES:,}")
+        found.append(one)
+    return found
+
+
+def _saved(outputs: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Path]:
+    """Which array goes into which file: `-o C=FILE`, or a file that is called as the array."""
+    arrays = [one.name for one in arguments if hasattr(one.value, "nbytes")]
+    saved: dict[str, Path] = {}
+    for text in outputs:
+        name, _, path = text.rpartition("=")
+        name = name or Path(path).stem
+        if arrays.count(name) != 1:
+            there = ", ".join(dict.fromkeys(arrays)) or "none"
+            many = "several arrays are" if name in arrays else "no array is"
+            raise LayoutError(f"-o {text}: {many} called {name}; the arrays are {there} (-o NAME=FILE names one)")
+        saved[name] = Path(path)
+    return saved
+
+
+def _facts(results: Sequence[Argument], saved: Mapping[str, Path]) -> dict[str, Any]:
+    from layoutalg.cli.arrays import array_summary
+
+    return {
+        "results": [
+            {"name": one.name, **array_summary(one.value)}
+            | ({"saved": str(saved[one.name])} if one.name in saved else {})
+            for one in results
+        ]
+    }
+
+
+def _print(results: Sequence[Mapping[str, Any]], *, not_saved: bool) -> None:
+    for one in results:
+        sizes = "x".join(map(str, [*one["shape"], one["element"]]))
+        parts = [f"{name} {one[name]:.6g}" for name in ("min", "max", "mean") if name in one]
+        if "nan" in one:
+            parts.append(f"{one['nan']:,} NaN")
+        first = " ".join(f"{value:.6g}" for value in one["first"])
+        print(
+            f"{one['name']:9} {sizes}: {', '.join(parts)}; {first}{' ...' if len(one['first']) < prod(one['shape']) else ''}"
+        )
+        if "saved" in one:
+            print(f"{'':9} saved to {one['saved']}")
+    if not_saved:
+        print("nothing is saved: the kernel does something wrong")
