@@ -164,6 +164,7 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
     """The kernel's result on random matrices against numpy's product of the same numbers in f64."""
     import numpy as np
 
+    from layoutalg.cli.progress import progress_bar
     from layoutalg.gemm.run import check_size
     from layoutalg.simulate import numpy_type
 
@@ -173,7 +174,8 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
     a = random.standard_normal((plan.m, plan.k)).astype(numpy_type(plan.a))
     b = random.standard_normal((plan.k, plan.n)).astype(numpy_type(plan.b))
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    found = plan.simulate(a, b, text=text)
+    with progress_bar("workgroups") as progress:
+        found = plan.simulate(a, b, text=text, progress=progress)
     return float(np.abs(found - exact).max()), float(np.abs(exact).max())
 
 

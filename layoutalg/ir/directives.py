@@ -53,6 +53,7 @@ from xdsl.utils.hints import isa
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 from xdsl.utils.str_enum import StrEnum
 
+from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
 
 __all__ = [
@@ -65,7 +66,6 @@ __all__ = [
     "OptionalIndexList",
     "PlainInteger",
     "SameType",
-    "indices_of",
     "print_indices",
     "read_indices",
 ]
@@ -95,15 +95,6 @@ def _index(parser: Parser) -> UnresolvedOperand | int:
     return parser.parse_integer(allow_boolean=False) if operand is None else operand
 
 
-def indices_of(array: Attribute | None) -> list[int]:
-    """The numbers of an integer array; an empty list without an array.
-
-    >>> indices_of(DenseArrayBase.from_list(i64, [1, 0]))
-    [1, 0]
-    """
-    return list(array.get_values()) if isa(array, DenseArrayBase[IntegerType]) else []
-
-
 def print_indices(printer: Printer, values: Sequence[SSAValue], numbers: Attribute | None) -> None:
     """Write `[%m, 16]`.
 
@@ -119,7 +110,7 @@ def print_indices(printer: Printer, values: Sequence[SSAValue], numbers: Attribu
             printer.print_string(str(number))
 
     with printer.in_square_brackets():
-        printer.print_list(indices_of(numbers), entry)
+        printer.print_list(static_numbers(numbers), entry)
 
 
 class _Indices(CustomDirective, ABC):

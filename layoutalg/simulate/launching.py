@@ -73,7 +73,7 @@ def launch(
     block: tuple[int, int, int] | None = None,
     subgroup_size: int | None = None,
     budget: Budget | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     threads: int = THREADS,
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel. With `entry`, the host function of that name.
@@ -82,7 +82,7 @@ def launch(
     place. What the kernel does wrong is a finding of the outcome.
 
     `block` and `subgroup_size` are the kernel's own unless they are given; `level` is what its operations show. `trace` names
-    values (`%x`) to be kept. `progress` is told the part that is done.
+    values (`%x`) to be kept. `progress` is told how many workgroups are done, and of how many.
 
     Raises:
         ParseError: the text can't be read.

@@ -39,7 +39,7 @@ ENCODINGS = (
 )
 OTHERS = ("index", "i64", "i32", "f16", "vector<16xf16>", "vector<8x16xf16>", "memref<512xf16>", "!xegpu.nbarrier")
 _SHAPED = re.compile(
-    r"(?P<kind>vector|memref|tensor|!xegpu\.tensor_desc|!xegpu\.mem_desc)<(?P<sizes>(?:\d+x)*)(?P<element>\w+)(?P<rest>.*)>$"
+    r"(?P<kind>vector|memref|tensor|!xegpu\.tensor_desc|!xegpu\.mem_desc|!(?:x86\.)?amx\.tile)<(?P<sizes>(?:\d+x)*)(?P<element>\w+)(?P<rest>.*)>$"
 )
 
 

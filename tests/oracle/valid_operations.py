@@ -199,3 +199,33 @@ CONTROL = (
     Written("scf.if", ("i1",), ("f32",), (), (22, 23, 24), ' ({%z = "arith.constant"() <{value = 1.0 : f32}> : () -> f32 "scf.yield"(%z) : (f32) -> ()}, {%z = "arith.constant"() <{value = 1.0 : f32}> : () -> f32 "scf.yield"(%z) : (f32) -> ()})'),
     Written("scf.while", ("f32",), ("f32",), (), (22, 23, 24), ' ({^bb0(%x: f32): %c = "arith.constant"() <{value = true}> : () -> i1 "scf.condition"(%c, %x) : (i1, f32) -> ()}, {^bb0(%x: f32): "scf.yield"(%x) : (f32) -> ()})'),
 )  # fmt: skip
+
+
+def _amx(dialect: str, versions: tuple[int, ...]) -> tuple[Written, ...]:
+    def tile(text: str) -> str:
+        return f"!{dialect}.tile<{text}>"
+
+    real, whole, bf16, i8 = tile("16x16xf32"), tile("16x16xi32"), tile("16x32xbf16"), tile("16x64xi8")
+    load = (("operandSegmentSizes", "array<i32: 1, 2, 0>"),)
+    store = (("operandSegmentSizes", "array<i32: 1, 2, 1, 0>"),)
+    index = ("index", "index")
+    return (
+        Written(f"{dialect}.tile_zero", (), (real,), (), versions),
+        Written(f"{dialect}.tile_zero", (), (i8,), (), versions),
+        Written(f"{dialect}.tile_load", ("memref<64x64xf32>", *index), (real,), load, versions),
+        Written(f"{dialect}.tile_load", ("memref<64x64xbf16>", *index), (bf16,), load, versions),
+        Written(f"{dialect}.tile_store", ("memref<64x64xi32>", *index, whole), (), store, versions),
+        Written(f"{dialect}.tile_mulf", (bf16, bf16, real), (real,), (), versions),
+        Written(
+            f"{dialect}.tile_mulf",
+            (tile("8x16xf16"), tile("8x32xf16"), tile("8x16xf32")),
+            (tile("8x16xf32"),),
+            (),
+            versions,
+        ),
+        Written(f"{dialect}.tile_muli", (i8, i8, whole), (whole,), (), versions),
+        Written(f"{dialect}.tile_muli", (tile("16x32xi8"), tile("8x64xi8"), whole), (whole,), (), versions),
+    )
+
+
+AMX = (*_amx("amx", (22,)), *_amx("x86.amx", (23, 24)))

@@ -93,12 +93,18 @@ class TileType(_Tile):
 
     name = "amx.tile"
 
+    shape: ArrayAttr[IntAttr]  # declared where the class is, since xDSL compares the fields of that class
+    element_type: Attribute
+
 
 @irdl_attr_definition
 class X86TileType(_Tile):
     """`!x86.amx.tile<16x32xbf16>`, the same in LLVM 23 and 24."""
 
     name = "x86.amx.tile"
+
+    shape: ArrayAttr[IntAttr]
+    element_type: Attribute
 
 
 ANY_TILE = TileType | X86TileType

@@ -89,7 +89,7 @@ def read_file_text(text: str, *, file: str = "text") -> Reading:
 
     >>> reading = read_file_text("module {\\n  my.op %x\\n  gpu.barrier\\n}", file="k.mlir")
     >>> print(reading.findings[0])
-    k.mlir:2:3: error: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
+    k.mlir:2:3: warning: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParseError("", 0, "MLIR text", f"found a value of type {type(text).__name__}")

@@ -27,6 +27,7 @@ from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MOST_ALIASED, MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
+from layoutalg.ir.dialects import DIALECTS
 from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import Finding
@@ -93,7 +94,7 @@ class TolerantParser(ModuleParser):
     >>> [parser.parse_operation().name, parser.parse_operation().name]
     ['layoutalg.unread', 'arith.constant']
     >>> print(parser.findings[0])
-    text:1:1: error: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
+    text:1:1: warning: 'my.op' op cannot be read: its syntax is not known [layoutalg: read.operation]
     """
 
     def __init__(
@@ -229,9 +230,11 @@ class TolerantParser(ModuleParser):
         body = start if results is None else self.lexer.skip(results.end())
         found = _NAME.match(text, body, end)
         name = "text" if found is None else found.group().strip('"')
+        known = self.known.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if known is None and "." in name and name.partition(".")[0] not in DIALECTS:
+            level = "warning"  # of a dialect that nobody here can judge
         self.complain("read.operation", f"cannot be read: {message}", name, position, level)
         place = self.place(start)
-        known = self.known.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         self.owners.append(UnreadOp if known is None else known)
         try:
             kept, regions, stop = self._skim(body)

@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector, width_of
+from layoutalg.ir.verify.shapes import is_memref, is_tensor, is_vector, rank_of, width_of
 
 __all__ = ["fits"]
 
@@ -48,12 +48,15 @@ _CONTAINERS = (
     "1D memref of ",
     "memref of ",
     "ranked or unranked memref of ",
+    "unranked.memref of ",
+    "strided memref of ",
     "reside in share memory and statically 1d shaped memref of ",
     "reside in share memory and statically 2d shaped memref of ",
     "reside in share memory and statically shaped memref of ",
     "ranked tensor of ",
     "tensor of ",
     "shaped of ",
+    "tile of ",
 )
 
 
@@ -117,8 +120,8 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
 
     def memref(found: Any) -> bool:
         if _is_unranked(found):
-            return kind.startswith("ranked or") and "memref" in found.name and holds(found.element_type)
-        if not is_memref(found) or not holds(found.element_type):
+            return kind.startswith(("ranked or", "unranked")) and "memref" in found.name and holds(found.element_type)
+        if kind.startswith("unranked") or not is_memref(found) or not holds(found.element_type):
             return False
         rank, shape = found.get_num_dims(), found.get_shape()
         if kind.startswith("reside"):
@@ -130,6 +133,12 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
         if _is_unranked(found):
             return not kind.startswith("ranked") and "tensor" in found.name and holds(found.element_type)
         return is_tensor(found) and holds(found.element_type)
+
+    def tile(found: Any) -> bool:
+        return found.name.endswith("amx.tile") and rank_of(found) == 2 and holds(found.element_type)
+
+    if kind.startswith("tile"):
+        return tile
 
     def shaped(found: Any) -> bool:
         return vector(found) or memref(found) or tensor(found)
@@ -190,7 +199,7 @@ def _scalar(words: str) -> Predicate:
     raise ValueError(f"constraint {words!r} is not known")
 
 
-def _xegpu(name: str) -> Predicate:
+def _named(name: str) -> Predicate:
     return lambda kind: kind.name == name
 
 
@@ -223,7 +232,8 @@ _NAMED: dict[str, Predicate] = {
     "any type": _anything,
     "any non-token type": _anything,
     "non-zero-bitwidth type": lambda kind: True,
-    "Integer": _integer,
+    "Integer": _signless,
+    "named barrier type": _named("gpu.named_barrier"),
     "Float": _float,
     "signless integer of at least 8 bits": lambda kind: _signless(kind) and width_of(kind) >= 8,
     "signless-integer": lambda kind: _signless(kind) or isinstance(kind, IndexType),
@@ -246,7 +256,7 @@ _NAMED: dict[str, Predicate] = {
     "floating-point-like": _like(_float),
     "bool-like": _like(lambda kind: str(kind) == "i1"),
     "signless integer or index": lambda kind: _signless(kind) or isinstance(kind, IndexType),
-    "TensorDesc describing regions of interested data.": _xegpu("xegpu.tensor_desc"),
-    "MemDesc describing the data in SLM": _xegpu("xegpu.mem_desc"),
-    "!xegpu.nbarrier a custom XeGPU type representing a barrier.": _xegpu("xegpu.nbarrier"),
+    "TensorDesc describing regions of interested data.": _named("xegpu.tensor_desc"),
+    "MemDesc describing the data in SLM": _named("xegpu.mem_desc"),
+    "!xegpu.nbarrier a custom XeGPU type representing a barrier.": _named("xegpu.nbarrier"),
 }

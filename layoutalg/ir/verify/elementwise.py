@@ -105,7 +105,7 @@ declare(
 )
 
 
-@rule("arith.same_types", *_SAME)
+@rule("arith.same_types", *_SAME, "gpu.subgroup_reduce")
 def _same_types(subject: Subject) -> str | None:
     operation = subject.operation
     kinds = (*operation.operand_types, *operation.result_types)

@@ -17,7 +17,10 @@ from layoutalg.hardware import TargetInfo
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
+    amx,
+    control,
     elementwise,
+    memory,
     ours,
     structure,
     vectors,
@@ -32,7 +35,19 @@ from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]
 
-RULES = (elementwise, ours, structure, vectors, xegpu_block, xegpu_matrix, xegpu_scatter, xegpu_shared)
+RULES = (
+    amx,
+    control,
+    elementwise,
+    memory,
+    ours,
+    structure,
+    vectors,
+    xegpu_block,
+    xegpu_matrix,
+    xegpu_scatter,
+    xegpu_shared,
+)
 """The modules with rules; importing them fills the registry."""
 
 
@@ -61,6 +76,7 @@ class _Run:
         self.own: list[Finding] = []
         self.unreadable: set[Operation] = set()
         self.seen: set[Attribute] = set()
+        self.symbols: dict[Operation, dict[str, Operation]] = {}
         self.rules: dict[str, tuple[str | None, Signature | None, list[Rule], list[Rule]]] = {}
 
     def finding(
@@ -95,7 +111,7 @@ class _Run:
         if self.seen and any(refused(kind, self.llvm) for kind in operation.operand_types):
             self.unreadable.add(operation)  # the type was complained about where it first stands
             return
-        subject = Subject(operation, name, self.llvm, signature, self.target)
+        subject = Subject(operation, name, self.llvm, signature, self.target, self.symbols)
         for rule, message, notes in self._llvm_problem(subject, llvm_rules):
             self.verified.append(self.finding(operation, rule, message, notes, source=self.source))
             return

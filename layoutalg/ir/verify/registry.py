@@ -40,6 +40,7 @@ __all__ = [
     "same",
     "sign",
     "signature_of",
+    "symbols_of",
 ]
 
 
@@ -221,6 +222,23 @@ ATTRIBUTES: dict[str, Callable[[Attribute], bool]] = {
 """What an attribute must be, by a short name."""
 
 
+def symbols_of(module: Operation) -> dict[str, Operation]:
+    """The operations of a module that have a name, the first of each name.
+
+    >>> from xdsl.dialects.builtin import ModuleOp
+    >>> symbols_of(ModuleOp([]))
+    {}
+    """
+    found: dict[str, Operation] = {}
+    for region in module.regions:
+        for block in region.blocks:
+            for operation in block.ops:
+                named: Any = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
+                if named is not None:
+                    found.setdefault(named.data, operation)
+    return found
+
+
 class Subject:
     """An operation as its rules see it: types by the names of its signature, attributes by theirs.
 
@@ -232,7 +250,7 @@ class Subject:
     True
     """
 
-    __slots__ = ("_groups", "llvm", "name", "operation", "signature", "target")
+    __slots__ = ("_groups", "llvm", "name", "operation", "signature", "symbols", "target")
 
     def __init__(
         self,
@@ -241,12 +259,14 @@ class Subject:
         llvm: int,
         signature: Signature | None,
         target: TargetInfo | None = None,
+        symbols: dict[Operation, dict[str, Operation]] | None = None,
     ) -> None:
         self.operation = operation
         self.name = name
         self.llvm = llvm
         self.signature = signature
         self.target = target
+        self.symbols: dict[Operation, dict[str, Operation]] = {} if symbols is None else symbols
         self._groups: dict[str, tuple[Any, ...]] | None = None
 
     def attribute(self, name: str) -> Attribute | None:
@@ -284,6 +304,24 @@ class Subject:
                         position += size
         return self._groups.get(name, ())
 
+    def find(self, symbol: str) -> Operation | None:
+        """The operation that a symbol names, in the nearest module around; None without one.
+
+        >>> from xdsl.dialects.test import TestOp
+        >>> Subject(TestOp(), "test.op", 22, None).find("f") is None
+        True
+        """
+        around = self.operation.parent_op()
+        while around is not None:
+            if name_of(around) in ("builtin.module", "gpu.module"):
+                known = self.symbols.get(around)
+                if known is None:
+                    known = self.symbols[around] = symbols_of(around)
+                if symbol in known:
+                    return known[symbol]
+            around = around.parent_op()
+        return None
+
     def type(self, name: str) -> Any:
         """The type of the first value of a group; None where it has no values.
 
@@ -306,12 +344,12 @@ def same(name: str, what: str, listed: str, *operations: str, since: int = 22, u
     >>> LLVM_RULES["test.paired"][0].name
     'test.same'
     """
-    names = [_SNAKE.sub(r"_\1", one).lower() for one in listed.split(", ")]
+    names = listed.split(", ")
     message = f"failed to verify that all of {{{listed}}} have same {what}"
     seen = _PROPERTIES[what]
 
     def check(subject: Subject) -> str | None:
-        found = [seen(subject.type(one)) for one in names]
+        found = [seen(subject.type(one) or subject.type(_SNAKE.sub(r"_\1", one).lower())) for one in names]
         return message if any(one != found[0] for one in found) else None
 
     rule(name, *operations, since=since, until=until)(check)

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from layoutalg.ir.dialects.amx import TileType, X86TileType
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType, TensorDescType
 
 __all__ = [
@@ -84,7 +85,7 @@ def shape_of(kind: Attribute | None) -> tuple[int, ...]:
     return tuple(found.get_shape()) if isinstance(kind, _SHAPED) else (1,)
 
 
-_SHAPED = (VectorType, MemRefType, TensorType, TensorDescType, MemDescType)
+_SHAPED = (VectorType, MemRefType, TensorType, TensorDescType, MemDescType, TileType, X86TileType)
 
 
 def rank_of(kind: Attribute | None) -> int:

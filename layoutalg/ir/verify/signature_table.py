@@ -2,7 +2,7 @@
 
     arith.select   condition=BOOL, true_value=ANY, false_value=ANY -> result=ANY
 
-A word in capitals stands for LLVM's words, which differ between versions: `ANY` is "any type" in LLVM 22 and "any non-token type"
+A word in capitals stands for LLVM's words, which differ between versions: `ANY` is "any type" in LLVM 22, "any non-token type"
 from 23 on. `name?=` is an operand that may be absent, `name*=` any number of them; `!segments` after the results says that
 operandSegmentSizes has their numbers. After `with` stand attributes, `permutation!=array` for one that must be there.
 
@@ -36,6 +36,12 @@ _WORDS = {
         "non-zero-bitwidth-signless-integer-or-float-like or memref of non-zero-bitwidth signless integer or float",
     ),
     "REALS": ("vector of floating-point values",) * 2,
+    "BOUND": ("signless integer or index",) * 2,
+    "UNRANKED": (
+        "ranked or unranked memref of any type values",
+        "ranked or unranked memref of any non-token type values",
+    ),
+    "STRIDED": ("strided memref of any type values", "strided memref of any non-token type values"),
     "LANE": ("Integer or Float or fixed-length vector of Integer or Float values of ranks 1",) * 2,
     "STEPS": (
         "vector of index values of ranks 1",

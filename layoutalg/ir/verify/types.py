@@ -28,7 +28,7 @@ from xdsl.ir import Attribute
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.xegpu import attributes as xegpu
-from layoutalg.ir.verify.shapes import is_vector, shape_of, typed
+from layoutalg.ir.verify.shapes import is_memref, is_vector, rank_of, shape_of, typed
 from layoutalg.xegpu import parse_attribute
 
 __all__ = ["doubtful", "layout_value", "refused"]
@@ -61,11 +61,30 @@ def _refused(attribute: Attribute, llvm: int) -> str | None:
         sizes = ", ".join(map(str, shape_of(attribute)))
         positive = all(size > 0 for size in shape_of(attribute))
         return None if positive else f"vector types must have positive constant sizes but got {sizes}"
+    if is_memref(attribute) and str(getattr(attribute, "layout", "")).startswith("strided<["):
+        listed = str(getattr(attribute, "layout", ""))[len("strided<[") :].partition("]")[0]
+        if len([one for one in listed.split(",") if one.strip()]) != rank_of(attribute):
+            return "expected the number of strides to match the rank"
+    if attribute.name in _TILES:
+        known = _TILES[attribute.name]
+        if str(getattr(attribute, "element_type", "")) not in known:
+            return f"failed to verify 'elementType': {' or '.join(known.values())}"
     for one in _inside(attribute):
         problem = refused(one, llvm)
         if problem is not None:
             return problem
     return _xegpu_problem(attribute, llvm) if attribute.name.startswith("xegpu.") else None
+
+
+_TILE = {
+    "f32": "32-bit float",
+    "f16": "16-bit float",
+    "bf16": "bfloat16 type",
+    "i32": "32-bit signless integer",
+    "i8": "8-bit signless integer",
+}
+_TILES = {"amx.tile": _TILE, "x86.amx.tile": {**_TILE, "f8E4M3FN": "f8E4M3FN type", "f8E5M2": "f8E5M2 type"}}
+"""The element types of AMX tiles."""
 
 
 def _inside(attribute: Any) -> tuple[Attribute, ...]:

@@ -1,0 +1,94 @@
+"""LLVM's rules of AMX: sizes of tiles, and which products there are. LLVM 22 says `amx`, 23 and 24 say `x86.amx`.
+
+A tile has at most 16 rows of at most 64 bytes, in whole 32-bit words. In `a * b + c` a row of A holds as many words as B has rows:
+
+    %d = amx.tile_mulf %a, %b, %c : !amx.tile<16x32xbf16>, !amx.tile<8x32xbf16>, !amx.tile<16x16xf32>
+
+is refused with "bad mult shape: 16 x 16 x 16": A is 16 words deep, B has 8 rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutalg.ir.verify.registry import Group, Signature, Subject, rule, same, sign
+from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, width_of
+
+__all__: list[str] = []
+
+_ROWS, _BYTES, _WORD = 16, 64, 4
+_NAMES = ("amx", "x86.amx")
+
+
+def _signatures() -> None:
+    for dialect, versions, small in (("amx", (22,), ""), ("x86.amx", (23, 24), " or f8E4M3FN type or f8E5M2 type")):
+        tile = (
+            "tile of 32-bit float or 16-bit float or bfloat16 type or 32-bit signless integer or 8-bit signless integer"
+            f"{small} values"
+        )
+        real, whole = f"tile of 16-bit float or bfloat16 type{small} values", "tile of 8-bit signless integer values"
+        memory = "memref of any type values" if dialect == "amx" else "memref of any non-token type values"
+        base, indices, stride = Group("base", memory), Group("indices", "index", "*"), Group("stride", "index", "?")
+        sums = {
+            "tile_mulf": (real, "tile of 32-bit float values"),
+            "tile_muli": (whole, "tile of 32-bit signless integer values"),
+        }
+        sign(
+            Signature(f"{dialect}.tile_zero", (), (Group("res", tile),), versions=versions),
+            Signature(f"{dialect}.tile_load", (base, indices, stride), (Group("res", tile),), (), True, versions),
+            Signature(f"{dialect}.tile_store", (base, indices, Group("val", tile), stride), (), (), True, versions),
+        )
+        for name, (factor, total) in sums.items():
+            operands = (Group("lhs", factor), Group("rhs", factor), Group("acc", total))
+            sign(Signature(f"{dialect}.{name}", operands, (Group("res", total),), versions=versions))
+
+
+_signatures()
+
+
+def _both(*names: str) -> tuple[str, ...]:
+    return tuple(f"{dialect}.{name}" for dialect in _NAMES for name in names)
+
+
+for _name in _both("tile_mulf", "tile_muli"):
+    same(f"{_name}.type", "type", "acc, res", _name)
+
+
+def _size_problem(tile: Any) -> str | None:
+    rows, columns = tile.get_shape()
+    width = columns * (width_of(tile.element_type) // 8)
+    if rows > _ROWS:
+        return f"bad row height: {rows}"
+    return f"bad column width: {width}" if width > _BYTES or width % _WORD else None
+
+
+@rule("amx.tile.size", *_both("tile_zero", "tile_load", "tile_store", "tile_mulf", "tile_muli"))
+def _sizes(subject: Subject) -> str | None:
+    for name in ("lhs", "rhs", "acc", "val", "res"):
+        tile = subject.type(name)
+        problem = None if tile is None else _size_problem(tile)
+        if problem is not None:
+            return problem
+    return None
+
+
+@rule("amx.tile.memory", *_both("tile_load", "tile_store"))
+def _memory(subject: Subject) -> str | None:
+    rank, count = rank_of(subject.type("base")), len(subject.values("indices"))
+    return None if rank == count else f"requires {rank} indices"
+
+
+@rule("amx.product.shape", *_both("tile_mulf", "tile_muli"))
+def _shape(subject: Subject) -> str | None:
+    a, b, c = (shape_of(subject.type(name)) for name in ("lhs", "rhs", "acc"))
+    words = [32 // width_of(element_of(subject.type(name))) for name in ("lhs", "rhs")]
+    depth, columns = a[1] // words[0], b[1] // words[1]
+    if c == (a[0], columns) and depth == b[0]:
+        return None
+    return f"bad mult shape: {c[0]} x {c[1]} x {depth}"
+
+
+@rule("amx.product.types", *_both("tile_mulf"))
+def _types(subject: Subject) -> str | None:
+    a, b = (str(element_of(subject.type(name))) for name in ("lhs", "rhs"))
+    return None if a == b or (a.startswith("f8") and b.startswith("f8")) else "unsupported type combination"
