@@ -179,7 +179,9 @@ class Module:
         sizes = tuple(grid)
         sizes += (1,) * (3 - len(sizes))
         part = self._part_with(kernel)
-        return launch(part.module, arguments, sizes, kernel=kernel, level=level, target=target, trace=trace)
+        return launch(
+            part.module, arguments, sizes, kernel=kernel, level=level, target=target, trace=trace, source=self.source
+        )
 
     def _part_with(self, kernel: str | None) -> Part:
         """The part that has a kernel of this name (any, without a name)."""

@@ -135,8 +135,8 @@ def run_on(
 ) -> Found:
     """Run a compiled kernel on every workgroup of a grid.
 
-    `progress` is told how many workgroups are done, and of how many. Findings stop the launch, after the group of workgroups that has
-    them, unless it is to `carry_on`.
+    `progress` is told how many workgroups are done, and of how many. Findings stop the launch, after the group of workgroups
+    that has them, unless it is to `carry_on`.
 
     Raises:
         SimulationError: the kernel does what the hardware would not, or costs more than the budget has.

@@ -75,6 +75,7 @@ def launch(
     budget: Budget | None = None,
     progress: Callable[[int, int], None] | None = None,
     threads: int = THREADS,
+    source: str = "",
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel. With `entry`, the host function of that name.
 
@@ -82,7 +83,7 @@ def launch(
     place. What the kernel does wrong is a finding of the outcome.
 
     `block` and `subgroup_size` are the kernel's own unless they are given; `level` is what its operations show. `trace` names
-    values (`%x`) to be kept. `progress` is told how many workgroups are done, and of how many.
+    values (`%x`) to be kept; numbers (`%7`) are those of the text, which is the `source` of a module that was read before. `progress` is told how many workgroups are done, and of how many.
 
     Raises:
         ParseError: the text can't be read.
@@ -96,7 +97,7 @@ def launch(
     np.float32(32.0)
     """
     read = read_module(module) if isinstance(module, str) else module
-    traced = _traced(read, module if isinstance(module, str) else "", trace)
+    traced = _traced(read, module if isinstance(module, str) else source, trace)
     memory = Memory()
     if entry is not None:
         found = run_host(read, entry, arguments, memory, level=level, target=target, trace=traced, budget=budget)
