@@ -14,15 +14,14 @@ from operator import index
 from typing import Any, TypeGuard, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.messages import shown
 from layoutalg.simulate.machine import Array, fail
 from layoutalg.simulate.memory import Memory
-from layoutalg.simulate.memory.arguments import BoundArray, argument_view
-from layoutalg.simulate.memory.views import View
+from layoutalg.simulate.memory.views import View, static_view
 from layoutalg.simulate.values.elements import element
 
 __all__ = ["bound", "values_of"]
@@ -46,8 +45,9 @@ def bound(function: Operation, arguments: Sequence[Any], memory: Memory, results
     entry = _entry(function, arguments)
     given: list[Any] = []
     for number, (value, argument) in enumerate(zip(entry.args, arguments, strict=True)):
+        name = value.name_hint or f"argument {number}"
         if _is_array(argument):
-            given.append(_placed(function, value, number, argument, memory, number not in results))
+            given.append(_placed(function, value, name, argument, memory, number not in results))
         else:
             given.append(argument)
     return given
@@ -57,13 +57,27 @@ def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def _placed(function: Operation, value: SSAValue, number: int, array: Array, memory: Memory, initialised: bool) -> Any:
+def _placed(function: Operation, value: SSAValue, name: str, array: Array, memory: Memory, initialised: bool) -> Any:
     kind: Attribute = value.type
-    of_memref = isa(kind, MemRefType[Attribute])
-    if not of_memref and not isa(kind, IntegerType) and kind.name not in ("llvm.ptr", "index"):
-        fail(function, f"argument {number} is {kind}, which takes no array")
-    address = memory.bind(value.name_hint or f"argument {number}", array, initialised=initialised)
-    return argument_view(function, kind, BoundArray(address, array), number) if of_memref else address
+    if not isa(kind, MemRefType[Attribute]):
+        if not isa(kind, IntegerType) and kind.name not in ("llvm.ptr", "index"):
+            fail(function, f"argument {name} is {kind}, which takes no array")
+        return memory.bind(name, array, initialised=initialised)
+    dtype = element(str(kind.element_type)).dtype
+    sizes, strides, offset = static_view(kind)
+    fits = array.ndim == len(sizes) and all(
+        size in (DYNAMIC_INDEX, extent) for size, extent in zip(sizes, array.shape, strict=True)
+    )
+    alike = array.dtype.kind == dtype.kind or (dtype.kind, array.dtype.kind) in (("i", "u"), ("i", "b"))
+    if not fits or not alike or array.dtype.itemsize != dtype.itemsize:
+        shape = "x".join(map(str, array.shape))
+        fail(function, f"argument {name} is {kind}, and the array is {shape} of {array.dtype}")
+    own = tuple(step // array.itemsize for step in array.strides)
+    pairs = zip(strides, own, array.shape, strict=True)
+    if offset not in (0, DYNAMIC_INDEX) or any(said not in (DYNAMIC_INDEX, found) for said, found, n in pairs if n > 1):
+        fail(function, f"argument {name} is {kind}, and the array has strides {list(own)}")
+    address = memory.bind(name, array, initialised=initialised)
+    return View.row_major(np.full((1, 1, 1), address, np.int64), array.shape, array.itemsize)
 
 
 def values_of(function: Operation, arguments: Sequence[Any]) -> list[Any]:
@@ -89,6 +103,19 @@ def values_of(function: Operation, arguments: Sequence[Any]) -> list[Any]:
     ]
 
 
+def _at_address(function: Operation, number: int, kind: MemRefType[Attribute], argument: Any) -> View:
+    """A memref of an address, where the type says all sizes and strides."""
+    sizes, strides, offset = static_view(kind)
+    if DYNAMIC_INDEX in (*sizes, *strides, offset):
+        fail(function, f"argument {number} is {kind}; an array is needed, whose sizes are known")
+    try:
+        address = index(argument)
+    except TypeError:
+        fail(function, f"argument {number} is {shown(argument)}; an array or an address is needed for {kind}")
+    itemsize = element(str(kind.element_type)).dtype.itemsize
+    return View(np.full((1, 1, 1), address, np.int64), offset, sizes, strides, itemsize)
+
+
 def _entry(function: Operation, arguments: Sequence[Any]) -> Block:
     entry = function.regions[0].blocks[0]
     written: Any = function.properties.get("function_type")
@@ -102,7 +129,7 @@ def _value(function: Operation, number: int, kind: Attribute, argument: Any) -> 
     if isinstance(argument, View):
         return argument
     if isa(kind, MemRefType[Attribute]):
-        return argument_view(function, kind, argument, number)
+        return _at_address(function, number, kind, argument)
     held = element("i64" if kind.name == "llvm.ptr" else str(kind))
     if _is_array(argument) and argument.shape == (1, 1, 1):
         return argument.astype(held.dtype)

@@ -27,8 +27,8 @@ from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MOST_ALIASED, MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
-from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects import DIALECTS
+from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place
