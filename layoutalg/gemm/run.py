@@ -1,7 +1,8 @@
 """Run a planned product's kernel on arrays: lay them out in memory as the plan says, launch, read C back.
 
 What must not matter is made to hurt: the padding between rows holds NaN, and so does C before the launch, so a kernel
-that reads beyond a row or leaves an element of C out gives a NaN where the test looks.
+that reads beyond a row or leaves an element of C out gives a NaN where the test looks. A and B are inputs, the padding of
+C's rows is nobody's: a kernel that writes there is refused.
 """
 
 from __future__ import annotations
@@ -49,10 +50,12 @@ def run_gemm(
     check_size(gemm)
     memory = Memory()
     result = _empty(in_c)
+    inputs = [_lay_out(in_a, a), _lay_out(in_b, b)]
+    for array in inputs:
+        array.flags.writeable = False
     addresses = [
-        memory.bind("A", _lay_out(in_a, a)),
-        memory.bind("B", _lay_out(in_b, b)),
-        memory.bind("C", result),
+        *(memory.bind(name, array) for name, array in zip("AB", inputs, strict=True)),
+        memory.bind("C", result, extent=(in_c.rows, in_c.columns), initialised=False),
     ]
     kernel = gemm.emit("lane") if text is None else text
     run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target, progress=progress)

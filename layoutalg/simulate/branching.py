@@ -30,10 +30,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from xdsl.dialects import cf
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region
 
+from layoutalg.ir.dialects import cf
 from layoutalg.simulate.compiling import Body, Compiling, Step, execute
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.masks import EVERYBODY, merge, merged

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
@@ -276,7 +277,10 @@ class AttributeParser(Parser):
             packed, given = self._hexadecimal(contents, start)
             given = given // size
         else:
-            values = [value.to_type(self, element) for value in contents[0]]
+            bits = [self._bits(value, element) for value in contents[0]]
+            values = [
+                0 if bit is not None else v.to_type(self, element) for v, bit in zip(contents[0], bits, strict=True)
+            ]
             if contents[1] and contents[1] != shape:
                 self.raise_error(
                     f"Shape mismatch in dense literal. Expected {shape} shape from the type, "
@@ -284,11 +288,24 @@ class AttributeParser(Parser):
                 )
             if isinstance(element, IntegerType):
                 values = [element.get_normalized_value(value) for value in values]
-            packed, given = element.pack(values), len(values)
+            packed, given = bytearray(element.pack(values)), len(values)
+            for position, bit in enumerate(bits):
+                if bit is not None:
+                    packed[position * size : (position + 1) * size] = bit
         if given != count and not (given == 1 and (contents is None or isinstance(contents, str) or not contents[1])):
             self.raise_error(f"expected {count} elements in the dense literal, found {given}", start)
         repeated = count if given == 1 and count <= LARGEST_EXPANDED else 1
-        return DenseIntOrFPElementsAttr(type, BytesAttr(self._kept(packed, repeated, start)))
+        return DenseIntOrFPElementsAttr(type, BytesAttr(self._kept(bytes(packed), repeated, start)))
+
+    def _bits(self, value: Any, element: Any) -> bytes | None:
+        """The bytes of a float that is written by its bits, like the infinity 0x7F800000; None for other values."""
+        written = value.span.text
+        if not isinstance(element, AnyFloat) or not written.startswith("0x"):
+            return None
+        bits = int(written, 16)
+        if bits >> element.bitwidth:
+            self.raise_error(f"{written} has more bits than a value of type {element}", value.span)
+        return bits.to_bytes(element.compile_time_size, "little")
 
     def _hexadecimal(self, digits: str, start: int) -> tuple[bytes, int]:
         try:

@@ -10,10 +10,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func, scf, ub
+from xdsl.dialects import ub
 from xdsl.ir import Attribute, Region
 
 from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.dialects import func, scf
 from layoutalg.simulate.branching import compile_function, compile_region
 from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform

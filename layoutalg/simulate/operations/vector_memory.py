@@ -18,15 +18,14 @@ from xdsl.utils.hints import isa
 
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.memory.views import View, held_as, kept_as
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import View, dtype_of, kept_as
 from layoutalg.simulate.operations.memref import check_window, memref_type
 
 __all__: list[str] = []
 
 
 def _dtype(kind: Attribute) -> np.dtype[Any]:
-    return element_dtype(getattr(kind, "element_type", kind))
+    return dtype_of(kind)
 
 
 def _neighbours(op: Operation, memory: SSAValue, shape: tuple[int, ...]) -> Any:
@@ -66,7 +65,7 @@ def load(op: Any, compiling: Compiling) -> Step:
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, wanted = places(run, values[0], values[1:], None)
-        return (held_as(run.memory.read(run, op, addresses, wanted, dtype)),)
+        return (run.memory.read(run, op, addresses, wanted, dtype),)
 
     return step
 
@@ -94,7 +93,7 @@ def masked_load(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         mask, other = values[-2], values[-1]
         addresses, wanted = places(run, values[0], values[1:-2], mask)
-        return (np.where(mask, held_as(run.memory.read(run, op, addresses, wanted, dtype)), other),)
+        return (np.where(mask, run.memory.read(run, op, addresses, wanted, dtype), other),)
 
     return step
 
@@ -137,7 +136,7 @@ def gather(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         indices, mask, other = values[-3:]
         addresses, wanted = places(run, values[0], values[1:-3], indices, mask)
-        return (np.where(mask, held_as(run.memory.read(run, op, addresses, wanted, dtype)), other),)
+        return (np.where(mask, run.memory.read(run, op, addresses, wanted, dtype), other),)
 
     return step
 
@@ -227,7 +226,7 @@ def transfer_read(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         view, indices, padding, *mask = values[0], values[1 : 1 + rank], values[1 + rank], *values[2 + rank :]
         addresses, wanted = places(run, view, indices, mask[0] if mask else None)
-        found = held_as(run.memory.read(run, op, addresses, wanted, dtype))
+        found = run.memory.read(run, op, addresses, wanted, dtype)
         return (np.where(wanted, found, padding.reshape(*padding.shape, *(1,) * axes)),)
 
     return step
