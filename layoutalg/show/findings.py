@@ -51,7 +51,11 @@ def words(finding: Finding) -> str:
     """
     from layoutalg.ir.findings import OURS
 
-    subject = f"'{finding.operation}' op " if "." in finding.operation else f"{finding.operation} ".lstrip()
+    subject = ""
+    if finding.operation == "layoutalg.unread":
+        subject = "text that cannot be read "
+    elif finding.operation:
+        subject = f"'{finding.operation}' op " if "." in finding.operation else f"{finding.operation} "
     mark = f" [{finding.source}: {finding.rule}]" if finding.source == OURS else ""
     return f"{subject}{' '.join(finding.message.split())}{mark}"
 

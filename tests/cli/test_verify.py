@@ -69,9 +69,21 @@ def test_exit_codes(bad: str, tmp_path: Path, capsys: Capture) -> None:
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_text_that_cannot_be_read_exits_with_2(capsys: Capture) -> None:
-    assert main(["verify", "func.func @f( {"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("func.func @f( {", 2),
+        ("%0 = arith.addi %1 %2 : i32\n", 2),
+        ("Dear reader,\nthis is a letter.\n", 2),
+        ("remark: #xegpu.layout<lane_layout = [16]>\n", 2),
+        ("module {\n  other.operation with words\n}\n", 0),
+        ("module {}\n", 0),
+        (BAD + "Dear reader,\n", 1),
+    ],
+)
+def test_a_text_that_cannot_be_read_exits_with_2(text: str, code: int, capsys: Capture) -> None:
+    assert main(["verify", text]) == code
+    assert capsys.readouterr().err == ""
 
 
 def test_json_is_valid_and_has_everything(bad: str, capsys: Capture) -> None:
