@@ -108,12 +108,11 @@ class Module:
         (True, False)
         """
         from layoutalg.ir.dialects.unread import UndefinedOp, UnreadOp
+        from layoutalg.ir.places import place_of
 
         kept = (UnreadOp, UndefinedOp)
         return any(
-            not part.module.body.blocks
-            or not part.module.body.block.ops
-            or any(not isinstance(op, kept) for op in part.module.body.block.ops)
+            place_of(part.module) is not None or any(not isinstance(op, kept) for op in part.module.ops)
             for part in self.parts
         )
 
