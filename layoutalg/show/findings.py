@@ -87,6 +87,9 @@ def print_findings(findings: Iterable[Finding], module: Module, console: Console
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
     """The part of a line around a column that fits, and the line with the caret below it."""
+    if "\t" in line and len(line) < width:
+        column = len(line[: column - 1].expandtabs()) + 1
+        line = line.expandtabs()
     shown = printable(line[: column + LONGEST_SOURCE_LINE])
     start = 0
     if len(line) > width:
