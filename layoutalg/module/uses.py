@@ -40,7 +40,6 @@ from xdsl.dialects.builtin import (
     UnregisteredOp,
     VectorType,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
@@ -50,6 +49,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.core.reader import Reader
+from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType, TensorDescType
