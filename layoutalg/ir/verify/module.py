@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
+from layoutalg.ir.dialects.old_spellings import refused_spelling
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
@@ -95,6 +96,11 @@ class _Run:
         if absent is not None:
             self.unreadable.add(operation)
             self.parsed.append(self.finding(operation, f"{name.split('.')[0]}.unknown", absent, source=self.source))
+            return
+        spelled = refused_spelling(operation, self.llvm)
+        if spelled is not None:
+            self.unreadable.add(operation)
+            self.parsed.append(self.finding(operation, f"{name}.spelling", spelled, source=self.source))
             return
         problem = self._refused(operation)
         if problem is not None:
