@@ -15,6 +15,7 @@ from layoutalg.ir import read_module, write_module
 from layoutalg.ir.dialects import amx, iree_codegen, iree_gpu, iree_vector_ext, xegpu
 from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.dialects.xegpu.block import CreateNdDescOp
+from layoutalg.ir.verify import verify_module
 from tests.ir.module_files import WrittenModule, written_modules
 
 DIALECTS = [
@@ -70,6 +71,15 @@ def test_what_we_print_is_read_again_for_every_version(module: WrittenModule) ->
     for llvm in (22, 23, 24):
         printed = write_module(read, llvm=llvm)
         assert write_module(read_module(printed), llvm=llvm) == printed
+
+
+@pytest.mark.parametrize("module", [m for m in written_modules() if not m.file.startswith("iree")], ids=str)
+def test_the_verifier_accepts_a_module_for_the_versions_that_do(module: WrittenModule) -> None:
+    # The compilers are asked the same in tests/oracle/test_dialect_syntax.py.
+    read = read_module(module.text)
+    for llvm in (22, 23, 24):
+        said = [str(finding) for finding in verify_module(read, llvm=llvm) if finding.source == f"LLVM {llvm}"]
+        assert bool(said) != (str(llvm) in module.compilers), said
 
 
 # -- traits and memory effects, as the pages have them

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
+from layoutalg.ir.dialects.old_spellings import refused_spelling
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
@@ -129,6 +130,10 @@ class _Run:
         known = self.rules.get(name)
         if known is None:
             known = self.rules[name] = self._rules(name)
+        spelled = refused_spelling(operation, self.llvm) if known[0] is None else None
+        if spelled is not None:
+            self._report(operation, _Outcome("parsed", ((f"{name}.spelling", spelled, ()),)))
+            return
         if operation.regions or name in self.contextual:
             outcome = self._outcome(operation, name, known)
         else:

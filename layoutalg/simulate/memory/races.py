@@ -155,6 +155,10 @@ class Races:
             changed |= buffer.holds(size)[places] == 0
         each = changed if where is places else changed[..., None]
         stamp = mine | np.where(each, self.stamps.changed, 0)
+        elements[places] = bits
+        lost = elements[places] != bits
+        if lost.any():  # first: what other groups of workgroups have written by now is a matter of time
+            self._report_lost(run, op, buffer, places, bits, where, mine, lost)
         if last.any():
             other = self._conflicts(last, mine) & each
             if other.any():
@@ -165,10 +169,6 @@ class Races:
             other = self._conflicts(readers, mine) & each
             if other.any():
                 self._report_late(run, op, buffer, where, readers, mine, other)
-        elements[places] = bits
-        lost = elements[places] != bits
-        if lost.any():
-            self._report_lost(run, op, buffer, places, bits, where, mine, lost)
         self._note(shadow.writes, where, stamp, merge=False)
 
     @_one_at_a_time
