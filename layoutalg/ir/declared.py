@@ -165,6 +165,8 @@ def _read_as_today(parser: Parser, state: ParsingState) -> None:
     if gone is not None:
         note_old_spelling(parser, f"`{state.op_type.name}`", gone)
     for name, value in list(state.properties.items()):
+        if not isinstance(value, ArrayAttr):
+            continue
         expected = state.op_type.get_irdl_definition().properties[name].constr
         if isa(value, ArrayAttr[IntegerAttr]) and DenseArrayBase in (
             expected.get_bases() or ()
