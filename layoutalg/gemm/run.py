@@ -7,7 +7,7 @@ C's rows is nobody's: a kernel that writes there is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
+from layoutalg.core.limits import MOST_WORK
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -24,8 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["check_size", "run_gemm"]
 
 
-def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
+def run_gemm(
+    gemm: Gemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    text: str | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[Any]:
     """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
+
+    `progress` is told the part of the workgroups that is done.
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold.
@@ -49,8 +59,22 @@ def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) ->
         memory.bind("C", result, extent=(in_c.rows, in_c.columns), initialised=False),
     ]
     kernel = gemm.emit("lane") if text is None else text
-    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target)
+    run_kernel(
+        kernel,
+        [*addresses, *gemm.arguments],
+        gemm.grid,
+        memory,
+        target=gemm.target,
+        work=_work(gemm),
+        progress=progress,
+    )
     return result[:, : gemm.n].copy()
+
+
+def _work(gemm: Gemm) -> int:
+    """What the launch may cost: a few times what the plan's own kernel does, and no less than any launch."""
+    unit = gemm.dpas
+    return max(MOST_WORK, 8 * gemm.dpas_total * unit.m * unit.n * unit.k)
 
 
 def check_size(gemm: Gemm) -> None:
