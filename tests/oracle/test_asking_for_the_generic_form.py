@@ -40,5 +40,5 @@ def test_operations_of_the_generic_form_stand_where_they_stood(before: str) -> N
     lines = before.count("\n")
     module = asked.modules[-1].module
     found = [at(operation) for operation in module.walk() if operation is not module]
-    wanted = [(3, 1), (4, 3), (5, 3), (6, 5), (9, 7), (10, 7), (12, 3)]
+    wanted = [(3, 1), (4, 12), (5, 8), (6, 10), (9, 12), (10, 7), (12, 3)]
     assert found == [(line + lines, column) for line, column in wanted]

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.ir.reading.recovery import TolerantParser
-from layoutalg.ir.reading.skimming import RESULTS
 
 __all__ = ["AskedParser", "generic_form"]
 
@@ -68,12 +67,11 @@ class AskedParser(TolerantParser):
     >>> generic = '%0 = "a.b"() : () -> i32 loc(#loc)\\n#loc = loc("<stdin>":1:6)'
     >>> operation = AskedParser(known_dialects(), generic, "\\n%b = a.b", 1, file="k.mlir").parse_operation()
     >>> print(operation.location)
-    loc("k.mlir":2:1)
+    loc("k.mlir":2:6)
     """
 
     def __init__(self, context: Context, generic: str, text: str, start: int, *, file: str = "text") -> None:
         super().__init__(context, generic, file=file)
-        self.original = text[start:].split("\n")
         self.before = text.count("\n", 0, start)
         self.named = {found[1]: (int(found[2]), int(found[3])) for found in _ALIAS.finditer(generic)}
 
@@ -88,12 +86,8 @@ class AskedParser(TolerantParser):
         return super().parse_optional_location()
 
     def located(self, written: LocationAttr, place: LocationAttr) -> LocationAttr:
-        """Where an operation stood in the text: where its results begin, as everywhere."""
+        """Where an operation stood in the text."""
         if not isinstance(written, FileLineColLoc):
             return FileLineColLoc(self.file, IntAttr(self.before + 1), IntAttr(1))
         line, column = max(1, written.line.data), max(1, written.column.data)
-        words = self.original[line - 1] if line <= len(self.original) else ""
-        for found in RESULTS.finditer(words, 0, column - 1):
-            if not words[found.end() : column - 1].strip():
-                column = found.start() + 1
         return FileLineColLoc(self.file, IntAttr(self.before + line), IntAttr(column))
