@@ -84,6 +84,7 @@ docs: $(VENV)/installed-docs
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py --keep --readme
 	$(BIN)/python benchmarks/conversions.py
+	$(BIN)/python benchmarks/modules.py
 
 picture: $(VENV)/installed
 	$(BIN)/python docs/picture.py

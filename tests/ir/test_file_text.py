@@ -101,10 +101,10 @@ def test_operands_of_a_single_operation_have_the_types_of_their_use(text: str, t
 @pytest.mark.parametrize(
     ("before", "column"),
     [
-        ("", 1),
-        ("k.mlir:12:3: note: see current operation: ", 43),
-        ("2026-01-31T12:00:00 [pass] ", 28),
-        ("error: 'xegpu.load_nd' op is wrong here: ", 42),
+        ("", 6),
+        ("k.mlir:12:3: note: see current operation: ", 48),
+        ("2026-01-31T12:00:00 [pass] ", 33),
+        ("error: 'xegpu.load_nd' op is wrong here: ", 47),
     ],
 )
 def test_an_operation_in_a_line_of_a_log_is_read_where_it_stands(before: str, column: int) -> None:
@@ -223,7 +223,7 @@ def test_a_use_before_the_definition_is_a_finding() -> None:
     reading = read_file_text(
         "func.func @f() {\n  %b = arith.addi %a, %a : i32\n  %a = arith.constant 1 : i32\n  return\n}"
     )
-    assert [(finding.rule, places((finding,))) for finding in reading.findings] == [("read.order", [(2, 3)])]
+    assert [(finding.rule, places((finding,))) for finding in reading.findings] == [("read.order", [(2, 8)])]
 
 
 def test_locations_are_stepped_over_and_places_are_those_of_the_text() -> None:
@@ -244,6 +244,8 @@ func.func @f(%a: i32 loc("gemm.py":1:2)) {
     [
         "module attributes {gpu.container_module, dlti.dl_spec = #dlti.dl_spec<index = 32>} {}",
         "module @named attributes {a} {}",
+        "func.func @f(%n: index, %x: f32) {\n  %y = scf.for %i = %n to %n step %n iter_args(%c = %x) -> f32 {\n"
+        "    scf.yield %c : f32\n  }\n  return\n}",
         "!t = vector<8xf16>\n#m = affine_map<(d0, d1)[s0] -> (d1 floordiv 8, d0 + s0 mod 4)>\n"
         "func.func private @f(!t, memref<8x8xf32, #m>)",
         "func.func private @f(memref<8x16xf32, strided<[16, 1], offset: ?>, 3>, memref<*xf16>, vector<4x[8]xi8>)",

@@ -36,6 +36,7 @@ from layoutalg.ir.dialects import known_dialects
 from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, line_of, place_of
+from layoutalg.ir.reading.asking import AskedParser, generic_form
 from layoutalg.ir.reading.order import misplaced_uses
 from layoutalg.ir.reading.parser import in_words
 from layoutalg.ir.reading.recovery import TolerantParser
@@ -80,10 +81,11 @@ class Reading:
     findings: tuple[Finding, ...]
 
 
-def read_file_text(text: str, *, file: str = "text") -> Reading:
+def read_file_text(text: str, *, file: str = "text", ask: bool = False) -> Reading:
     """Read a module, a dump of passes, operations, or lines of a log.
 
     Every operation that cannot be read is a `layoutalg.unread` with its text, and a finding; `file` is the name in places.
+    With `ask`, an installed mlir-opt is asked for the generic form of what has such operations.
 
     Raises:
         ParseError: the text is not a str.
@@ -104,6 +106,10 @@ def read_file_text(text: str, *, file: str = "text") -> Reading:
     for start, end, title in _pieces(text):
         piece = _Piece(context, text, start, end, file)
         blocks = piece.read()
+        if ask and piece.unread_operations:
+            asked = _asked(context, text, start, end, file)
+            if asked is not None and asked[1].unread_operations < piece.unread_operations:
+                blocks, piece.findings = [[asked[0]]], asked[1].findings
         parts += [_part(block, title) for block in blocks]
         findings += piece.findings
     for part in parts:
@@ -112,6 +118,18 @@ def read_file_text(text: str, *, file: str = "text") -> Reading:
     if not parts and not findings:
         findings = [Finding("read.nothing", "holds no MLIR", "text", Place(file, 1, 1))]
     return Reading(tuple(parts), tuple(sorted(findings, key=_where)[:MOST_FINDINGS]))
+
+
+def _asked(context: Context, text: str, start: int, end: int, file: str) -> tuple[ModuleOp, AskedParser] | None:
+    """A piece of a text as an installed mlir-opt reads it; None where none does."""
+    generic = generic_form(text[start:end])
+    if generic is None:
+        return None
+    parser = AskedParser(context, generic, text, start, file=file)
+    try:
+        return parser.parse_module(), parser
+    except XdslParseError:  # an alias or a value that LLVM knows and we do not: then our own reading stays
+        return None
 
 
 def _where(finding: Finding) -> tuple[int, int]:

@@ -244,7 +244,7 @@ class TolerantParser(ModuleParser):
         if known is None and "." in name and name.partition(".")[0] not in DIALECTS:
             level = "warning"  # of a dialect that nobody here can judge
         self.complain("read.operation", f"cannot be read: {message}", name, position, level)
-        place = self.place(start)
+        place = self.place(body)
         self.owners.append(UnreadOp if known is None else known)
         try:
             kept, regions, stop = self._skim(body)

@@ -100,7 +100,8 @@ class ForOp(IRDLOperation):
         if parser.parse_optional_keyword("iter_args") is not None:
             names, values = parse_assignments(parser)
             parser.parse_punctuation("->")
-            types += parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            types += [parser.parse_type()] if several is None else several
         kind: Attribute = IndexType()
         if parser.parse_optional_punctuation(":") is not None:
             kind = parser.parse_type()

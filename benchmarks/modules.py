@@ -1,0 +1,103 @@
+"""Reading and verifying MLIR: seconds of CPU for 2,500 to 20,000 operations, beside LLVM's mlir-opt in the same run.
+
+    python benchmarks/modules.py      print the table
+
+The text is the kernel of a GEMM at lane level, its function repeated under other names. Each size is read in a new process of
+its own, `read_module` once to load what it needs and once measured; memory is that process's peak. mlir-opt parses and
+verifies the same text and prints nothing; its time includes starting it. A row is linear where the time per operation is the
+one of the row above.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SIZES = (2_500, 5_000, 10_000, 20_000)
+COMPILER = "mlir-opt-22"
+
+
+def kernels(operations: int) -> tuple[str, int]:
+    """A module of about so many operations, and how many it has."""
+    import layoutalg as la
+
+    lines = la.plan_gemm(256, 256, 256, a="f16", b="f16", c="f32", target="pvc").emit("lane").splitlines()
+    first = next(number for number, line in enumerate(lines) if "gpu.func" in line)
+    last = next(number for number, line in enumerate(lines) if "gpu.return" in line) + 1
+    function = lines[first : last + 1]
+    each = sum(line.strip() != "}" for line in function)
+    copies = round(operations / each)
+    repeated = [line.replace("@gemm(", f"@gemm{copy}(") for copy in range(copies) for line in function]
+    return "\n".join([*lines[:first], *repeated, *lines[last + 1 :]]), copies * each
+
+
+def measured(operations: int) -> dict[str, float]:
+    """In this process: seconds of reading and verifying, strictly and tolerantly, and megabytes at the peak."""
+    from layoutalg.ir import read_file_text, read_module
+
+    text, count = kernels(operations)
+    small, _ = kernels(50)
+    read_module(small)
+    read_file_text(small)
+    start = time.process_time()
+    read_module(text)
+    middle = time.process_time()
+    reading = read_file_text(text)
+    end = time.process_time()
+    assert not reading.findings
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"operations": count, "strict": middle - start, "tolerant": end - middle, "megabytes": peak}
+
+
+def compiler_seconds(operations: int) -> float | None:
+    """Seconds that mlir-opt takes for the same text, the least of three; None where it is not installed."""
+    program = shutil.which(COMPILER)
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernels.mlir"
+        file.write_text(kernels(operations)[0], encoding="utf-8")
+        times: list[float] = []
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([program, str(file), "-o", "/dev/null"], check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def table() -> str:
+    """All sizes as a Markdown table."""
+    lines = [
+        f"| operations | read and verified | each | read as a file | peak memory | {COMPILER} |",
+        "|---:|---:|---:|---:|---:|---:|",
+    ]
+    for size in SIZES:
+        done = subprocess.run([sys.executable, __file__, str(size)], capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout)
+        other = compiler_seconds(size)
+        cells = [
+            f"{found['operations']:,}",
+            f"{found['strict']:.2f} s",
+            f"{1e6 * found['strict'] / found['operations']:.0f} µs",
+            f"{found['tolerant']:.2f} s",
+            f"{found['megabytes']:.0f} MB",
+            "" if other is None else f"{other:.2f} s",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table, or what one size takes."""
+    print(json.dumps(measured(int(sys.argv[1]))) if len(sys.argv) > 1 else table())
+
+
+if __name__ == "__main__":
+    main()
