@@ -1,12 +1,13 @@
 """Run a planned product's kernel on arrays: lay them out in memory as the plan says, launch, read C back.
 
 What must not matter is made to hurt: the padding between rows holds NaN, and so does C before the launch, so a kernel
-that reads beyond a row or leaves an element of C out gives a NaN where the test looks.
+that reads beyond a row or leaves an element of C out gives a NaN where the test looks. A and B are inputs, the padding of
+C's rows is nobody's: a kernel that writes there is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
+from layoutalg.core.limits import MOST_WORK
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -23,8 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["check_size", "run_gemm"]
 
 
-def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
+def run_gemm(
+    gemm: Gemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    text: str | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[Any]:
     """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
+
+    `progress` is told the part of the workgroups that is done.
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold.
@@ -40,14 +51,30 @@ def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) ->
     check_size(gemm)
     memory = Memory()
     result = _empty(in_c)
+    inputs = [_lay_out(in_a, a), _lay_out(in_b, b)]
+    for array in inputs:
+        array.flags.writeable = False
     addresses = [
-        memory.bind("A", _lay_out(in_a, a)),
-        memory.bind("B", _lay_out(in_b, b)),
-        memory.bind("C", result),
+        *(memory.bind(name, array) for name, array in zip("AB", inputs, strict=True)),
+        memory.bind("C", result, extent=(in_c.rows, in_c.columns), initialised=False),
     ]
     kernel = gemm.emit("lane") if text is None else text
-    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target)
+    run_kernel(
+        kernel,
+        [*addresses, *gemm.arguments],
+        gemm.grid,
+        memory,
+        target=gemm.target,
+        work=_work(gemm),
+        progress=progress,
+    )
     return result[:, : gemm.n].copy()
+
+
+def _work(gemm: Gemm) -> int:
+    """What the launch may cost: a few times what the plan's own kernel does, and no less than any launch."""
+    unit = gemm.dpas
+    return max(MOST_WORK, 8 * gemm.dpas_total * unit.m * unit.n * unit.k)
 
 
 def check_size(gemm: Gemm) -> None:

@@ -9,7 +9,6 @@ __all__ = ["SUBJECTS"]
 SUBJECTS = (
     "layoutalg.simulate.operations.arith",
     "layoutalg.simulate.operations.barriers",
-    "layoutalg.simulate.operations.blocks",
     "layoutalg.simulate.operations.control",
     "layoutalg.simulate.operations.dpas",
     "layoutalg.simulate.operations.exchange",
@@ -21,6 +20,7 @@ SUBJECTS = (
     "layoutalg.simulate.operations.math",
     "layoutalg.simulate.operations.matrix",
     "layoutalg.simulate.operations.memref",
+    "layoutalg.simulate.operations.regions",
     "layoutalg.simulate.operations.scattered",
     "layoutalg.simulate.operations.vector",
     "layoutalg.simulate.operations.vector_memory",

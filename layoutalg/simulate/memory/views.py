@@ -23,8 +23,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLa
 from xdsl.ir import Attribute
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.simulate.values.elements import element
 
-__all__ = ["View", "held_as", "kept_as", "memory_space"]
+__all__ = ["View", "dtype_of", "kept_as", "memory_space", "static_view"]
 
 Array = NDArray[Any]
 
@@ -129,13 +130,17 @@ def kept_as(values: Array, dtype: np.dtype[Any]) -> Array:
     return values.astype(dtype, copy=False)
 
 
-def held_as(values: Array) -> Array:
-    """Memory's values as registers hold them: integers in 64 bits.
+def dtype_of(kind: Attribute) -> np.dtype[Any]:
+    """How elements of a type, or of a vector of it, are kept in memory.
 
-    >>> held_as(np.array([-1], np.int8)).dtype
-    dtype('int64')
+    >>> from xdsl.dialects.builtin import bf16
+    >>> dtype_of(bf16).itemsize
+    2
     """
-    return values.astype(np.int64, copy=False) if values.dtype.kind in "iu" else values
+    found = element(str(getattr(kind, "element_type", kind)))
+    if found.bits % 8 and found.bits != 1:
+        raise LayoutError(f"elements of {found.bits} bits in memory are not simulated; whole bytes are")
+    return found.dtype
 
 
 def static_view(kind: MemRefType[Attribute]) -> tuple[tuple[int, ...], tuple[int, ...], int]:

@@ -24,12 +24,23 @@ from layoutalg.hardware import block_load, block_store, target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
-from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.compiling import Compiling, Step, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_subgroup
 from layoutalg.simulate.memory.views import View
 from layoutalg.simulate.values.elements import element
 
-__all__ = ["Descriptor", "index_list"]
+__all__ = [
+    "Descriptor",
+    "array_length",
+    "check_surface",
+    "create_nd_tdesc",
+    "index_list",
+    "lane_map",
+    "load_nd",
+    "prefetch_nd",
+    "store_nd",
+    "update_nd_offset",
+]
 
 _MOST_PADDED = 1 << 26
 """Bytes of a matrix that is copied once, with zeros around it."""
@@ -70,7 +81,6 @@ def index_list(numbers: DenseArrayBase | None) -> tuple[int, Callable[[list[Arra
     return made.count(None), filled
 
 
-@compiled_by(block.CreateNdDescOp)
 def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
     """`xegpu.create_nd_tdesc` of an address with a shape and strides, or of a memref that has them."""
     source: Attribute = op.source.type
@@ -99,14 +109,19 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
         if steps[1] != 1:
             fail(op, f"the strides are {steps}; the elements of a row must be next to each other")
         if level == "lane":
-            _check_surface(target, op, base, sizes, steps[0], size)
+            check_surface(target, op, base, sizes, steps[0], size)
         row, column = offsets or (nowhere, nowhere)
         return (Descriptor(base, sizes[0], sizes[1], steps[0], row, column),)
 
     return step
 
 
-def _check_surface(target: str, op: Operation, base: Array, shape: list[int], pitch: int, size: int) -> None:
+def check_surface(target: str, op: Operation, base: Array, shape: list[int], pitch: int, size: int) -> None:
+    """Refuse a matrix that no 2-D block message can address.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> check_surface("pvc", TestOp(), np.full((1, 1, 1), 1 << 40), [8, 32], 32, 4)
+    """
     limits = target_info(target).surface
     if limits is None:
         fail(op, f"the target {target} has no 2D block messages")
@@ -140,16 +155,19 @@ def _element(op: Operation, kind: TensorDescType) -> np.dtype[Any]:
     return found.dtype
 
 
-def _array_length(op: Operation, kind: TensorDescType) -> int:
+def array_length(kind: TensorDescType) -> int:
+    """The blocks side by side that one load moves.
+
+    >>> from xdsl.dialects.builtin import f16
+    >>> array_length(TensorDescType.of([8, 16], f16))
+    1
+    """
     if isinstance(kind.encoding, BlockTensorDescAttr):
         value: Any = kind.encoding.value
-        if value.memory_space != "global":
-            fail(op, "blocks of shared local memory are not simulated")
         return int(value.array_length)
     return 1
 
 
-@compiled_by(block.UpdateNdOffsetOp)
 def update_nd_offset(op: block.UpdateNdOffsetOp, compiling: Compiling) -> Step:
     """`xegpu.update_nd_offset`: the same matrix, another place."""
     place = _place(op, op.const_offsets)
@@ -204,6 +222,25 @@ def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool)
     if packed > 1:
         at = at.reshape(count, rows // packed, packed, width, 2).swapaxes(2, 3)
     return at if count > 1 else at[0]
+
+
+def lane_map(op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector: Attribute, lanes: int) -> Array:
+    """Row and column in the block of every element of a lane's vector: [lane, the vector's axes, 2].
+
+    >>> from layoutalg.ir import read_module
+    >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32> '
+    >>> text += "%x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>"
+    >>> load = read_module(text).body.block.last_op
+    >>> lane_map(load, load.descriptor.type, load.value.type, 16)[3, 2].tolist()
+    [2, 3]
+    """
+    rows, width = kind.get_shape()
+    bits = _element(op, kind).itemsize * 8
+    if isinstance(op, block.StoreNdOp):
+        return _held_by_lanes(op, vector, kind, _store_map(rows, width, bits, lanes))
+    packed, transposed = op.packed is not None, op.transpose is not None
+    held = _load_map(rows, width, bits, array_length(kind), packed, transposed, lanes)
+    return _held_by_lanes(op, vector, kind, held)
 
 
 def _held_by_lanes(op: Operation, vector: Attribute, kind: TensorDescType, held: Array) -> Array:
@@ -330,18 +367,16 @@ def _check_column(target: str, op: Operation, column: Array, bits: int) -> None:
         fail(op, f"column {int(wrong[0])}: a block of {bits}-bit elements begins at a multiple of {multiple}")
 
 
-@compiled_by(block.LoadNdOp)
 def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
     """`xegpu.load_nd` of a 2-D block."""
     kind = _block_type(op, op.descriptor.type)
-    (rows, width), dtype, count = kind.get_shape(), _element(op, kind), _array_length(op, kind)
+    (rows, width), dtype, count = kind.get_shape(), _element(op, kind), array_length(kind)
     order = None if op.transpose is None else tuple(static_numbers(op.transpose))
     if order not in (None, (1, 0)):
         fail(op, f"transpose = {list(order)}; a block is transposed by [1, 0]")
     size, target, level, packed = dtype.itemsize, compiling.target, compiling.level, op.packed is not None
     if level == "lane":
-        held = _load_map(rows, width, size * 8, count, packed, order is not None, compiling.lanes)
-        held = _held_by_lanes(op, op.value.type, kind, held)
+        held = lane_map(op, kind, op.value.type, compiling.lanes)
     else:
         shape = value_shape(op.value.type)
         together = shape[-1] if packed and shape else 1
@@ -366,16 +401,15 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(block.StoreNdOp)
 def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     """`xegpu.store_nd` of a 2-D block."""
     kind = _block_type(op, op.descriptor.type)
     (rows, width), dtype = kind.get_shape(), _element(op, kind)
-    if _array_length(op, kind) != 1:
+    if array_length(kind) != 1:
         fail(op, "a store moves one block; array_length is for loads")
     size, target, level = dtype.itemsize, compiling.target, compiling.level
     if level == "lane":
-        held = _held_by_lanes(op, op.value.type, kind, _store_map(rows, width, size * 8, compiling.lanes))
+        held = lane_map(op, kind, op.value.type, compiling.lanes)
     else:
         held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
     where = _place(op, op.const_offsets)
@@ -401,12 +435,11 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(block.PrefetchNdOp)
 def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
     """`xegpu.prefetch_nd`: checked, and nothing moves."""
     kind = _block_type(op, op.descriptor.type)
     bits = _element(op, kind).itemsize * 8
-    count = _array_length(op, kind)
+    count = array_length(kind)
     if compiling.level == "lane":
         _load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
     where = _place(op, op.const_offsets)

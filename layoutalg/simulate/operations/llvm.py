@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Operation
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.memory.views import held_as, kept_as
-from layoutalg.simulate.numerics import element_dtype, signed_bits, wrap
+from layoutalg.simulate.memory.views import dtype_of, kept_as
+from layoutalg.simulate.numerics import signed_bits, wrap
 
 __all__: list[str] = []
 
@@ -26,7 +26,7 @@ def _bytes(op: Operation, kind: Attribute) -> int:
     if isinstance(kind, LLVMArrayType):
         return kind.size.data * _bytes(op, kind.type)
     shape = value_shape(kind)
-    return element_dtype(getattr(kind, "element_type", kind)).itemsize * prod(shape)
+    return dtype_of(kind).itemsize * prod(shape)
 
 
 @compiled_by("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast")
@@ -65,12 +65,12 @@ def getelementptr(op: Any, compiling: Compiling) -> Step:
 def load(op: Any, compiling: Compiling) -> Step:
     """`llvm.load`: an element, or a vector of neighbours."""
     kind = op.results[0].type
-    dtype, shape = element_dtype(getattr(kind, "element_type", kind)), value_shape(kind)
+    dtype, shape = dtype_of(kind), value_shape(kind)
     steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses = values[0].reshape(*values[0].shape, *(1,) * len(shape)) + steps
-        return (held_as(run.memory.read(run, op, addresses, None, dtype)),)
+        return (run.memory.read(run, op, addresses, None, dtype),)
 
     return step
 
@@ -79,7 +79,7 @@ def load(op: Any, compiling: Compiling) -> Step:
 def store(op: Any, compiling: Compiling) -> Step:
     """`llvm.store`: an element, or a vector of neighbours."""
     kind = op.operands[0].type
-    dtype, shape = element_dtype(getattr(kind, "element_type", kind)), value_shape(kind)
+    dtype, shape = dtype_of(kind), value_shape(kind)
     steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
 
     def step(run: Run, values: list[Any]) -> tuple[()]:

@@ -31,8 +31,7 @@ from layoutalg.ir.dialects.xegpu import shared
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
-from layoutalg.simulate.memory.views import held_as, kept_as, memory_space
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import dtype_of, kept_as, memory_space
 from layoutalg.xegpu import mem_desc
 
 __all__ = ["Matrix"]
@@ -69,8 +68,8 @@ def create_mem_desc(op: shared.CreateMemDescOp, compiling: Compiling) -> Step:
         fail(op, f"{source} is not in shared local memory (address space 3)")
     known = _known(op, op.mem_desc.type)
     table = known.layout().owner_map("addr").astype(np.int64)
-    needed = (int(table.max()) + 1) * element_dtype(_element(op.mem_desc.type)).itemsize
-    given = prod(source.get_shape()) * element_dtype(source.element_type).itemsize
+    needed = (int(table.max()) + 1) * dtype_of(op.mem_desc.type).itemsize
+    given = prod(source.get_shape()) * dtype_of(source.element_type).itemsize
     if needed > given:
         fail(op, f"{known} takes {needed} bytes of {given}")
     origin = (0,) * table.ndim
@@ -122,7 +121,7 @@ def _places(
 ) -> Callable[[Run, Matrix, list[Any]], tuple[Array, Array]]:
     """A function that gives the address of every element of a value, and which are in the matrix."""
     known = _known(op, op.mem_desc.type)
-    size = element_dtype(_element(op.mem_desc.type)).itemsize
+    size = dtype_of(op.mem_desc.type).itemsize
     if _element(value) != _element(op.mem_desc.type):
         fail(op, f"{value} for {known}")
     filled, shape, rank = _filled(op.const_offsets), value_shape(value), len(known.shape)
@@ -195,12 +194,12 @@ def _spread(op: Any, shape: tuple[int, ...], rank: int, lanes: int) -> Array:
 @compiled_by(shared.LoadMatrixOp)
 def load_matrix(op: shared.LoadMatrixOp, compiling: Compiling) -> Step:
     """`xegpu.load_matrix`: a block of a matrix in shared memory."""
-    places, dtype = _places(op, op.value.type, compiling), element_dtype(_element(op.value.type))
+    places, dtype = _places(op, op.value.type, compiling), dtype_of(op.value.type)
     together = op.subgroup_block_io is not None
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, inside = places(run, values[0], values[1:])
-        return (held_as(run.memory.read(run, op, addresses, inside, dtype, together=together)),)
+        return (run.memory.read(run, op, addresses, inside, dtype, together=together),)
 
     return step
 
@@ -208,7 +207,7 @@ def load_matrix(op: shared.LoadMatrixOp, compiling: Compiling) -> Step:
 @compiled_by(shared.StoreMatrixOp)
 def store_matrix(op: shared.StoreMatrixOp, compiling: Compiling) -> Step:
     """`xegpu.store_matrix`: a block of a matrix in shared memory."""
-    places, dtype = _places(op, op.value.type, compiling), element_dtype(_element(op.value.type))
+    places, dtype = _places(op, op.value.type, compiling), dtype_of(op.value.type)
     together = op.subgroup_block_io is not None
 
     def step(run: Run, values: list[Any]) -> tuple[()]:

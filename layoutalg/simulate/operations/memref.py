@@ -21,8 +21,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.memory.atomics import KINDS
-from layoutalg.simulate.memory.views import View, held_as, kept_as, memory_space, static_view
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import View, dtype_of, kept_as, memory_space, static_view
 
 __all__ = ["check_window", "memref_type"]
 
@@ -99,11 +98,11 @@ def get_global(op: Operation, compiling: Compiling) -> Step:
     if declared is None:
         fail(op, f"there is no memref.global @{symbol}")
     size, sizes = _bytes(op, kind), kind.get_shape()
-    space, element = memory_space(kind), element_dtype(kind.element_type).itemsize
+    space, element = memory_space(kind), dtype_of(kind.element_type).itemsize
     initial = _attribute(declared, "initial_value")
     constants: Array | None = None
     if isinstance(initial, DenseIntOrFPElementsAttr):
-        dtype = element_dtype(kind.element_type)
+        dtype = dtype_of(kind.element_type)
         numbers = np.array(initial.get_values(), np.float64 if dtype.kind in "fV" else np.int64).astype(dtype)
         constants = np.broadcast_to(numbers, prod(sizes)).reshape(-1)
     elif space != "shared":
@@ -135,7 +134,7 @@ def _bytes(op: Operation, kind: MemRefType[Attribute]) -> int:
     sizes = kind.get_shape()
     if DYNAMIC_INDEX in sizes:
         fail(op, f"{kind}: memory of a size that is not known is not simulated")
-    size = prod(sizes) * element_dtype(kind.element_type).itemsize
+    size = prod(sizes) * dtype_of(kind.element_type).itemsize
     if size > MOST_PRIVATE_BYTES:
         fail(op, f"{kind} takes {size} bytes; at most {MOST_PRIVATE_BYTES} are simulated")
     return size
@@ -147,7 +146,7 @@ def allocate(op: Operation, compiling: Compiling) -> Step:
     kind = memref_type(op, op.results[0].type)
     if op.operands:
         fail(op, "memory of a size that is not known is not simulated")
-    size, sizes, element = _bytes(op, kind), kind.get_shape(), element_dtype(kind.element_type).itemsize
+    size, sizes, element = _bytes(op, kind), kind.get_shape(), dtype_of(kind.element_type).itemsize
     shared = memory_space(kind) == "shared"
     name = op.results[0].name_hint or "alloca"
 
@@ -263,7 +262,7 @@ def reinterpret_cast(op: Operation, compiling: Compiling) -> Step:
 def view_bytes(op: Operation, compiling: Compiling) -> Step:
     """`memref.view`: bytes from a place on, as elements."""
     kind = memref_type(op, op.results[0].type)
-    size, shape = element_dtype(kind.element_type).itemsize, kind.get_shape()
+    size, shape = dtype_of(kind.element_type).itemsize, kind.get_shape()
 
     def step(run: Run, values: list[Any]) -> tuple[View]:
         source, shift, given = values[0], values[1], iter(values[2:])
@@ -337,13 +336,13 @@ def rank(op: Operation, compiling: Compiling) -> Step:
 @compiled_by("memref.load")
 def load(op: Operation, compiling: Compiling) -> Step:
     """`memref.load`: one element."""
-    dtype = element_dtype(memref_type(op, op.operands[0].type).element_type)
+    dtype = dtype_of(memref_type(op, op.operands[0].type).element_type)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         view, indices = values[0], values[1:]
         places, inside = view.elements(indices)
         mask = check_window(run, op, inside, view, indices)
-        return (held_as(run.memory.read(run, op, places, mask, dtype)),)
+        return (run.memory.read(run, op, places, mask, dtype),)
 
     return step
 
@@ -351,7 +350,7 @@ def load(op: Operation, compiling: Compiling) -> Step:
 @compiled_by("memref.store")
 def store(op: Operation, compiling: Compiling) -> Step:
     """`memref.store`: one element."""
-    dtype = element_dtype(memref_type(op, op.operands[1].type).element_type)
+    dtype = dtype_of(memref_type(op, op.operands[1].type).element_type)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
         value, view, indices = values[0], values[1], values[2:]
@@ -366,14 +365,14 @@ def store(op: Operation, compiling: Compiling) -> Step:
 @compiled_by("memref.atomic_rmw")
 def atomic(op: Operation, compiling: Compiling) -> Step:
     """`memref.atomic_rmw`: read, combine, write; gives what was there."""
-    dtype = element_dtype(memref_type(op, op.operands[1].type).element_type)
+    dtype = dtype_of(memref_type(op, op.operands[1].type).element_type)
     kind = kind_of(op)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         value, view, indices = values[0], values[1], values[2:]
         places, inside = view.elements(indices)
         mask = check_window(run, op, inside, view, indices)
-        return (held_as(run.memory.atomic(run, op, places, mask, kept_as(value, dtype), kind)),)
+        return (run.memory.atomic(run, op, places, mask, kept_as(value, dtype), kind),)
 
     return step
 
@@ -397,7 +396,7 @@ def kind_of(op: Operation) -> str:
 def copy(op: Operation, compiling: Compiling) -> Step:
     """`memref.copy`: all elements, by every work-item that executes it."""
     kind = memref_type(op, op.operands[0].type)
-    dtype = element_dtype(kind.element_type)
+    dtype = dtype_of(kind.element_type)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
         source, target = values

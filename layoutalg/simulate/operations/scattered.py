@@ -24,8 +24,7 @@ from layoutalg.ir.dialects.xegpu import scatter
 from layoutalg.ir.dialects.xegpu.attributes import ScatterTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.memory.views import View, held_as, kept_as
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import View, dtype_of, kept_as
 from layoutalg.simulate.operations.memref import kind_of
 
 __all__ = ["Points"]
@@ -43,10 +42,6 @@ class Points:
 
     source: Any
     offsets: Array
-
-
-def _element(kind: Attribute) -> Attribute:
-    return getattr(kind, "element_type", kind)
 
 
 def _check_source(op: Operation, source: Attribute, compiling: Compiling) -> None:
@@ -140,14 +135,14 @@ def _chunk(op: Operation, kind: Attribute, points: tuple[int, ...], value: tuple
 def load(op: scatter.LoadOp, compiling: Compiling) -> Step:
     """`xegpu.load`: a gather."""
     _check_source(op, op.source.type, compiling)
-    dtype, shape = element_dtype(_element(op.value.type)), value_shape(op.value.type)
+    dtype, shape = dtype_of(op.value.type), value_shape(op.value.type)
     points, some = _points_of(op, op.source, op.offsets), op.offsets is not None
     _chunk(op, op.source.type, points, shape)
     locate = _locate(op, op.source.type, points, shape, dtype.itemsize)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, wanted = locate(run, values[0], values[1] if some else None, values[-1])
-        return (held_as(run.memory.read(run, op, addresses, wanted, dtype)),)
+        return (run.memory.read(run, op, addresses, wanted, dtype),)
 
     return step
 
@@ -156,7 +151,7 @@ def load(op: scatter.LoadOp, compiling: Compiling) -> Step:
 def store(op: scatter.StoreOp, compiling: Compiling) -> Step:
     """`xegpu.store`: a scatter."""
     _check_source(op, op.dest.type, compiling)
-    dtype, shape = element_dtype(_element(op.value.type)), value_shape(op.value.type)
+    dtype, shape = dtype_of(op.value.type), value_shape(op.value.type)
     points, some = _points_of(op, op.dest, op.offsets), op.offsets is not None
     _chunk(op, op.dest.type, points, shape)
     locate = _locate(op, op.dest.type, points, shape, dtype.itemsize)
@@ -180,12 +175,12 @@ def prefetch(op: scatter.PrefetchOp, compiling: Compiling) -> Step:
 def atomic(op: scatter.AtomicRmwOp, compiling: Compiling) -> Step:
     """`xegpu.atomic_rmw`: the points one after another; gives what was there before each."""
     _check_source(op, op.descriptor.type, compiling)
-    dtype, shape = element_dtype(_element(op.value.type)), value_shape(op.value.type)
+    dtype, shape = dtype_of(op.value.type), value_shape(op.value.type)
     locate = _locate(op, op.descriptor.type, _points_of(op, op.descriptor, None), shape, dtype.itemsize)
     kind = kind_of(op)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, wanted = locate(run, values[0], None, values[1])
-        return (held_as(run.memory.atomic(run, op, addresses, wanted, kept_as(values[2], dtype), kind)),)
+        return (run.memory.atomic(run, op, addresses, wanted, kept_as(values[2], dtype), kind),)
 
     return step

@@ -18,25 +18,42 @@ from xdsl.utils.hints import isa
 
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.memory.views import View, held_as, kept_as
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import View, dtype_of, kept_as
 from layoutalg.simulate.operations.memref import check_window, memref_type
 
 __all__: list[str] = []
 
 
 def _dtype(kind: Attribute) -> np.dtype[Any]:
-    return element_dtype(getattr(kind, "element_type", kind))
+    return dtype_of(kind)
+
+
+def _aligned(op: Operation) -> int:
+    """The bytes that the operation promises its first address to be a multiple of."""
+    given: Any = op.properties.get("alignment") or op.attributes.get("alignment")
+    bytes_ = 1 if given is None else int(given.value.data)
+    if bytes_ < 1 or bytes_ & (bytes_ - 1):
+        fail(op, f"alignment = {bytes_}: expected a power of two")
+    return bytes_
+
+
+def _check_alignment(run: Run, op: Operation, first: Array, wanted: int) -> None:
+    wrong = run.where(first % wanted != 0) if wanted > 1 else np.False_
+    if wrong.any():
+        at = run.memory.describe(int(np.broadcast_to(first, wrong.shape)[wrong][0]))
+        run.report(op, "run.misaligned", f"{at} is not a multiple of {wanted}, as the operation promises")
 
 
 def _neighbours(op: Operation, memory: SSAValue, shape: tuple[int, ...]) -> Any:
     """A function from a view and indices to the places of a vector of neighbours."""
+    aligned = _aligned(op)
     rank = len(memref_type(op, memory.type).get_shape())
     if len(shape) > rank:
         fail(op, f"a vector of {len(shape)} dimensions, and a memref of {rank}")
     steps = np.indices(shape) if shape else np.zeros((0,), np.int64)
 
     def places(run: Run, view: View, indices: Sequence[Array], mask: Array | None) -> tuple[Array, Array | None]:
+        _check_alignment(run, op, view.elements(indices)[0], aligned)
         wide = [index.reshape(*index.shape, *(1,) * len(shape)) for index in indices]
         for dimension in range(len(shape)):
             wide[rank - len(shape) + dimension] = wide[rank - len(shape) + dimension] + steps[dimension]
@@ -66,7 +83,7 @@ def load(op: Any, compiling: Compiling) -> Step:
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, wanted = places(run, values[0], values[1:], None)
-        return (held_as(run.memory.read(run, op, addresses, wanted, dtype)),)
+        return (run.memory.read(run, op, addresses, wanted, dtype),)
 
     return step
 
@@ -94,7 +111,7 @@ def masked_load(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         mask, other = values[-2], values[-1]
         addresses, wanted = places(run, values[0], values[1:-2], mask)
-        return (np.where(mask, held_as(run.memory.read(run, op, addresses, wanted, dtype)), other),)
+        return (np.where(mask, run.memory.read(run, op, addresses, wanted, dtype), other),)
 
     return step
 
@@ -137,7 +154,7 @@ def gather(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         indices, mask, other = values[-3:]
         addresses, wanted = places(run, values[0], values[1:-3], indices, mask)
-        return (np.where(mask, held_as(run.memory.read(run, op, addresses, wanted, dtype)), other),)
+        return (np.where(mask, run.memory.read(run, op, addresses, wanted, dtype), other),)
 
     return step
 
@@ -227,7 +244,7 @@ def transfer_read(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         view, indices, padding, *mask = values[0], values[1 : 1 + rank], values[1 + rank], *values[2 + rank :]
         addresses, wanted = places(run, view, indices, mask[0] if mask else None)
-        found = held_as(run.memory.read(run, op, addresses, wanted, dtype))
+        found = run.memory.read(run, op, addresses, wanted, dtype)
         return (np.where(wanted, found, padding.reshape(*padding.shape, *(1,) * axes)),)
 
     return step
