@@ -1,4 +1,4 @@
-"""The kernels that LLVM 22 distributes to lanes, as real work-items on Intel's CPU runtime: what the simulator computes is right.
+"""The kernels that LLVM 22 distributes to lanes, as work-items on Intel's CPU runtime: the simulator computes the same.
 
 The text that the simulator runs is lowered to SPIR-V, all kernels in one module. Block messages and DPAS are the plain loops of
 `xe_shim`. Kernels that LLVM 22 refuses (see `test_levels`) are not here.
