@@ -41,6 +41,7 @@ __all__ = [
     "MOST_BANDS",
     "MOST_BLOCKS",
     "MOST_BLOCKS_REPORTED",
+    "MOST_BLOCKS_VERIFIED",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_COMPARED_ENTRIES",
@@ -105,6 +106,7 @@ __all__ = [
     "MOST_TERMS",
     "MOST_TILES_GIVEN",
     "MOST_TILE_STRIDE",
+    "MOST_TRACED_BYTES",
     "MOST_UNCOVERED",
     "MOST_UNREAD",
     "MOST_VECTOR_ELEMENTS",
@@ -150,6 +152,8 @@ MOST_LISTED = 2**19
 """Entries of all lists in the attributes of an MLIR module: a Python object each."""
 MOST_ALIASED = 2**16
 """Characters that an alias of an MLIR module stands for, with the aliases in it written out."""
+MOST_BLOCKS_VERIFIED = 2**22
+"""Squares of the numbers of blocks in the regions of an MLIR module, summed: verifying takes a microsecond for each."""
 MOST_UNREAD = 2**14
 """Operations of an MLIR module that are kept as text, about 0.1 ms each; after them reading stops."""
 MOST_WRITTEN_OUT = 2**26
@@ -264,12 +268,14 @@ MOST_PADDING = 8
 MOST_OPERATIONS = 2**20
 """Operations of one launch, each for a whole group of work-items."""
 MOST_WORK = 2**34
-"""Elements that the operations of one launch work on, counted for all work-items: some ten seconds."""
-MOST_LIVE_BYTES = 2**29
-"""Bytes of the values that a group of workgroups holds at once."""
+"""What the operations of one launch cost together, in units of about half a nanosecond: eight seconds."""
+MOST_TRACED_BYTES = 2**26
+"""Bytes of the values that a launch traces."""
+MOST_LIVE_BYTES = 2**27
+"""Bytes of the values that a workgroup holds at once; operations take a few times as much for a moment."""
 MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
-LAUNCH_GROUP = 2**13
+LAUNCH_GROUP = 2**12
 """Work-items that are simulated at once."""
 MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""

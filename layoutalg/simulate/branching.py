@@ -30,14 +30,15 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from xdsl.dialects import cf
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region
 
+from layoutalg.ir.dialects import cf
 from layoutalg.simulate.compiling import Body, Compiling, Step, execute
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.masks import EVERYBODY, merge, merged
 
-__all__ = ["compile_region"]
+__all__ = ["compile_function", "compile_region"]
 
 _Branches = list[tuple[int, Array | None, list[Any]]]
 
@@ -70,6 +71,49 @@ def compile_region(compiling: Compiling, region: Region) -> Step:
     # The values of all blocks live side by side.
     compiling.holds(sum(body.peak for body in bodies))
     return lambda run, values: _walk(run, places, values)
+
+
+def compile_function(compiling: Compiling, operation: Operation, name: str) -> Step:
+    """The function of this name that an operation calls, compiled once.
+
+    Raises:
+        SimulationError: there is no such function with a body, or it calls itself.
+
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module("func.func @f() { return }")
+    >>> compiling = Compiling(module, lanes=16, block=(16, 1, 1))
+    >>> compile_function(compiling, module.body.block.first_op, "g")
+    Traceback (most recent call last):
+    layoutalg.simulate.machine.SimulationError: line 1: func.func: @g is not a function with a body in this module
+    """
+    called = _symbol(operation, name)
+    if called is None or not called.regions or not called.regions[0].blocks:
+        fail(operation, f"@{name} is not a function with a body in this module")
+    if called not in compiling.functions:
+        compiling.functions[called] = None
+        before, compiling.peak = compiling.peak, 0
+        compiling.functions[called] = compile_region(compiling, called.regions[0]), compiling.peak
+        compiling.peak = before
+    found = compiling.functions[called]
+    if found is None:
+        fail(operation, f"@{name} calls itself, which is not simulated")
+    step, size = found
+    compiling.holds(size)
+    return step
+
+
+def _symbol(operation: Operation, name: str) -> Operation | None:
+    """What a name means where an operation stands: the nearest symbol around it."""
+    around = operation.parent_op()
+    while around is not None:
+        for region in around.regions:
+            for block in region.blocks:
+                for candidate in block.ops:
+                    symbol = candidate.get_attr_or_prop("sym_name")
+                    if isinstance(symbol, StringAttr) and symbol.data == name:
+                        return candidate
+        around = around.parent_op()
+    return None
 
 
 def _walk(run: Run, places: Sequence[_Place], values: list[Any]) -> list[Any]:

@@ -24,14 +24,14 @@ reads and writes. An operation with regions compiles its blocks with `compiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from math import prod
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import IntegerType, ModuleOp, ShapedType, StringAttr
+from xdsl.dialects.builtin import IntegerType, ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -49,10 +49,22 @@ Step = Callable[[Run, list[Any]], Sequence[Any]]
 _Compiler = TypeVar("_Compiler", bound=Callable[..., Step])
 _COMPILERS: dict[str, Callable[[Any, Compiling], Step]] = {}
 """By the operation's name, so that a dialect may be declared anew."""
+_ON_HOST: dict[str, Callable[[Any, Compiling], Step]] = {}
+
+# What an element costs, and an operation whatever its size, in units of about half a nanosecond: measured, in powers of 2.
+_WEIGHTS: tuple[tuple[tuple[str, ...], int, int], ...] = (
+    (("memref.", "xegpu.load", "xegpu.store", "xegpu.atomic", "vector.transfer", "vector.gather", "vector.scatter",
+      "vector.load", "vector.store", "vector.masked", "llvm.load", "llvm.store"), 64, 1 << 17),
+    (("xegpu.dpas",), 1, 1 << 16),
+    (("math.", "arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv", "gpu."), 32, 1 << 15),
+    (("",), 4, 1 << 14),
+)  # fmt: skip
 
 
-def compiled_by(*operations: type[Operation] | str) -> Callable[[_Compiler], _Compiler]:
+def compiled_by(*operations: type[Operation] | str, host: bool = False) -> Callable[[_Compiler], _Compiler]:
     """Register a function that compiles operations of these classes, or of these names (`"gpu.wait"`).
+
+    With `host`, it compiles those of that name in the code of the host alone, where it comes before any other.
 
     >>> from xdsl.dialects.test import TestPureOp
     >>> @compiled_by(TestPureOp)
@@ -63,8 +75,9 @@ def compiled_by(*operations: type[Operation] | str) -> Callable[[_Compiler], _Co
     """
 
     def register(function: _Compiler) -> _Compiler:
+        table = _ON_HOST if host else _COMPILERS
         for operation in operations:
-            _COMPILERS[operation if isinstance(operation, str) else operation.name] = function
+            table[operation if isinstance(operation, str) else operation.name] = function
         return function
 
     return register
@@ -87,7 +100,9 @@ def is_compiled(operation: Operation) -> bool:
     return _compiler(operation) is not None
 
 
-def _compiler(operation: Operation) -> Callable[[Any, Compiling], Step] | None:
+def _compiler(operation: Operation, level: Level = "lane") -> Callable[[Any, Compiling], Step] | None:
+    if level == "host" and operation.name in _ON_HOST:
+        return _ON_HOST[operation.name]
     return _COMPILERS.get(operation.name)
 
 
@@ -105,7 +120,7 @@ def value_shape(kind: Attribute) -> tuple[int, ...]:
 class Line:
     """A step with the slots of its operands and results, and those that nobody needs afterwards.
 
-    `work` is what it costs: elements for each work-item (each subgroup, each workgroup at those levels).
+    `fixed` and `work` are what it costs: for itself, and for each work-item (each subgroup, each workgroup at those levels).
 
     >>> from layoutalg.ir import read_module
     >>> module = read_module("%a = arith.constant 20 : i32")
@@ -118,6 +133,7 @@ class Line:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     free: tuple[int, ...]
+    fixed: int
     work: int
 
 
@@ -138,6 +154,7 @@ class Body:
     lines: tuple[Line, ...]
     terminator: Operation | None
     results: tuple[int, ...]
+    fixed: int
     work: int
     peak: int
 
@@ -156,11 +173,11 @@ class Compiling:
     block: tuple[int, int, int]
     level: Level = "lane"
     target: str = "pvc"
-    trace: frozenset[str] = frozenset()
+    trace: Mapping[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     _works: dict[Operation, int] = field(default_factory=dict[Operation, int])
     _shared: set[Operation] = field(default_factory=set[Operation])
-    _functions: dict[Operation, tuple[Step, int] | None] = field(
+    functions: dict[Operation, tuple[Step, int] | None] = field(
         default_factory=dict[Operation, "tuple[Step, int] | None"]
     )
     peak: int = 0
@@ -190,29 +207,6 @@ class Compiling:
         """Say that the operation holds so many bytes for each work-item while it runs (its bodies are counted already)."""
         self.peak = max(self.peak, size)
 
-    def function(self, operation: Operation, name: str) -> Step:
-        """Compile the function of this name that an operation calls, once.
-
-        Raises:
-            SimulationError: there is no such function with a body, or it calls itself.
-        """
-        from layoutalg.simulate.branching import compile_region
-
-        called = _symbol(operation, name)
-        if called is None or not called.regions or not called.regions[0].blocks:
-            fail(operation, f"@{name} is not a function with a body in this module")
-        if called not in self._functions:
-            self._functions[called] = None
-            before, self.peak = self.peak, 0
-            self._functions[called] = compile_region(self, called.regions[0]), self.peak
-            self.peak = before
-        found = self._functions[called]
-        if found is None:
-            fail(operation, f"@{name} calls itself, which is not simulated")
-        step, size = found
-        self.holds(size)
-        return step
-
     def step(self, operation: Operation) -> Step:
         """Compile one operation.
 
@@ -220,7 +214,7 @@ class Compiling:
             SimulationError: nobody can, or its types and attributes are not those of an operation that can be run.
         """
         _load_operations()
-        compiler = _compiler(operation)
+        compiler = _compiler(operation, self.level)
         if compiler is None:
             name = getattr(getattr(operation, "op_name", None), "data", operation.name)
             raise SimulationError(f"line {line_of(operation)}: {name}: this operation is not simulated")
@@ -236,6 +230,30 @@ class Compiling:
         except _PROBLEMS as problem:
             fail(operation, str(problem) or type(problem).__name__)
 
+    def _traced(self, operation: Operation, step: Step) -> Step:
+        """The step, which also keeps the values of results that are to be traced."""
+        wanted = [
+            (number, self.trace[result]) for number, result in enumerate(operation.results) if result in self.trace
+        ]
+        if not wanted:
+            return step
+
+        def keeping(run: Run, values: list[Any]) -> Sequence[Any]:
+            results = step(run, values)
+            for number, name in wanted:
+                run.keep(operation, name, results[number])
+            return results
+
+        return keeping
+
+    def _cost(self, operation: Operation) -> tuple[int, int]:
+        """What an operation costs for itself, and for each work-item."""
+        elements = self._works.get(operation, _largest((*operation.operands, *operation.results)))
+        for names, weight, fixed in _WEIGHTS:
+            if operation.name.startswith(names):
+                return fixed, elements * weight
+        raise AssertionError(operation.name)
+
     def body(self, block: Block) -> Body:
         """Compile the operations of a block, up to its terminator."""
         arguments = tuple(self.slot(argument) for argument in block.args)
@@ -247,7 +265,7 @@ class Compiling:
         live = peak = sum(_bytes(argument.type) for argument in block.args)
         for number, operation in enumerate(operations):
             self.peak = 0
-            step = self.step(operation)
+            step = self._traced(operation, self.step(operation))
             inside = self.peak
             free = freed.get(number, ())
             live += sum(_bytes(result.type) for result in operation.results if operation not in self._shared)
@@ -260,13 +278,13 @@ class Compiling:
                     tuple(self.slot(operand) for operand in operation.operands),
                     tuple(self.slot(result) for result in operation.results),
                     tuple(self.slot(value) for value in free if value_shape(value.type)),
-                    self._works.get(operation, _largest((*operation.operands, *operation.results))),
+                    *self._cost(operation),
                 )
             )
         results = () if terminator is None else tuple(self.slot(operand) for operand in terminator.operands)
-        work = sum(line.work for line in lines)
+        fixed, work = sum(line.fixed for line in lines), sum(line.work for line in lines)
         self.peak = max(before, peak)
-        return Body(block, arguments, tuple(lines), terminator, results, work, peak)
+        return Body(block, arguments, tuple(lines), terminator, results, fixed, work, peak)
 
 
 _PROBLEMS = (LayoutError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
@@ -289,7 +307,7 @@ def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
     for slot, value in zip(body.arguments, values, strict=True):
         slots[slot] = value
     if body.lines:
-        run.spend(body.lines[0].operation, len(body.lines), body.work * prod(run.machine.items))
+        run.spend(body.lines[0].operation, len(body.lines), body.fixed + body.work * prod(run.machine.items))
     operation = body.terminator
     try:
         for line in body.lines:
@@ -306,20 +324,6 @@ def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
         assert operation is not None
         fail(operation, str(problem) or type(problem).__name__)
     return [slots[number] for number in body.results]
-
-
-def _symbol(operation: Operation, name: str) -> Operation | None:
-    """What a name means where an operation stands: the nearest symbol around it."""
-    around = operation.parent_op()
-    while around is not None:
-        for region in around.regions:
-            for block in region.blocks:
-                for candidate in block.ops:
-                    symbol = candidate.get_attr_or_prop("sym_name")
-                    if isinstance(symbol, StringAttr) and symbol.data == name:
-                        return candidate
-        around = around.parent_op()
-    return None
 
 
 def _ends(operation: Operation) -> bool:

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from xdsl.ir import Operation
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_OPERATIONS as MAX_OPERATIONS
-from layoutalg.core.limits import MOST_WORK
+from layoutalg.core.limits import MOST_TRACED_BYTES, MOST_WORK
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 
@@ -81,7 +82,8 @@ class SimulationError(LayoutError):
 
 @dataclass(slots=True)
 class Budget:
-    """What a launch may still cost: operations (each for a group of work-items), and work in elements.
+    """What a launch may still cost: operations (each for a group of work-items), work (in units of about half a nanosecond),
+    and bytes of values that are traced. `stopped` ends all groups of workgroups that are still running.
 
     >>> Budget(operations=10).operations
     10
@@ -89,6 +91,9 @@ class Budget:
 
     operations: int = MAX_OPERATIONS
     work: int = MOST_WORK
+    traced: int = MOST_TRACED_BYTES
+    stopped: bool = False
+    lock: RLock = field(default_factory=RLock, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,15 +186,19 @@ class Run:
         >>> run.budget.operations
         0
         """
-        self._check(operation, operations, work)
-        self.budget.operations -= operations
-        self.budget.work -= work
+        with self.budget.lock:
+            self._check(operation, operations, work)
+            self.budget.operations -= operations
+            self.budget.work -= work
 
     def _check(self, operation: Operation, operations: int, work: int) -> None:
+        if self.budget.stopped:
+            fail(operation, "the launch was stopped", "simulate.stopped")
         if operations > self.budget.operations:
             fail(operation, f"{operations} more operations; a launch of more than {MAX_OPERATIONS} is not simulated")
         if work > self.budget.work:
-            fail(operation, f"{work} more elements to work on; a launch of more than {MOST_WORK} is not simulated")
+            left = f"; {_seconds(self.budget.work)} are left of what a launch may take"
+            fail(operation, f"{_seconds(work)} of work from here on{left}")
 
     def afford(self, operation: Operation, body: Body, times: int) -> None:
         """Refuse to run a body so many times if the launch has not that much left, before the first time.
@@ -203,7 +212,29 @@ class Run:
         layoutalg.simulate.machine.SimulationError: line 0: builtin.module: 1099511627776 more operations; a launch of more \
 than 1048576 is not simulated
         """
-        self._check(operation, times * len(body.lines), times * body.work * prod(self.machine.items))
+        each = body.fixed + body.work * prod(self.machine.items)
+        self._check(operation, times * len(body.lines), times * each)
+
+    def keep(self, operation: Operation, name: str, value: object) -> None:
+        """Note what every work-item holds now, under a name; past the limit nothing more is kept, and a finding says so.
+
+        >>> run = Run(Machine("pvc", (1, 1, 1), (4, 1, 1), 4, 0, 1), None)
+        >>> run.keep(None, "%x", np.full((1, 1, 1), 7))
+        >>> run.trace["%x"][0].tolist()
+        [[[7, 7, 7, 7]]]
+        """
+        if not _is_array(value):
+            problem = f"{name} is not a number or a vector, and is not traced"
+            self.report(operation, "run.not_traced", problem, level="warning")
+            return
+        whole = np.broadcast_to(value, (*self.machine.items, *value.shape[3:]))
+        if whole.nbytes > self.budget.traced:
+            limit = f"{MOST_TRACED_BYTES} bytes of traced values are kept; {name} has more"
+            self.report(operation, "run.not_traced", limit, level="warning")
+            return
+        with self.budget.lock:
+            self.budget.traced -= whole.nbytes
+        self.trace.setdefault(name, []).append(whole.copy())
 
     def where(self, condition: Array) -> Array:
         """A condition on values, false for work-items that are not active.
@@ -218,7 +249,14 @@ than 1048576 is not simulated
         active = self.active.reshape(*self.active.shape, *(1,) * (condition.ndim - self.active.ndim))
         return condition & active
 
-    def report(self, operation: Operation, rule: str, problem: str, *notes: str) -> None:
+    def report(
+        self,
+        operation: Operation,
+        rule: str,
+        problem: str,
+        *notes: str,
+        level: Literal["error", "warning"] = "error",
+    ) -> None:
         """Note a finding that does not stop the launch, once for an operation and a rule.
 
         >>> from xdsl.dialects.test import TestOp
@@ -229,7 +267,17 @@ than 1048576 is not simulated
         """
         place = place_of(operation)
         if not any(found.rule == rule and found.place == place for found in self.findings):
-            self.findings.append(Finding(rule, problem, operation.name, place, notes=notes))
+            self.findings.append(Finding(rule, problem, operation.name, place, level=level, notes=notes))
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
+
+
+def _seconds(work: int) -> str:
+    """Work in words: a unit is about half a nanosecond."""
+    seconds = work / 2**31
+    return f"{seconds:.3g} seconds"
 
 
 def _digit(numbers: Array, sizes: tuple[int, int, int], dimension: int) -> Array:

@@ -7,15 +7,15 @@ LLVM 22 lowers the module to SPIR-V at once. An array argument is copied to an a
 a numpy scalar is passed as it is. What comes back are the buffers after the launch, array for array. The runtime has no DPAS
 and no 2-D block messages; `plain` gives OpenCL C with bodies for those that the kernels use (`xe_shim.plain_source`).
 
-    python -m tests.oracle.kernel_cpu DIRECTORY      reads kernel.spv, launches.json, plain.cl if there is one, *.in.npy;
-                                                     writes *.out.npy
+    python -m tests.oracle.kernel_cpu DIRECTORY      reads launches.json, the SPIR-V that it names, plain.cl if there is one,
+                                                     *.in.npy; writes *.out.npy
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,19 @@ def run_kernels(
     module: str, launches: Sequence[Launch], directory: Path, plain: str | None = None
 ) -> dict[str, list[Array]]:
     """The array arguments after each launch, by the kernel's name; a kernel is launched once."""
+    return launch_binaries(
+        {launch.kernel: spirv_of(module, directory) for launch in launches[:1]}, launches, directory, plain
+    )
+
+
+def launch_binaries(
+    binaries: Mapping[str, Path], launches: Sequence[Launch], directory: Path, plain: str | None = None
+) -> dict[str, list[Array]]:
+    """The same for SPIR-V that is there: `binaries` says which file has a kernel (the first one's, where it has no own)."""
     require_module("pyopencl")
     library = LIBRARIES / "libintelocl.so"
     if not library.exists():
         require(str(library))
-    spirv_of(module, directory)
     if plain is not None:
         (directory / "plain.cl").write_text(plain)
     (directory / "icd").mkdir(exist_ok=True)
@@ -78,7 +86,10 @@ def run_kernels(
                 given.append(None)
             else:
                 given.append([argument.dtype.name, argument.item()])
-        jobs.append({"name": launch.kernel, "grid": launch.grid, "block": launch.block, "arguments": given})
+        binary = str(binaries.get(launch.kernel, next(iter(binaries.values()))))
+        jobs.append(
+            {"name": launch.kernel, "binary": binary, "grid": launch.grid, "block": launch.block, "arguments": given}
+        )
     (directory / "launches.json").write_text(json.dumps(jobs))
     environment = {"OCL_ICD_VENDORS": str(directory / "icd"), "LD_LIBRARY_PATH": str(LIBRARIES)}
     root = Path(__file__).parents[2]
@@ -108,15 +119,22 @@ def main(directory: Path) -> None:
 
     context = pyopencl.Context(pyopencl.get_platforms()[0].get_devices()[:1])
     queue = pyopencl.CommandQueue(context)
-    program = pyopencl.Program(context, (directory / "kernel.spv").read_bytes())
-    plain = directory / "plain.cl"
-    if plain.exists():
-        builtins = pyopencl.Program(context, plain.read_text())
-        program.compile("")
+    plain, programs = directory / "plain.cl", dict[str, Any]()
+    builtins = pyopencl.Program(context, plain.read_text()) if plain.exists() else None
+    if builtins is not None:
         builtins.compile("-cl-std=CL1.2")
-        program = pyopencl.link_program(context, [program, builtins])
-    else:
-        program.build()
+
+    def program_of(binary: str) -> Any:
+        if binary not in programs:
+            program = pyopencl.Program(context, Path(binary).read_bytes())
+            if builtins is None:
+                program.build()
+            else:
+                program.compile("")
+                program = pyopencl.link_program(context, [program, builtins])
+            programs[binary] = program
+        return programs[binary]
+
     for job in json.loads((directory / "launches.json").read_text()):
         buffers: dict[int, Array] = {}
         values: list[Any] = []
@@ -127,7 +145,7 @@ def main(directory: Path) -> None:
             else:
                 values.append(np.dtype(argument[0]).type(argument[1]))
         size = [count * items for count, items in zip(job["grid"], job["block"], strict=True)]
-        kernel = pyopencl.Kernel(program, job["name"])
+        kernel = pyopencl.Kernel(program_of(job["binary"]), job["name"])
         kernel(queue, tuple(size), tuple(job["block"]), *values)
         queue.finish()
         for number, buffer in buffers.items():

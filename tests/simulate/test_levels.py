@@ -113,39 +113,35 @@ def test_a_product_is_the_same_at_every_level(element: str) -> None:
         assert np.array_equal(c, expected)
 
 
-def test_loads_at_subgroup_level_transpose_pack_and_put_blocks_one_after_the_other() -> None:
-    source = np.arange(64 * 64, dtype=np.float32).reshape(64, 64).astype(np.float16)
-    cases = [
-        ("16x32xf16", " <{transpose = array<i64: 1, 0>}>", (32, 16), lambda t: t.T),
-        ("16x16xf16", " <{packed}>", (8, 16, 2), lambda t: t.reshape(8, 2, 16).swapaxes(1, 2)),
-    ]
-    for block, how, shape, expected in cases:
-        vector = "vector<" + "x".join(map(str, shape)) + "xf16>"
-        rows, columns = (int(size) for size in block.split("x")[:2])
-        flat = f"{shape[0]}x{int(np.prod(shape[1:]))}"
-        body = (
-            f"%t = xegpu.create_nd_tdesc %a, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<{block}>\n"
-            f"%o = xegpu.create_nd_tdesc %c, shape : [{shape[0]}, {int(np.prod(shape[1:]))}], strides : "
-            f"[{int(np.prod(shape[1:]))}, 1] : i64 -> !xegpu.tensor_desc<{flat}xf16>\n"
-            f"%x = xegpu.load_nd %t[8, 24]{how} : !xegpu.tensor_desc<{block}> -> {vector}\n"
-        )
-        if len(shape) == 2:
-            body += f"xegpu.store_nd %x, %o[0, 0] : {vector}, !xegpu.tensor_desc<{flat}xf16>"
-            target = np.zeros(shape, np.float16)
-            launch(gpu_kernel(body), [source, source, target], (1, 1, 1))
-            assert np.array_equal(target, expected(source[8 : 8 + rows, 24 : 24 + columns]))
-        else:
-            zero = f"%y = xegpu.load_nd %t[40, 8]{how} : !xegpu.tensor_desc<{block}> -> {vector}\n"
-            tile = "%w = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x16xf16> -> vector<16x16xf16>\n"
-            product = f"%p = xegpu.dpas %w, %x : vector<16x16xf16>, {vector} -> vector<16x16xf32>\n"
-            store = (
-                "%q = xegpu.create_nd_tdesc %c, shape : [16, 16], strides : [16, 1] : i64 -> !xegpu.tensor_desc<16x16xf32>\n"
-                "xegpu.store_nd %p, %q[0, 0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>"
-            )
-            small = (source % 8).astype(np.float16)
-            made = np.zeros((16, 16), f32)
-            launch(gpu_kernel(body + zero + tile + product + store), [small, small, made], (1, 1, 1))
-            assert np.array_equal(made, small[:16, :16].astype(f32) @ small[8:24, 24:40].astype(f32))
+SOURCE = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+
+
+def describe(name: str, pointer: str, rows: int, columns: int, block: str) -> str:
+    return (
+        f"%{name} = xegpu.create_nd_tdesc %{pointer}, shape : [{rows}, {columns}], strides : [{columns}, 1]"
+        f" : i64 -> !xegpu.tensor_desc<{block}>\n"
+    )
+
+
+def test_a_load_at_subgroup_level_transposes_the_tensor() -> None:
+    source, target = SOURCE.astype(np.float16), np.zeros((32, 16), np.float16)
+    body = describe("t", "a", 64, 64, "16x32xf16") + describe("o", "c", 32, 16, "32x16xf16")
+    body += "%x = xegpu.load_nd %t[8, 24] <{transpose = array<i64: 1, 0>}> : !xegpu.tensor_desc<16x32xf16>"
+    body += " -> vector<32x16xf16>\nxegpu.store_nd %x, %o[0, 0] : vector<32x16xf16>, !xegpu.tensor_desc<32x16xf16>"
+    launch(gpu_kernel(body), [source, source, target], (1, 1, 1))
+    assert np.array_equal(target, source[8:24, 24:56].T)
+
+
+def test_a_packed_tensor_has_pairs_of_rows_next_to_each_other() -> None:
+    """A vector of 8x16x2: element (r, c, s) is row 2r + s of column c. The product of it says where each one went."""
+    source, target = (SOURCE % 8).astype(np.float16), np.zeros((16, 16), f32)
+    body = describe("t", "a", 64, 64, "16x16xf16") + describe("o", "c", 16, 16, "16x16xf32")
+    body += "%x = xegpu.load_nd %t[8, 24] <{packed}> : !xegpu.tensor_desc<16x16xf16> -> vector<8x16x2xf16>\n"
+    body += "%w = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x16xf16> -> vector<16x16xf16>\n"
+    body += "%p = xegpu.dpas %w, %x : vector<16x16xf16>, vector<8x16x2xf16> -> vector<16x16xf32>\n"
+    body += "xegpu.store_nd %p, %o[0, 0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>"
+    launch(gpu_kernel(body), [source, source, target], (1, 1, 1))
+    assert np.array_equal(target, source[:16, :16].astype(f32) @ source[8:24, 24:40].astype(f32))
 
 
 @pytest.mark.parametrize(

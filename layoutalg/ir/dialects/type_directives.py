@@ -26,6 +26,8 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerType,
     ShapedType,
+    TensorType,
+    i1,
 )
 from xdsl.dialects.builtin import VectorType as Vector
 from xdsl.ir import Attribute
@@ -44,7 +46,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MOST_MODULE_ELEMENTS
 
-__all__ = ["ElementOf", "Elements", "Same", "Shuffled", "element_type"]
+__all__ = ["ElementOf", "Elements", "Same", "Shuffled", "TruthOf", "element_type", "truth_type"]
 
 
 def element_type(parser: Parser, kind: Attribute, start: int) -> Attribute:
@@ -149,3 +151,30 @@ class Shuffled(CustomDirective):
         """Write two types."""
         state.print_whitespace(printer)
         printer.print_list([*self.first.get(op), *self.second.get(op)], printer.print_attribute)
+
+
+def truth_type(kind: Attribute) -> Attribute:
+    """The type of "whether": i1, or a vector or tensor of i1."""
+    if isa(kind, Vector[Attribute]):
+        return Vector(i1, kind.shape, kind.scalable_dims)
+    if isa(kind, TensorType[Attribute]):
+        return TensorType(i1, kind.shape, kind.encoding)
+    return i1
+
+
+@irdl_custom_directive
+class TruthOf(CustomDirective):
+    """Read a type; the second one is i1 in the same shape."""
+
+    value: TypeDirective
+    truth: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read one type."""
+        kind = parser.parse_type()
+        self.value.set(state, (kind,))
+        self.truth.set(state, (truth_type(kind),))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the value's type."""
+        _write(printer, state, self.value.get(op)[0])

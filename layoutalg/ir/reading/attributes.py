@@ -20,8 +20,10 @@ from math import prod
 from typing import Any, TypeVar
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
@@ -64,6 +66,7 @@ _WIDEST = 2**24 - 1
 """Bits of an integer type, as in MLIR."""
 _LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\\n]|\\.)*)":(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9})')
 _NOT_IN_LOCATION = re.compile(r'[^()"]*+(?:"(?:[^"\\\n]|\\.)*+"[^()"]*+)*+')
+_METADATA = re.compile(r'\{-#(?:[^"#]++|"(?:[^"\\\n]|\\.)*+"|#(?!-\}))*+#-\}')
 _REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKind.MINUS, MLIRTokenKind.FLOAT_LIT)
 _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 
@@ -276,7 +279,10 @@ class AttributeParser(Parser):
             packed, given = self._hexadecimal(contents, start)
             given = given // size
         else:
-            values = [value.to_type(self, element) for value in contents[0]]
+            bits = [self._bits(value, element) for value in contents[0]]
+            values = [
+                0 if bit is not None else v.to_type(self, element) for v, bit in zip(contents[0], bits, strict=True)
+            ]
             if contents[1] and contents[1] != shape:
                 self.raise_error(
                     f"Shape mismatch in dense literal. Expected {shape} shape from the type, "
@@ -284,11 +290,24 @@ class AttributeParser(Parser):
                 )
             if isinstance(element, IntegerType):
                 values = [element.get_normalized_value(value) for value in values]
-            packed, given = element.pack(values), len(values)
+            packed, given = bytearray(element.pack(values)), len(values)
+            for position, bit in enumerate(bits):
+                if bit is not None:
+                    packed[position * size : (position + 1) * size] = bit
         if given != count and not (given == 1 and (contents is None or isinstance(contents, str) or not contents[1])):
             self.raise_error(f"expected {count} elements in the dense literal, found {given}", start)
         repeated = count if given == 1 and count <= LARGEST_EXPANDED else 1
-        return DenseIntOrFPElementsAttr(type, BytesAttr(self._kept(packed, repeated, start)))
+        return DenseIntOrFPElementsAttr(type, BytesAttr(self._kept(bytes(packed), repeated, start)))
+
+    def _bits(self, value: Any, element: Any) -> bytes | None:
+        """The bytes of a float that is written by its bits, like the infinity 0x7F800000; None for other values."""
+        written = value.span.text
+        if not isinstance(element, AnyFloat) or not written.startswith("0x"):
+            return None
+        bits = int(written, 16)
+        if bits >> element.bitwidth:
+            self.raise_error(f"{written} has more bits than a value of type {element}", value.span)
+        return bits.to_bytes(element.compile_time_size, "little")
 
     def _hexadecimal(self, digits: str, start: int) -> tuple[bytes, int]:
         try:
@@ -305,6 +324,18 @@ class AttributeParser(Parser):
                 self.raise_error(f"constants of more than {MOST_CONSTANT_BYTES} bytes in all are not read", start)
             kept = self.constants[packed, times] = packed * times
         return kept
+
+    # Resources: their names are kept, their bytes are not (xDSL would keep them, renamed, for the whole process)
+
+    def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
+        return self.parse_identifier_or_str_literal(" for resource handle")
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        start = self.pos
+        found = _METADATA.match(self.lexer.input.content, start, self.lexer.end)
+        if found is None:
+            self.raise_error("expected '#-}' at the end of the file's metadata", start)
+        self._resume_from(found.end())
 
     # Locations are stepped over: an operation's place is where its own text stands
 

@@ -21,6 +21,7 @@ Writing the value that is there already is not a race, and neither are atomic op
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,17 @@ class LaunchMemory:
         self.private: list[Buffer] = []
         self._named: dict[object, int] = {}
         self.races, self.named = Races(self.stamps, machine), NamedBarriers()
+
+    def of_group(self, machine: Machine) -> LaunchMemory:
+        """The same memory for other workgroups, which have shared and private memory of their own.
+
+        >>> memory = LaunchMemory(Memory(), Machine("pvc", (2, 1, 1), (16, 1, 1), 16, 0, 1))
+        >>> memory.of_group(Machine("pvc", (2, 1, 1), (16, 1, 1), 16, 1, 1)).shared is memory.shared
+        False
+        """
+        own = copy(self)
+        own.begin_group(machine)
+        return own
 
     # Regions
 

@@ -26,7 +26,9 @@ what the other did.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +42,19 @@ from layoutalg.simulate.memory.stamps import Stamps
 __all__ = ["Races"]
 
 Array = NDArray[Any]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _one_at_a_time(method: Callable[Concatenate[Races, P], T]) -> Callable[Concatenate[Races, P], T]:
+    """Groups of workgroups run on several threads, and share the stamps of global memory."""
+
+    @wraps(method)
+    def locked(self: Races, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.stamps.lock:
+            return method(self, *args, **kwargs)
+
+    return locked
 
 
 class Races:
@@ -99,6 +114,7 @@ class Races:
 
     # Accesses
 
+    @_one_at_a_time
     def read(
         self, run: Run, op: Operation, buffer: Buffer, places: Array, size: int, here: Array | None, together: bool
     ) -> None:
@@ -117,6 +133,7 @@ class Races:
         if buffer.tracked and not (buffer.space == "global" and not buffer.bytes.flags.writeable):
             self._note(shadow.reading(), where, mine)
 
+    @_one_at_a_time
     def write(
         self,
         run: Run,
@@ -154,6 +171,7 @@ class Races:
             self._report_lost(run, op, buffer, places, bits, where, mine, lost)
         self._note(shadow.writes, where, stamp, merge=False)
 
+    @_one_at_a_time
     def atomic(self, run: Run, op: Operation, buffer: Buffer, places: Array, size: int, here: Array | None) -> None:
         """As a write that changes everything, save that atomic operations don't race with one another."""
         shadow = buffer.shadow

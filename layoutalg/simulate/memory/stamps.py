@@ -16,6 +16,7 @@ Two stamps of one workgroup and epoch are other work-items where their subgroups
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ OPERATION_BITS = 16
 class Stamps:
     """How the numbers are put together, for the sizes of one launch.
 
+    `lock` is for threads that compare stamps and put new ones: one at a time.
+
     `changed` flags a write that put another value there, `atomic` an atomic operation; a workgroup that is `alone` is not
     divided into work-items.
 
@@ -42,6 +45,7 @@ class Stamps:
 
     def __init__(self, workgroups: int, subgroups: int, lanes: int, operations: int, *, alone: bool = False) -> None:
         self.lanes, self.alone = lanes, alone
+        self.lock = RLock()
         self.any_lane, self.any_subgroup, self.any_workgroup = lanes + 1, subgroups, workgroups
         self.operation_most = (1 << min(OPERATION_BITS, operations.bit_length())) - 1
         flags = self.operation_most.bit_length()

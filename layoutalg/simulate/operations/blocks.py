@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -26,7 +26,8 @@ from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_subgroup
-from layoutalg.simulate.numerics import element_dtype
+from layoutalg.simulate.memory.views import View
+from layoutalg.simulate.values.elements import element
 
 __all__ = [
     "Descriptor",
@@ -81,11 +82,12 @@ def index_list(numbers: DenseArrayBase | None) -> tuple[int, Callable[[list[Arra
 
 
 def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
-    """`xegpu.create_nd_tdesc` of an address."""
-    if not isinstance(op.source.type, IntegerType):
-        fail(op, f"a source of type {op.source.type} is not simulated; pass an address as i64")
+    """`xegpu.create_nd_tdesc` of an address with a shape and strides, or of a memref that has them."""
+    source: Attribute = op.source.type
+    if not isa(source, IntegerType) and not isa(source, MemRefType[Attribute]):
+        fail(op, f"a source of type {source} is not simulated; memrefs and addresses (i64) are")
     kind = _block_type(op, op.descriptor.type)
-    size = element_dtype(kind.element_type).itemsize
+    size = _element(op, kind).itemsize
     parts = [index_list(numbers) for numbers in (op.const_offsets, op.const_shape, op.const_strides)]
     ends = np.cumsum([1, *(count for count, _ in parts)]).tolist()
     target, level = compiling.target, compiling.level
@@ -96,6 +98,10 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
         offsets, shape, strides = (
             filled(values[start:end]) for (_, filled), (start, end) in zip(parts, pairwise(ends), strict=True)
         )
+        if isinstance(base, View):
+            shape = shape or [np.asarray(number).reshape(-1) for number in base.sizes]
+            strides = strides or [np.asarray(number).reshape(-1) for number in base.strides]
+            base = np.asarray(base.base + np.asarray(base.offset, np.int64) * base.size)
         sizes = [uniform(op, number, "the shape", run.active) for number in shape]
         steps = [uniform(op, number, "a stride", run.active) for number in strides]
         if len(sizes) != 2 or len(steps) != 2 or len(offsets) not in (0, 2):
@@ -140,6 +146,13 @@ def _block_type(op: Operation, kind: Attribute) -> TensorDescType:
     if not isinstance(kind, TensorDescType) or len(kind.shape) != 2:
         fail(op, f"a descriptor of type {kind} is not simulated; 2-D blocks are")
     return kind
+
+
+def _element(op: Operation, kind: TensorDescType) -> np.dtype[Any]:
+    found = element(str(kind.element_type))
+    if found.bits != found.dtype.itemsize * 8:
+        fail(op, f"elements of {found.bits} bits in memory are not simulated")
+    return found.dtype
 
 
 def array_length(kind: TensorDescType) -> int:
@@ -222,7 +235,7 @@ def lane_map(op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector:
     [2, 3]
     """
     rows, width = kind.get_shape()
-    bits = element_dtype(kind.element_type).itemsize * 8
+    bits = _element(op, kind).itemsize * 8
     if isinstance(op, block.StoreNdOp):
         return _held_by_lanes(op, vector, kind, _store_map(rows, width, bits, lanes))
     packed, transposed = op.packed is not None, op.transpose is not None
@@ -357,7 +370,7 @@ def _check_column(target: str, op: Operation, column: Array, bits: int) -> None:
 def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
     """`xegpu.load_nd` of a 2-D block."""
     kind = _block_type(op, op.descriptor.type)
-    (rows, width), dtype, count = kind.get_shape(), element_dtype(kind.element_type), array_length(kind)
+    (rows, width), dtype, count = kind.get_shape(), _element(op, kind), array_length(kind)
     order = None if op.transpose is None else tuple(static_numbers(op.transpose))
     if order not in (None, (1, 0)):
         fail(op, f"transpose = {list(order)}; a block is transposed by [1, 0]")
@@ -391,7 +404,7 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
 def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     """`xegpu.store_nd` of a 2-D block."""
     kind = _block_type(op, op.descriptor.type)
-    (rows, width), dtype = kind.get_shape(), element_dtype(kind.element_type)
+    (rows, width), dtype = kind.get_shape(), _element(op, kind)
     if array_length(kind) != 1:
         fail(op, "a store moves one block; array_length is for loads")
     size, target, level = dtype.itemsize, compiling.target, compiling.level
@@ -425,7 +438,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
 def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
     """`xegpu.prefetch_nd`: checked, and nothing moves."""
     kind = _block_type(op, op.descriptor.type)
-    bits = element_dtype(kind.element_type).itemsize * 8
+    bits = _element(op, kind).itemsize * 8
     count = array_length(kind)
     if compiling.level == "lane":
         _load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)

@@ -10,20 +10,21 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func, scf, ub
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects import ub
 from xdsl.ir import Attribute, Region
-from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.simulate.branching import compile_region
+from layoutalg.ir.dialects import func, scf
+from layoutalg.simulate.branching import compile_function, compile_region
 from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.masks import EVERYBODY, NOBODY, Some, merged, split, under
-from layoutalg.simulate.numerics import element_dtype, element_of, signed_bits
+from layoutalg.simulate.operations.declared import element_of
+from layoutalg.simulate.values.elements import Element, element
 
 __all__: list[str] = []
 
+_INDEX = element("index")
 _BOUNDS = ("the lower bound", "the upper bound", "the step")
 
 
@@ -31,9 +32,9 @@ _BOUNDS = ("the lower bound", "the upper bound", "the step")
 def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
     """`scf.for`: work-items may have bounds of their own."""
     body = compiling.body(op.body.block)
-    kind: Attribute = op.lb.type
+    kind = element(str(op.lb.type))
     unsigned = op.properties.get("unsignedCmp") is not None or op.attributes.get("unsignedCmp") is not None
-    mask = (1 << signed_bits(kind)) - 1 if unsigned else -1
+    mask = (1 << kind.bits) - 1 if unsigned else -1
 
     def step(run: Run, values: list[Any]) -> list[Any]:
         if any(_differs(run, value) for value in values[:3]):
@@ -49,14 +50,15 @@ def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
         trips = range(start, stop, by)
         run.afford(op, body, len(trips))
         for number in trips:
-            held = execute(run, body, [_one(number), *held])
+            held = execute(run, body, [_counter(number, kind), *held])
         return held
 
     return step
 
 
-def _one(number: int) -> Array:
-    return np.full((1, 1, 1), number if number < 1 << 63 else number - (1 << 64), np.int64)
+def _counter(number: int, kind: Element) -> Array:
+    """A loop's number, as a value of its type; one without sign keeps its bits."""
+    return np.full((1, 1, 1), number if number < 1 << (kind.bits - 1) else number - (1 << kind.bits), kind.dtype)
 
 
 def _differs(run: Run, value: Array) -> bool:
@@ -78,7 +80,7 @@ def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any]) -> l
     run.afford(op, body, most)
     for trip in range(most):
         here, _ = split(run, trips > trip)
-        number = np.asarray(start + by * trip)
+        number = np.asarray(start + by * trip).astype(start.dtype, copy=False)
         held = merged(here, under(run, here, lambda n=number, h=held: execute(run, body, [n, *h])), held)
     return held
 
@@ -175,7 +177,7 @@ def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
         run.afford(op, body, times)
         held = values[3 * rank :]
         for place in product(*ranges):
-            found = execute(run, body, [_one(number) for number in place])
+            found = execute(run, body, [_counter(number, _INDEX) for number in place])
             held = [execute(run, fold, [old, new])[0] for fold, old, new in zip(folds, held, found, strict=True)]
         return held
 
@@ -191,17 +193,13 @@ def execute_region(op: scf.ExecuteRegionOp, compiling: Compiling) -> Step:
 @compiled_by(func.CallOp)
 def call(op: func.CallOp, compiling: Compiling) -> Step:
     """`func.call` of a function of the same module."""
-    return compiling.function(op, op.callee.string_value())
+    return compile_function(compiling, op, op.callee.string_value())
 
 
 @compiled_by(ub.PoisonOp)
 def poison(op: ub.PoisonOp, compiling: Compiling) -> Step:
     """`ub.poison`: a value that nothing may depend on; it is zero here."""
     kind: Attribute = op.results[0].type
-    element = element_of(kind)
-    dtype = np.dtype(np.int64) if isa(element, IntegerType) or element.name == "index" else element_dtype(element)
-    if isa(element, IntegerType) and element.width.data == 1:
-        dtype = np.dtype(np.bool_)
-    made = np.zeros((1, 1, 1, *value_shape(kind)), dtype)
+    made = np.zeros((1, 1, 1, *value_shape(kind)), element_of(op.results[0]).dtype)
     compiling.is_same_for_all(op)
     return lambda run, values: (made,)

@@ -22,8 +22,8 @@ from layoutalg.hardware import Dpas, dpas
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.numerics import element_dtype
 from layoutalg.simulate.products import added_chain, as_factor
+from layoutalg.simulate.values.elements import element
 
 __all__: list[str] = []
 
@@ -69,7 +69,7 @@ def _of_fragments(
     of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32")
     held = unit.c.fragment_map()[0]
     plain = _is_plain(unit.c, (1, 0))
-    finished = _finished(op, vectors[2].element_type)
+    finished = _finished(vectors[2].element_type)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         batch = np.broadcast_shapes(*(value.shape[:2] for value in values))
@@ -133,12 +133,10 @@ def _keep(run: Run, key: Any, entry: Any, size: int) -> None:
     kept[key] = entry
 
 
-def _finished(op: block.DpasOp, element: Attribute) -> Callable[[Array], Array]:
-    """Sums as the result's type has them; integers are held in 64 bits."""
-    dtype = element_dtype(element)
-    if dtype.kind == "i":
-        return lambda total: total.astype(np.int64)
-    if dtype == np.float32:
+def _finished(kind: Attribute) -> Callable[[Array], Array]:
+    """Sums as the result's type has them."""
+    dtype = element(str(kind)).dtype
+    if dtype.itemsize == 4:
         return lambda total: total
 
     def rounded(total: Array) -> Array:
@@ -163,7 +161,7 @@ def _of_matrices(
         fail(op, f"the product of {sizes} is not {vectors[2]}")
     unit: Dpas = dpas(names[0], names[1], names[2], target=compiling.target)
     compiling.costs(op, m * n * k)
-    finished = _finished(op, vectors[2].element_type)
+    finished = _finished(vectors[2].element_type)
     dtype = np.int32 if unit.acc_type == "s32" else np.float32
     each = unit.k if unit.acc_type in ("f16", "bf16") else k
 

@@ -1,8 +1,8 @@
 """Reductions, contractions and outer products of vectors, and the masks around them.
 
 The order of accumulation is that of LLVM's lowering: the accumulator first, then the elements one after the other, those of
-several dimensions in row-major order. A contraction adds rounded products and the accumulator last; an outer product with an accumulator
-is a fused multiply-add (`vector.outerproduct` becomes `vector.fma`).
+several dimensions in row-major order. A contraction adds rounded products and the accumulator last; an outer product with an
+accumulator is a fused multiply-add (`vector.outerproduct` becomes `vector.fma`).
 """
 
 from __future__ import annotations

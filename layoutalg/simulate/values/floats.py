@@ -192,7 +192,9 @@ def _fused_double(x: Array, y: Array, z: Array) -> Array:
     usual = np.logical_and.reduce([(size == 0) | ((size < _LARGE) & (size > _SMALL)) for size in sizes])
     usual &= (high != 0) | (x == 0) | (y == 0)
     result = np.where(usual, np.where(inner == 0, high + z, result), high + z)
-    rare = ~usual & np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
+    finite = np.isfinite(x) & np.isfinite(y)
+    result = np.where(finite & np.isinf(z), z, result)
+    rare = ~usual & finite & np.isfinite(z)
     if rare.any():
         result[rare] = np.asarray(_exactly(x[rare], y[rare], z[rare]), np.float64)
     return result

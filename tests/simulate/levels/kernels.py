@@ -1,11 +1,12 @@
 """Kernels at workgroup level, with layouts, and what each computes by numpy's definition.
 
-Each is the text of a `gpu.func` over tensors of the workgroup. mlir-opt distributes them to subgroups and lanes; the numbers must
-stay. Operands are small integers or dyadic fractions where sums should be exact, so that no order of accumulation changes them.
+Each is the text of a `gpu.func` over tensors of the workgroup. mlir-opt distributes them to subgroups and lanes; the numbers
+must stay. Operands are small integers where sums should be exact, so that no order of accumulation changes them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,14 @@ class Kernel:
         names = ", ".join(f"%p{number}: i64" for number in range(len(self.arguments)))
         items = self.subgroups * 16
         head = f"known_block_size = array<i32: {items}, 1, 1>, intel_reqd_sub_group_size = 16 : i32"
-        return f"gpu.module @{self.name} {{\ngpu.func @{self.name}({names}) kernel attributes {{{head}}} {{\n{self.body}\ngpu.return\n}}\n}}\n"
+        function = f"gpu.func @{self.name}({names}) kernel attributes {{{head}}} {{\n{self.body}\ngpu.return\n}}"
+        return f"gpu.module @{self.name} {{\n{function}\n}}\n"
+
+    def spelled_for(self, llvm: int) -> str:
+        """The module as a version of LLVM writes it: from 24 on the layouts of a dpas stand in <{..}>."""
+        if llvm < 24:
+            return self.text
+        return re.sub(r"\{(layout_a = [^}]*)\}", r"<{\1}>", self.text)
 
     def operands(self) -> list[Array]:
         """Arrays for the arguments; the result begins as 77 everywhere."""
@@ -89,7 +97,8 @@ class Body:
         rows, columns = matrix
         text = f"!xegpu.tensor_desc<{block}x{kind}, {of}>"
         self.add(
-            f"%t{number} = xegpu.create_nd_tdesc %p{number}, shape : [{rows}, {columns}], strides : [{columns}, 1] : i64 -> {text}"
+            f"%t{number} = xegpu.create_nd_tdesc %p{number}, shape : [{rows}, {columns}], strides : [{columns}, 1]",
+            f"  : i64 -> {text}",
         )
         return text
 
@@ -136,7 +145,7 @@ def elementwise_kernels() -> list[Kernel]:
                     lambda a, b: (a * b) ^ a),
         elementwise("chain_f32", "f32",
                     ["%x = arith.mulf %v0, %v1 {l} : {v}", "%y = arith.addf %x, %v2 {l} : {v}",
-                     "%z = arith.constant {layout_result_0 = " + TILE + "} dense<0.0> : {v}", "%r = arith.maximumf %y, %z {l} : {v}"],
+                     "%z = arith.constant {l} dense<0.0> : {v}", "%r = arith.maximumf %y, %z {l} : {v}"],
                     lambda a, b, c: np.maximum(a * b + c, f32(0)), count=3, fill="reals"),
         elementwise("exponential_f32", "f32", ["%x = arith.negf %v0 {l} : {v}", "%r = math.exp %x {l} : {v}"],
                     lambda a: np.exp(-a.astype(np.float64)), count=1),
@@ -250,15 +259,25 @@ def gemm(
         body.add("%z = arith.addf %v2, %v2 {layout_result_0 = " + C_TILE + "} : vector<64x64xf32>")
     else:
         body.add(f"%z = arith.constant {{layout_result_0 = {C_TILE}}} dense<{zero}> : vector<64x64x{acc}>")
-    body.add(
-        f"%end = arith.constant {k} : index\n%by = arith.constant 32 : index",
-        f"%c = scf.for %k = %c0 to %end step %by iter_args(%sum = %z) -> (vector<64x64x{acc}>) {{",
-        f"  %a = xegpu.load_nd %t0[%c0, %k] : {ta} -> vector<64x32x{kind}>",
-        f"  %b = xegpu.load_nd %t1[%k, %c0] : {tb} -> vector<32x64x{kind}>",
-        f"  %d = xegpu.dpas %a, %b, %sum <{{layout_a = {a_layout}, layout_b = {b_layout}, layout_cd = {C_TILE}}}> : "
-        f"vector<64x32x{kind}>, vector<32x64x{kind}>, vector<64x64x{acc}> -> vector<64x64x{acc}>",
-        f"  scf.yield %d : vector<64x64x{acc}>\n}}",
+    product_of = (
+        f"{{layout_a = {a_layout}, layout_b = {b_layout}, layout_cd = {C_TILE}}} : "
+        f"vector<64x32x{kind}>, vector<32x64x{kind}>, vector<64x64x{acc}> -> vector<64x64x{acc}>"
     )
+    if k == 32:
+        body.add(
+            f"%a = xegpu.load_nd %t0[%c0, %c0] : {ta} -> vector<64x32x{kind}>",
+            f"%b = xegpu.load_nd %t1[%c0, %c0] : {tb} -> vector<32x64x{kind}>",
+            f"%c = xegpu.dpas %a, %b, %z {product_of}",
+        )
+    else:
+        body.add(
+            f"%end = arith.constant {k} : index\n%by = arith.constant 32 : index",
+            f"%c = scf.for %k = %c0 to %end step %by iter_args(%sum = %z) -> (vector<64x64x{acc}>) {{",
+            f"  %a = xegpu.load_nd %t0[%c0, %k] : {ta} -> vector<64x32x{kind}>",
+            f"  %b = xegpu.load_nd %t1[%k, %c0] : {tb} -> vector<32x64x{kind}>",
+            f"  %d = xegpu.dpas %a, %b, %sum {product_of}",
+            f"  scf.yield %d : vector<64x64x{acc}>\n}}",
+        )
     at = f"{{layout_result_0 = {C_TILE}}}"
     body.add(*(line.replace("{l}", at) for line in after))
     last = 2 + len(extra)
@@ -286,6 +305,9 @@ def gemm_kernels() -> list[Kernel]:
         gemm("gemm_bf16", "bf16"),
         gemm("gemm_deep", "f16", k=128),
         gemm("gemm_i8", "i8"),
+        gemm("gemm_once", "f16", k=32),
+        gemm("gemm_once_bf16", "bf16", k=32),
+        gemm("gemm_once_relu", "f16", k=32, after=relu, define=lambda c: np.maximum(c, 0)),
         gemm("gemm_accumulate", "f16", extra=(("f32", (64, 64)),), accumulate=True),
         gemm("gemm_relu", "f16", after=relu, define=lambda c: np.maximum(c, 0)),
         gemm(
@@ -505,7 +527,7 @@ def attention() -> Kernel:
     body.load(2, SQUARE, "f16", "32x32", k_layout)
     body.add(
         f"%z = arith.constant {at} dense<0.0> : {whole}",
-        f"%s = xegpu.dpas %v0, %v1, %z <{{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}}> : "
+        f"%s = xegpu.dpas %v0, %v1, %z {{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}} : "
         f"vector<32x32xf16>, vector<32x32xf16>, {whole} -> {whole}",
         *reduce_rows("0", "maximumf", "%s", "%most", "0xFF800000"),
         f"%d = arith.subf %s, %most {at} : {whole}",
@@ -513,7 +535,7 @@ def attention() -> Kernel:
         *reduce_rows("1", "add", "%e", "%total", "0.0"),
         f"%w = arith.divf %e, %total {at} : {whole}",
         f"%h = arith.truncf %w {at} : {whole} to vector<32x32xf16>",
-        f"%r = xegpu.dpas %h, %v2, %z <{{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}}> : "
+        f"%r = xegpu.dpas %h, %v2, %z {{layout_a = {q_layout}, layout_b = {k_layout}, layout_cd = {s_layout}}} : "
         f"vector<32x32xf16>, vector<32x32xf16>, {whole} -> {whole}",
     )
     text = body.store("%r", 3, SQUARE, "f32", "32x32", s_layout)

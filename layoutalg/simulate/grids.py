@@ -1,0 +1,311 @@
+"""A compiled kernel on a grid of workgroups: group by group, on two threads, so that large problems fit into caches and memory.
+
+>>> from layoutalg.gemm import plan_gemm
+>>> from layoutalg.ir import read_module
+>>> gemm, memory = plan_gemm(8, 32, 32), Memory()
+>>> c = np.zeros((8, 32), np.float32)
+>>> ones = [np.ones(shape, np.float16) for shape in ((8, 32), (32, 32))]
+>>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
+>>> found = run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory)
+>>> c[7, 31], found
+(np.float32(32.0), Found(findings=(), trace={}))
+
+Nothing depends on the number of threads: groups are the same, findings and traces are put together in their order, and kernels
+with atomic operations, whose results depend on who comes first, run on one thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from math import prod
+from operator import index
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, MemRefType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import LAUNCH_GROUP as GROUP
+from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
+from layoutalg.core.messages import shown
+from layoutalg.hardware import target_info
+from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.dialects import gpu
+from layoutalg.ir.findings import Finding
+from layoutalg.simulate.arguments import values_of
+from layoutalg.simulate.branching import compile_region
+from layoutalg.simulate.compiling import Compiling, Step
+from layoutalg.simulate.levels import level_of
+from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
+from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.memory.launched import LaunchMemory
+from layoutalg.simulate.memory.provenance import written_buffers
+from layoutalg.simulate.memory.views import View
+from layoutalg.simulate.values.elements import element
+
+__all__ = ["Compiled", "Found", "compile_kernel", "run_on"]
+
+THREADS = min(2, os.cpu_count() or 1)
+_ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atomicrmw", "llvm.cmpxchg")
+"""Operations whose results depend on which workgroup comes first."""
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A kernel that is ready to run: a function that runs its body, and what was known when it was compiled.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> from layoutalg.ir import read_module
+    >>> compile_kernel(read_module(plan_gemm(8, 32, 32).emit("lane"))).function.sym_name.data
+    'gemm'
+    """
+
+    function: gpu.FuncOp
+    step: Step
+    compiling: Compiling
+
+    def machine(self, grid: tuple[int, int, int], first: int, count: int) -> Machine:
+        """The work-items of `count` workgroups from number `first` on."""
+        known = self.compiling
+        return Machine(known.target, grid, known.block, known.lanes, first, count, known.level)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run has to tell: findings, and for every traced name its values, one array for each time it was computed.
+
+    >>> Found((), {}).findings
+    ()
+    """
+
+    findings: tuple[Finding, ...]
+    trace: Mapping[str, tuple[Array, ...]]
+
+
+def compile_kernel(
+    module: ModuleOp,
+    name: str | None = None,
+    *,
+    block: tuple[int, int, int] | None = None,
+    lanes: int | None = None,
+    level: Level | None = None,
+    target: str = "pvc",
+    trace: Mapping[SSAValue, str] | None = None,
+) -> Compiled:
+    """Find a kernel, and compile it; block sizes, lanes and level are the kernel's own unless they are given.
+
+    Raises:
+        SimulationError: it can't be simulated.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> from layoutalg.ir import read_module
+    >>> compile_kernel(read_module(plan_gemm(8, 32, 32).emit("lane"))).compiling.block
+    (16, 1, 1)
+    """
+    function = _find_kernel(module, name)
+    at = level_of(function) if level is None else level
+    if at not in LEVELS:
+        raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
+    sizes, count = _block_size(function, block), _subgroup_size(function, lanes, at, target)
+    if prod(sizes) % count:
+        fail(function, f"{'x'.join(map(str, sizes))} work-items are not a whole number of subgroups of {count}")
+    compiling = Compiling(module, count, sizes, at, target, trace or {})
+    return Compiled(function, compile_region(compiling, function.body), compiling)
+
+
+def run_on(
+    compiled: Compiled,
+    arguments: Sequence[Any],
+    grid: Sequence[int],
+    memory: Memory,
+    *,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    threads: int = THREADS,
+    carry_on: bool = False,
+) -> Found:
+    """Run a compiled kernel on every workgroup of a grid.
+
+    `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups that has
+    them, unless it is to `carry_on`.
+
+    Raises:
+        SimulationError: the kernel does what the hardware would not, or costs more than the budget has.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> from layoutalg.ir import read_module
+    >>> gemm, memory = plan_gemm(8, 32, 32), Memory()
+    >>> c = np.zeros((8, 32), np.float32)
+    >>> ones = [np.ones(shape, np.float16) for shape in ((8, 32), (32, 32))]
+    >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
+    >>> run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory).findings
+    ()
+    >>> c[7, 31]
+    np.float32(32.0)
+    """
+    sizes = _grid(grid)
+    given = values_of(compiled.function, arguments)
+    whole = compiled.machine(sizes, 0, 1)
+    held = compiled.compiling.peak * prod(whole.items)
+    if held > MOST_LIVE_BYTES:
+        fail(
+            compiled.function, f"the values of one workgroup take {held} bytes; at most {MOST_LIVE_BYTES} are simulated"
+        )
+    total = prod(sizes)
+    together = _together(total, prod(compiled.compiling.block), held)
+    launched = LaunchMemory(memory, whole, tracked=_may_write(compiled.function, given))
+    budget = budget or Budget()
+    shared: dict[Any, Any] = {}
+
+    def part(first: int) -> Run:
+        machine = compiled.machine(sizes, first, min(together, total - first))
+        own = launched.of_group(machine)
+        run = Run(machine, own, slots=compiled.compiling.slots(), budget=budget, shared=shared)
+        try:
+            compiled.step(run, [*given, *_attributions(compiled.function, run)])
+        except SimulationError as problem:
+            if problem.finding is None or not problem.finding.rule.startswith("run.") or not carry_on:
+                raise
+            run.findings.append(problem.finding)
+        return run
+
+    runs = _in_order(part, range(0, total, together), budget, 1 if _depends_on_order(compiled) else threads)
+    return _collected(runs, -(-total // together), progress, carry_on)
+
+
+def _together(total: int, items: int, held: int) -> int:
+    """How many workgroups run together: enough for numpy to be busy, few enough for a cache, and something for every thread."""
+    fitting = max(1, min(GROUP // items, MOST_LIVE_BYTES // max(1, held)))
+    return min(fitting, -(-total // THREADS)) if total * items > GROUP // 4 else fitting
+
+
+def _in_order(part: Callable[[int], Run], firsts: range, budget: Budget, threads: int) -> Iterator[Run]:
+    """The runs of all groups, in order; on several threads, where there are several groups."""
+    if threads < 2 or len(firsts) < 2:
+        yield from map(part, firsts)
+        return
+    waiting: deque[Future[Run]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for first in firsts:
+                waiting.append(pool.submit(part, first))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            # An error, or the user interrupts: the other groups end at their next operations.
+            budget.stopped = True
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _collected(runs: Iterator[Run], count: int, progress: Progress | None, carry_on: bool) -> Found:
+    findings: dict[tuple[Any, ...], Finding] = {}
+    traces: dict[str, list[list[Array]]] = {}
+    for number, run in enumerate(runs, 1):
+        for finding in run.findings:
+            findings.setdefault((finding.rule, finding.place, finding.operation), finding)
+            if not carry_on and finding.level == "error":
+                raise SimulationError.of(finding)
+        for name, values in run.trace.items():
+            for time, value in enumerate(values):
+                times = traces.setdefault(name, [])
+                if time == len(times):
+                    times.append([])
+                times[time].append(value)
+        if progress is not None:
+            progress(number / count)
+    joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
+    return Found(tuple(findings.values()), joined)
+
+
+def _attributions(function: gpu.FuncOp, run: Run) -> list[View]:
+    """The memory that a function declares behind its arguments: of the workgroup, and private to a work-item."""
+    arguments = function.body.blocks[0].args
+    count = len(function.function_type.inputs.data)
+    shared = function.workgroup_attributions.value.data if function.workgroup_attributions else 0
+    found: list[View] = []
+    for number, argument in enumerate(arguments[count:]):
+        kind: Attribute = argument.type
+        if not isa(kind, MemRefType[Attribute]) or DYNAMIC_INDEX in kind.get_shape():
+            fail(function, f"memory of type {kind} is not simulated; a memref of known sizes is")
+        size = element(str(kind.element_type)).dtype.itemsize
+        give = run.memory.share if number < shared else run.memory.allocate
+        address = give(run, function, argument, prod(kind.get_shape()) * size, argument.name_hint or f"memory {number}")
+        found.append(View.row_major(np.full((1, 1, 1), address, np.int64), kind.get_shape(), size))
+    return found
+
+
+def _depends_on_order(compiled: Compiled) -> bool:
+    return any(operation.name.startswith(_ORDERED) for operation in compiled.compiling.module.walk())
+
+
+def _may_write(function: gpu.FuncOp, given: Sequence[Any]) -> set[int] | None:
+    """The numbers of the buffers that a kernel may write; None for all of them, where that is not simple to tell."""
+    blocks = function.body.blocks
+    return written_buffers(blocks[0], given) if len(blocks) == 1 else None
+
+
+def _grid(grid: Sequence[int]) -> tuple[int, int, int]:
+    try:
+        x, y, z = (index(size) for size in grid)
+    except (TypeError, ValueError):
+        raise LayoutError(f"grid {shown(grid)}: expected three sizes, such as (4, 2, 1)") from None
+    if min(x, y, z) < 1 or x * y * z > MOST_WORKGROUPS:
+        raise LayoutError(f"grid {x}x{y}x{z}: expected positive sizes, at most {MOST_WORKGROUPS} workgroups in all")
+    return x, y, z
+
+
+def _find_kernel(module: ModuleOp, name: str | None) -> gpu.FuncOp:
+    kernels = [op for op in module.walk() if isinstance(op, gpu.FuncOp) and op.kernel is not None]
+    names = ", ".join(op.sym_name.data for op in kernels) or "none"
+    chosen = [op for op in kernels if name in (None, op.sym_name.data, _path(op))]
+    if len(chosen) != 1:
+        wanted = "one kernel" if name is None else f"a kernel named {name}"
+        raise LayoutError(f"expected {wanted} (a gpu.func with 'kernel') in the text; it has: {names}")
+    return chosen[0]
+
+
+def _path(function: gpu.FuncOp) -> str:
+    """The name with that of the `gpu.module` around it."""
+    around = function.parent_op()
+    return f"{around.sym_name.data}::{function.sym_name.data}" if isinstance(around, gpu.ModuleOp) else ""
+
+
+def _block_size(function: gpu.FuncOp, given: tuple[int, int, int] | None) -> tuple[int, int, int]:
+    """Work-items of a workgroup."""
+    written = function.known_block_size
+    if given is None and written is None:
+        fail(function, "the attribute known_block_size = array<i32: x, y, z> is needed to know the work-items")
+    numbers = given if given is not None else tuple(static_numbers(cast("DenseArrayBase", written)))
+    if len(numbers) != 3 or min(numbers) < 1 or prod(numbers) > MOST_WORK_ITEMS:
+        fail(
+            function,
+            f"known_block_size = {list(numbers)}: three positive sizes are needed, {MOST_WORK_ITEMS} in all at most",
+        )
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _subgroup_size(function: gpu.FuncOp, given: int | None, level: Level, target: str) -> int:
+    """Lanes of a subgroup. Above lane level they do not matter, and are the chip's where nothing says them."""
+    chip = target_info(target)
+    if given is not None:
+        return given
+    for name in ("intel_reqd_sub_group_size", "reqd_sub_group_size"):
+        lanes = function.attributes.get(name)
+        if isinstance(lanes, IntegerAttr):
+            if lanes.value.data < 1:
+                fail(function, f"{name} = {lanes.value.data}: a subgroup has at least one lane")
+            return lanes.value.data
+    if level == "lane":
+        fail(function, "the attribute intel_reqd_sub_group_size = 16 : i32 is needed to know the lanes")
+    return chip.subgroup_size

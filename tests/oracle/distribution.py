@@ -1,0 +1,75 @@
+"""Kernels at workgroup level, distributed to subgroups and to lanes by mlir-opt 22, 23 and 24.
+
+The passes are those of each version's `--gpu-lower-to-xevm-pipeline` up to the fragments, in its order. All kernels of a call
+are one text with `// -----` between them; those that are refused are asked again one by one, for the message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from tests.oracle.toolchains import require, require_new, run
+from tests.simulate.levels.kernels import KERNELS
+
+VERSIONS = (22, 23, 24)
+LEVELS = ("subgroup", "lane")
+SEPARATOR = "\n// -----\n"
+
+_BEFORE = "cse,xevm-attach-target{chip=pvc},lower-affine"
+_SUBGROUPS = {22: "xegpu-wg-to-sg-distribute,cse"}
+_LATER_SUBGROUPS = "xegpu-propagate-layout{layout-kind=subgroup},xegpu-wg-to-sg-distribute,cse,lower-affine,cse"
+_LANES = {
+    22: "xegpu-propagate-layout{layout-kind=inst},xegpu-blocking,canonicalize,cse,xegpu-propagate-layout{layout-kind=lane},"
+    "xegpu-subgroup-distribute,canonicalize,cse,loop-invariant-code-motion,cse,xegpu-vector-linearize"
+}
+_LATER_LANES = (
+    "xegpu-propagate-layout{layout-kind=inst},xegpu-blocking,cse,xegpu-propagate-layout{layout-kind=lane},"
+    "xegpu-optimize-peephole,cse,xegpu-propagate-layout{layout-kind=lane},xegpu-sg-to-lane-distribute,canonicalize,cse,"
+    "loop-invariant-code-motion,cse,xegpu-vector-linearize,canonicalize,cse"
+)
+
+
+def program(version: int) -> str:
+    """mlir-opt of a version, or a skip."""
+    return require("mlir-opt-22") if version == 22 else require_new(f"mlir-opt-{version}")
+
+
+def pipeline(version: int, level: str) -> str:
+    """The passes down to a level."""
+    inside = _SUBGROUPS.get(version, _LATER_SUBGROUPS)
+    if level == "lane":
+        inside += "," + _LANES.get(version, _LATER_LANES)
+    return f"builtin.module({_BEFORE},gpu.module({inside}))"
+
+
+def distributed(texts: Iterable[str], version: int, level: str) -> dict[str, str]:
+    """The distributed modules, by the kernel's name; those that are refused are missing."""
+    command = [program(version), "--split-input-file", f"--pass-pipeline={pipeline(version, level)}"]
+    done = run(command, SEPARATOR.join(texts), timeout=300)
+    if done.returncode not in (0, 1):
+        found: dict[str, str] = {}
+        for text in texts:  # one of them crashes the compiler
+            found |= _by_name(run([command[0], command[2]], text).stdout)
+        return found
+    return _by_name(done.stdout)
+
+
+def _by_name(text: str) -> dict[str, str]:
+    parts = re.split(r"(?m)^// -----$", text)
+    named = ((re.search(r"gpu\.func @(\w+)", part), part) for part in parts)
+    return {name.group(1): part for name, part in named if name is not None}
+
+
+@cache
+def kernels_at(version: int, level: str) -> dict[str, str]:
+    """All kernels of tests/simulate/levels, distributed."""
+    return distributed([kernel.spelled_for(version) for kernel in KERNELS.values()], version, level)
+
+
+def refusal(text: str, version: int, level: str) -> str:
+    """What mlir-opt says when it refuses a kernel."""
+    done = run([program(version), f"--pass-pipeline={pipeline(version, level)}"], text)
+    assert done.returncode != 0
+    return done.stderr
