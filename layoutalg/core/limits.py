@@ -91,6 +91,8 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
+    "MOST_SHADOW_STAMPS",
+    "MOST_SHARED_BYTES",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
     "MOST_SORTED",
@@ -281,6 +283,10 @@ MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
 MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
+MOST_SHADOW_STAMPS = 2**26
+"""Elements of a buffer of which a launch remembers who accessed them last: 512 MiB."""
+MOST_SHARED_BYTES = 2**24
+"""Bytes of shared memory of all workgroups that run together."""
 MOST_PRIVATE_BYTES = 2**26
 """Bytes of private memory of all work-items that run together."""
 MOST_VECTOR_ELEMENTS = 4096
