@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import parse_attributes, print_attributes
-from layoutalg.ir.dialects.scf.branches import parse_yielding_region
+from layoutalg.ir.dialects.scf.branches import parse_result_types, parse_yielding_region
 
 __all__ = ["ConditionOp", "ForOp", "WhileOp", "parse_assignments", "print_assignments"]
 
@@ -99,8 +99,7 @@ class ForOp(IRDLOperation):
         types: list[Attribute] = []
         if parser.parse_optional_keyword("iter_args") is not None:
             names, values = parse_assignments(parser)
-            parser.parse_punctuation("->")
-            types += parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            types = parse_result_types(parser)
         kind: Attribute = IndexType()
         if parser.parse_optional_punctuation(":") is not None:
             kind = parser.parse_type()
