@@ -10,12 +10,23 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.ir import read_module, write_module
-from layoutalg.ir.dialects import affine, arith, cf, func, gpu, index, llvm, math, memref, scf, tensor, vector
+from layoutalg.ir.dialects import affine, arith, cf, func, gpu, index, llvm, math, memref, scf, tensor, vector, xevm
 from tests.ir.module_files import WrittenModule, written_modules
 
-FILES = ("arith", "control", "gpu", "llvm", "math", "memref", "tensor", "vector")
+FILES = ("arith", "control", "gpu", "llvm", "math", "memref", "tensor", "vector", "xevm")
 WRITTEN = [module for module in written_modules() if module.file.removesuffix(".mlir") in FILES]
-WHOLE = [arith.ARITH, cf.CF, func.FUNC, gpu.GPU, index.INDEX, math.MATH, memref.MEMREF, scf.SCF, vector.VECTOR]
+WHOLE = [
+    arith.ARITH,
+    cf.CF,
+    func.FUNC,
+    gpu.GPU,
+    index.INDEX,
+    math.MATH,
+    memref.MEMREF,
+    scf.SCF,
+    vector.VECTOR,
+    xevm.XEVM,
+]
 PARTS = [vars(module)[name].name for module in (affine, llvm, tensor) for name in module.__all__ if name.endswith("Op")]
 GONE = {"vector.splat", "vector.extractelement", "vector.insertelement", "gpu.set_default_device"}
 """What LLVM 22 has no longer, and what its own test dialects alone lower."""
