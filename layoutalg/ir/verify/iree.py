@@ -66,6 +66,8 @@ def _bounds(subject: Subject) -> str | None:
     """Sizes of the outer dimensions: those of the accumulator come first, then those of the left operand."""
     kinds, maps = _types(subject), _maps(subject)
     bounds: dict[int, int] = {}
+    if len(kinds) != len(_OPERANDS):
+        return None  # products of scaled matrices have more operands; their bounds are not judged
     order = [len(kinds) - 1, *range(len(kinds) - 1)]
     for number in order:
         for size, result in zip(shape_of(kinds[number]), maps[number].results, strict=False):
@@ -109,7 +111,7 @@ def _semantics(subject: Subject) -> str | None:
     kind = subject.attribute("kind")
     known = None if kind is None else _intrinsic(kind)
     inner = _inner(subject)
-    if known is None or any(size < 0 for shape in inner for size in shape):
+    if known is None or len(inner) != len(_OPERANDS) or any(size < 0 for shape in inner for size in shape):
         return None
     _, held, tiles = known
     of_thread = tuple(map(prod, inner)) == held
@@ -124,7 +126,7 @@ def _semantics(subject: Subject) -> str | None:
 def _tiles(subject: Subject) -> str | None:
     kind, semantics = subject.attribute("kind"), str(subject.attribute("semantics"))
     known = None if kind is None else _intrinsic(kind)
-    if known is None or "opaque = true" in semantics:
+    if known is None or len(_types(subject)) != len(_OPERANDS) or "opaque = true" in semantics:
         return None
     elements, held, tiles = known
     for number, (given, inner) in enumerate(zip(_types(subject), _inner(subject), strict=True)):
