@@ -23,6 +23,7 @@ from layoutalg.ir.verify import (
     amx,
     control,
     elementwise,
+    iree,
     memory,
     ours,
     ours_hardware,
@@ -43,6 +44,7 @@ RULES = (
     amx,
     control,
     elementwise,
+    iree,
     memory,
     ours,
     ours_hardware,
@@ -161,6 +163,8 @@ class _Run:
                 self.seen.add(outcome.refused)
         found = getattr(self, outcome.stage)
         source = OURS if outcome.stage == "own" else self.source
+        if source != OURS and name_of(operation).startswith("iree_"):
+            source = "IREE"  # those dialects are not in LLVM
         found += [self.finding(operation, *problem, source=source) for problem in outcome.problems]
 
     def _outcome(self, operation: Operation, name: str, known: Known) -> _Outcome:
