@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, as_shape, json_option, output_option, print_json
+from layoutalg.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
@@ -164,7 +165,6 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
     """The kernel's result on random matrices against numpy's product of the same numbers in f64."""
     import numpy as np
 
-    from layoutalg.cli.progress import progress_bar
     from layoutalg.gemm.run import check_size
     from layoutalg.simulate import numpy_type
 

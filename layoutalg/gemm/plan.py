@@ -340,12 +340,12 @@ class Gemm(Distributed):
         a: ArrayLike,
         b: ArrayLike,
         text: str | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        *,
+        progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
         """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n] in f32.
 
-        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told how many workgroups are done, and
-        of how many.
+        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
 
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -355,7 +355,7 @@ class Gemm(Distributed):
         """
         from layoutalg.gemm.run import run_gemm
 
-        return run_gemm(self, a, b, text, progress)
+        return run_gemm(self, a, b, text, progress=progress)
 
 
 def plan_gemm(

@@ -30,11 +30,12 @@ def run_gemm(
     a: ArrayLike,
     b: ArrayLike,
     text: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
 ) -> NDArray[Any]:
     """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
 
-    `progress` is told how many workgroups are done, and of how many.
+    `progress` is told the part of the workgroups that is done.
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold.
@@ -64,8 +65,8 @@ def run_gemm(
         gemm.grid,
         memory,
         target=gemm.target,
-        work=_work(gemm),
         progress=progress,
+        work=_work(gemm),
     )
     return result[:, : gemm.n].copy()
 

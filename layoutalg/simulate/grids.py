@@ -55,8 +55,8 @@ THREADS = min(2, os.cpu_count() or 1)
 _ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atomicrmw", "llvm.cmpxchg")
 """Operations whose results depend on which workgroup comes first."""
 
-Progress = Callable[[int, int], None]
-"""Told how many workgroups are done, and of how many."""
+Progress = Callable[[float], None]
+"""Told the part that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def run_on(
 ) -> Found:
     """Run a compiled kernel on every workgroup of a grid.
 
-    `progress` is told how many workgroups are done, and of how many. Findings stop the launch, after the group of workgroups
+    `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups
     that has them, unless it is to `carry_on`.
 
     Raises:
@@ -224,7 +224,7 @@ def _collected(runs: Iterator[Run], total: int, together: int, progress: Progres
                     times.append([])
                 times[time].append(value)
         if progress is not None:
-            progress(min(number * together, total), total)
+            progress(min(number * together, total) / total)
     joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
     return Found(tuple(findings.values()), joined)
 

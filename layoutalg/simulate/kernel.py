@@ -38,13 +38,13 @@ def run_kernel(
     *,
     kernel: str | None = None,
     target: str = "pvc",
+    progress: Callable[[float], None] | None = None,
     work: int = MOST_WORK,
-    progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Launch a kernel on `grid` workgroups; arguments are integers (addresses that `memory` gave, sizes).
 
-    Without a name, the text's only kernel is launched. `work` is what it may cost, in units of about half a nanosecond;
-    `progress` is told how many workgroups are done, and of how many.
+    Without a name, the text's only kernel is launched. `progress` is told the part that is done. `work` is what
+    the launch may cost, in units of about half a nanosecond.
 
     Raises:
         ParseError: the text can't be read.
