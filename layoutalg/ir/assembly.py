@@ -3,7 +3,7 @@
 Where LLVM writes `[%m, 16, %n]`, the operation has the values `%m, %n` (operands) and the array `[?, 16, ?]` (a property), with
 `-2^63` standing for "take the next value". Small enough to check by hand: `[%m, 16]` has one marker and one value.
 The law: in a list, there are as many markers as values (`verify_index_lists`). Declared syntax has directives for all this
-(`layoutalg.ir.directives`).
+(`layoutalg.ir.dialects.directives`).
 """
 
 from __future__ import annotations
@@ -100,9 +100,10 @@ def static_numbers(array: Attribute | None) -> list[int]:
     >>> static_numbers(DenseArrayBase.from_list(i64, [1, 0]))
     [1, 0]
     """
-    if not isinstance(array, DenseArrayBase) or not isinstance(array.elt_type, IntegerType):
+    dense = cast("DenseArrayBase[IntegerType] | None", array if isinstance(array, DenseArrayBase) else None)
+    if dense is None or not isinstance(cast("Attribute", dense.elt_type), IntegerType):
         return []
-    return list(cast("DenseArrayBase[IntegerType]", array).get_values())
+    return list(dense.get_values())
 
 
 def print_attributes(

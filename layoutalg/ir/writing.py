@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.unread import UnreadOp
+from layoutalg.ir.versions import printed_for
 from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["ModulePrinter", "printed_for", "write_module"]
@@ -84,15 +85,6 @@ class ModulePrinter(Printer):
             else:
                 self.print_string(mark)
         self.print_string(text[start:])
-
-
-def printed_for(printer: Printer) -> int:
-    """The version of LLVM that a printer writes for.
-
-    >>> printed_for(Printer()), printed_for(ModulePrinter(llvm=23))
-    (22, 23)
-    """
-    return printer.llvm if isinstance(printer, ModulePrinter) else DEFAULT_LLVM
 
 
 def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:

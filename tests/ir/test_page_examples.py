@@ -184,7 +184,7 @@ XEGPU = {
         #l = #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>
         #r = #xegpu.slice<#l, dim = [0]>
         %input, %acc = "test.op"() : () -> (vector<256x128xf32>, vector<128xf32>)
-        %exp = "math.exp"(%input) {layout_result_0 = #l}: (vector<256x128xf32>) -> vector<256x128xf32>
+        %exp = math.exp %input {layout_result_0 = #l}: vector<256x128xf32>
         %red = vector.multi_reduction <add>, %exp, %acc {layout_result_0 = #r} [0] : vector<256x128xf32> to vector<128xf32>
         %bcast = vector.broadcast %red {layout_result_0 = #l} : vector<128xf32> to vector<256x128xf32>""",
 }

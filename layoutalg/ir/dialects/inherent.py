@@ -40,7 +40,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.writing import printed_for
+from layoutalg.ir.versions import printed_for
 
 __all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
 

@@ -26,8 +26,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from layoutalg.ir.declared import declared_operation
-from layoutalg.ir.directives import SameType
+from layoutalg.ir.dialects.declared import declared_operation
+from layoutalg.ir.dialects.directives import SameType
 
 __all__ = ["IREE_CODEGEN", "InnerTiledOp"]
 

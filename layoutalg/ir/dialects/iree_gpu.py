@@ -43,10 +43,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 
-from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.dialects.declared import declared_operation
+from layoutalg.ir.dialects.directives import OperandBeforeTrait, SameType
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.text_attributes import TextAttribute
-from layoutalg.ir.directives import OperandBeforeTrait, SameType
 
 if TYPE_CHECKING:
     from layoutalg.nested.gpu.reading import GpuAttr

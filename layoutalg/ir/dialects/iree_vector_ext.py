@@ -56,9 +56,10 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.declared import INDEX, declared_operation
+from layoutalg.ir.dialects.declared import INDEX, declared_operation
+from layoutalg.ir.dialects.directives import SameType
+from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.text_attributes import TextAttribute
-from layoutalg.ir.directives import SameType
 
 if TYPE_CHECKING:
     from layoutalg.nested import NestedLayoutAttr as NestedLayout
@@ -131,6 +132,7 @@ class IndexVectors(CustomDirective):
         self.types.inner.set_types(state, types)
         if len(flags) != len(operands):
             self.indexed.set(state, ArrayAttr(flags))
+            note_old_spelling(parser, "`[None, ...]`", "index vectors alone, and `indexing_maps`")
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write the form that was read."""

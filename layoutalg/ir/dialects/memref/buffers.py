@@ -54,7 +54,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import parse_attributes, print_attributes, split_attributes
 from layoutalg.ir.dialects.inherent import STRICT, inherent, parse_inherent, print_inherent
-from layoutalg.ir.writing import printed_for
+from layoutalg.ir.versions import printed_for
 
 __all__ = [
     "AllocOp",

@@ -44,10 +44,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.declared import INDEX, declared_operation
-from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
-from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
-from layoutalg.ir.directives import (
+from layoutalg.ir.dialects.declared import INDEX, declared_operation
+from layoutalg.ir.dialects.directives import (
     EnumWord,
     FunctionTypes,
     IndexList,
@@ -56,6 +54,8 @@ from layoutalg.ir.directives import (
     OptionalIndexList,
     SameType,
 )
+from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
 
 __all__ = [
     "OPERATIONS",
@@ -126,7 +126,8 @@ class LoadNdOp(_BlockMemoryOp):
     name = "xegpu.load_nd"
 
     OLD_ATTRIBUTES: ClassVar[dict[str, tuple[str, Attribute] | None]] = {
-        "vnni_axis": ("packed", UnitAttr()),
+        "vnni_axis = 0": ("packed", UnitAttr()),
+        "vnni_axis": None,  # along the columns: the same elements, with a dimension more
         "transpose_bit_width": None,
         "mode": None,
     }

@@ -23,7 +23,7 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from layoutalg.ir.declared import INDEX
+from layoutalg.ir.dialects.declared import INDEX
 from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.xegpu.attributes import CacheHintAttr, LayoutAttr, SliceAttr, TensorDescType
 

@@ -41,10 +41,10 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.dialects.declared import declared_operation
+from layoutalg.ir.dialects.directives import SameType
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType
-from layoutalg.ir.directives import SameType
 
 __all__ = [
     "ATOMIC_KINDS",

@@ -21,7 +21,8 @@ from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.declared import declared_operation
+from layoutalg.ir.dialects.declared import declared_operation
+from layoutalg.ir.dialects.directives import EnumWord, IndexList, PlainInteger
 from layoutalg.ir.dialects.xegpu.attributes import (
     FenceScopeAttr,
     LayoutAttr,
@@ -31,7 +32,6 @@ from layoutalg.ir.dialects.xegpu.attributes import (
     SliceAttr,
 )
 from layoutalg.ir.dialects.xegpu.memory_operations import PlacedOp
-from layoutalg.ir.directives import EnumWord, IndexList, PlainInteger
 
 __all__ = [
     "OPERATIONS",

@@ -1,6 +1,6 @@
 """The words of declared syntax that xDSL lacks: index lists, enums, types of several operands at once.
 
-An operation declares its syntax in the words of LLVM's own definitions (`layoutalg.ir.declared`):
+An operation declares its syntax in the words of LLVM's own definitions (`layoutalg.ir.dialects.declared`):
 
     assembly_format = "$descriptor `` custom<OptionalIndexList>($offsets, $const_offsets) prop-dict attr-dict `:` ..."
 
