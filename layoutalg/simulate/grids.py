@@ -56,7 +56,7 @@ _ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atom
 """Operations whose results depend on which workgroup comes first."""
 
 Progress = Callable[[float], None]
-"""Told how many workgroups are done, and of how many."""
+"""Told the part that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def run_on(
 ) -> Found:
     """Run a compiled kernel on every workgroup of a grid.
 
-    `progress` is told the part that is done. Findings stop the launch, after the group of workgroups
+    `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups
     that has them, unless it is to `carry_on`.
 
     Raises:
