@@ -105,7 +105,9 @@ def main() -> int:
         parts = list(pieces(folder))
         for piece in parts:
             reading = read_file_text(piece.text, file=str(piece.file))
-            piece.findings = [finding for finding in reading.findings if finding.level == "error"]
+            piece.findings = [
+                finding for finding in reading.findings if finding.level == "error" or finding.rule == "read.operation"
+            ]
         for version, program in programs.items():
             by_file: dict[Path, list[Piece]] = {}
             for piece in parts:

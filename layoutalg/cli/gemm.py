@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, as_shape, json_option, output_option, print_json
+from layoutalg.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
@@ -173,7 +174,8 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
     a = random.standard_normal((plan.m, plan.k)).astype(numpy_type(plan.a))
     b = random.standard_normal((plan.k, plan.n)).astype(numpy_type(plan.b))
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    found = plan.simulate(a, b, text=text)
+    with progress_bar("workgroups") as progress:
+        found = plan.simulate(a, b, text=text, progress=progress)
     return float(np.abs(found - exact).max()), float(np.abs(exact).max())
 
 

@@ -1,7 +1,7 @@
 """A bar for what takes longer than two seconds: on a terminal, on standard error, gone when the work is done.
 
 >>> with progress_bar("workgroups") as progress:
-...     progress(3, 4)
+...     progress(0.75)
 """
 
 from __future__ import annotations
@@ -13,27 +13,25 @@ from threading import Timer
 
 __all__ = ["progress_bar"]
 
-Progress = Callable[[int, int], None]
-
 _PATIENCE = 2.0
 """Seconds before a bar appears."""
 
 
 @contextmanager
-def progress_bar(what: str) -> Generator[Progress]:
-    """A function that is told how much is done, and of how much; it shows a bar with an estimate after two seconds.
+def progress_bar(what: str) -> Generator[Callable[[float], None]]:
+    """A function that is told the part that is done, from 0 to 1; it shows a bar with an estimate after two seconds.
 
     >>> with progress_bar("workgroups") as progress:
-    ...     progress(1, 1)
+    ...     progress(1.0)
     """
     if sys.stderr is None or not sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]
-        yield lambda done, of: None
+        yield lambda part: None
         return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -42,7 +40,7 @@ def progress_bar(what: str) -> Generator[Progress]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TextColumn("after"),
         TimeElapsedColumn(),
         TextColumn("left"),
@@ -55,7 +53,7 @@ def progress_bar(what: str) -> Generator[Progress]:
     later.daemon = True
     later.start()
     try:
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+        yield lambda part: bar.update(task, completed=part, total=1.0)
     finally:
         later.cancel()
         later.join()

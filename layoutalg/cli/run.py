@@ -17,7 +17,7 @@ from layoutalg.cli.arguments import (
     read_module_file,
 )
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.limits import MOST_ARGUMENT_BYTES
+from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
 
 if TYPE_CHECKING:
     from layoutalg.cli.arrays import Argument
@@ -47,6 +47,8 @@ def _levels() -> Sequence[str]:
 @click.option("--kernel", help="The kernel, where there are several.")
 @click.option("--level", type=OneOf(_levels), help="The level of the kernel (as the text says).")
 @click.option("--target", type=OneOf(_targets), default="pvc", show_default=True, help="The chip.")
+@click.option("--block", help="Work-items of a workgroup, such as 64 or 16x4 (as the kernel says).")
+@click.option("--subgroup-size", type=int, metavar="N", help="Lanes of a subgroup (as the kernel says).")
 @click.option("--trace", multiple=True, metavar="NAME", help="Print what a work-item holds in a result, such as %7.")
 @click.option("--workgroup", type=click.IntRange(min=0), metavar="N", default=0, help="The workgroup that is traced.")
 @click.option("--sg", type=click.IntRange(min=0), metavar="N", default=0, help="The subgroup that is traced.")
@@ -61,6 +63,8 @@ def run(
     kernel: str | None,
     level: Any,
     target: str,
+    block: str | None,
+    subgroup_size: int | None,
     trace: tuple[str, ...],
     workgroup: int,
     sg: int,
@@ -76,33 +80,70 @@ def run(
     """
     from layoutalg.cli.arrays import saved_bytes
     from layoutalg.cli.findings import write_findings
+    from layoutalg.cli.progress import progress_bar
     from layoutalg.core.files import write_file
 
-    sizes = as_shape(grid)
-    if len(sizes) > 3:
-        raise LayoutError(f"--grid {grid}: expected one to three sizes, such as 8x16")
+    sizes = _three("--grid", grid)
     module = read_module_file(file)
     arguments = _arguments(given)
     saved = _saved(outputs, arguments)
     for one in arguments:
         if hasattr(one.value, "setflags") and not one.is_output and one.name not in saved:
             one.value.setflags(write=False)
-    outcome = module.run(
-        [one.value for one in arguments], sizes, kernel=kernel, level=level, target=target, trace=trace
-    )
+    with progress_bar("workgroups") as progress:
+        outcome = module.run(
+            [one.value for one in arguments],
+            sizes,
+            kernel=kernel,
+            level=level,
+            target=target,
+            trace=trace,
+            results=[number for number, one in enumerate(arguments) if one.is_output],
+            block=None if block is None else _three("--block", block),
+            subgroup_size=subgroup_size,
+            progress=progress,
+        )
     failed = any(finding.level == "error" for finding in outcome.findings)
     results = [one for one in arguments if one.is_output or one.name in saved]
     for one in [] if failed else results:
         if one.name in saved:
             write_file(saved[one.name], saved_bytes(one.value))
     facts = _facts(results, {} if failed else saved)
+    if trace:
+        facts["trace"] = _traced(outcome.trace, workgroup, sg, lane)
     if as_json or written == "json":
         write_findings(outcome.findings, module, "json", facts)
-    elif written != "text" or outcome.findings:
+        return int(failed)
+    if written != "text" or outcome.findings:
         write_findings(outcome.findings, module, written, {})
-    if written == "text" and not as_json:
-        _print(facts["results"], not_saved=failed and bool(saved))
+    if written == "text":
+        _print(facts, not_saved=failed and bool(saved))
     return int(failed)
+
+
+def _three(option: str, text: str) -> tuple[int, int, int]:
+    """One to three sizes along x, y and z."""
+    sizes = as_shape(text)
+    if len(sizes) > 3:
+        raise LayoutError(f"{option} {text}: expected one to three sizes, such as 8x16")
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def _traced(trace: Mapping[str, Sequence[Any]], workgroup: int, sg: int, lane: int) -> list[dict[str, Any]]:
+    """What one work-item held after an operation, each time that it was executed."""
+    found: list[dict[str, Any]] = []
+    for name, times in trace.items():
+        for time, value in enumerate(times):
+            place = {"workgroup": workgroup, "sg": sg, "lane": lane}
+            # An axis of one is the same for all (or stands for the whole subgroup, the whole workgroup).
+            index = [n if size > 1 else 0 for n, size in zip(place.values(), value.shape, strict=False)]
+            for axis, n, size in zip(place, index, value.shape, strict=False):
+                if n >= size:
+                    raise LayoutError(f"--{axis} {n}: {name} has {size}")
+            held = value[tuple(index)]
+            found.append({"name": name, "time": time, "shape": list(held.shape), "values": held.reshape(-1).tolist()})
+    return found
 
 
 def _arguments(given: Sequence[str]) -> list[Argument]:
@@ -147,16 +188,20 @@ def _facts(results: Sequence[Argument], saved: Mapping[str, Path]) -> dict[str, 
     }
 
 
-def _print(results: Sequence[Mapping[str, Any]], *, not_saved: bool) -> None:
-    for one in results:
+def _print(facts: Mapping[str, Any], *, not_saved: bool) -> None:
+    for one in facts.get("trace", ()):
+        time = f" (time {one['time'] + 1})" if one["time"] else ""
+        values = [f"{value:.6g}" for value in one["values"][:MOST_PRINTED]]
+        more = len(one["values"]) - MOST_PRINTED
+        print(f"{one['name']:9}{time} {' '.join(values)}{f' and {more:,} more' if more > 0 else ''}")
+    for one in facts["results"]:
         sizes = "x".join(map(str, [*one["shape"], one["element"]]))
         parts = [f"{name} {one[name]:.6g}" for name in ("min", "max", "mean") if name in one]
         if "nan" in one:
             parts.append(f"{one['nan']:,} NaN")
         first = " ".join(f"{value:.6g}" for value in one["first"])
-        print(
-            f"{one['name']:9} {sizes}: {', '.join(parts)}; {first}{' ...' if len(one['first']) < prod(one['shape']) else ''}"
-        )
+        dots = " ..." if len(one["first"]) < prod(one["shape"]) else ""
+        print(f"{one['name']:9} {sizes}: {', '.join(parts)}; {first}{dots}")
         if "saved" in one:
             print(f"{'':9} saved to {one['saved']}")
     if not_saved:

@@ -41,6 +41,7 @@ __all__ = [
     "MOST_BANDS",
     "MOST_BLOCKS",
     "MOST_BLOCKS_REPORTED",
+    "MOST_BLOCKS_VERIFIED",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_COMPARED_ENTRIES",
@@ -151,6 +152,8 @@ MOST_LISTED = 2**19
 """Entries of all lists in the attributes of an MLIR module: a Python object each."""
 MOST_ALIASED = 2**16
 """Characters that an alias of an MLIR module stands for, with the aliases in it written out."""
+MOST_BLOCKS_VERIFIED = 2**22
+"""Squares of the numbers of blocks in the regions of an MLIR module, summed: verifying takes a microsecond for each."""
 MOST_UNREAD = 2**14
 """Operations of an MLIR module that are kept as text, about 0.1 ms each; after them reading stops."""
 MOST_WRITTEN_OUT = 2**26

@@ -20,7 +20,7 @@ machine code, because sizes are arguments of the kernel and nothing is there to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -335,10 +335,17 @@ class Gemm(Distributed):
 
         return emit_lane(self)
 
-    def simulate(self, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
+    def simulate(
+        self,
+        a: ArrayLike,
+        b: ArrayLike,
+        text: str | None = None,
+        *,
+        progress: Callable[[float], None] | None = None,
+    ) -> NDArray[Any]:
         """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n] in f32.
 
-        `text` is the kernel to run, by default what `emit("lane")` gives.
+        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
 
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -348,7 +355,7 @@ class Gemm(Distributed):
         """
         from layoutalg.gemm.run import run_gemm
 
-        return run_gemm(self, a, b, text)
+        return run_gemm(self, a, b, text, progress=progress)
 
 
 def plan_gemm(

@@ -7,7 +7,7 @@ C's rows is nobody's: a kernel that writes there is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["check_size", "run_gemm"]
 
 
-def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) -> NDArray[Any]:
+def run_gemm(
+    gemm: Gemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    text: str | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[Any]:
     """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
+
+    `progress` is told the part of the workgroups that is done.
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold.
@@ -49,7 +58,7 @@ def run_gemm(gemm: Gemm, a: ArrayLike, b: ArrayLike, text: str | None = None) ->
         memory.bind("C", result, extent=(in_c.rows, in_c.columns), initialised=False),
     ]
     kernel = gemm.emit("lane") if text is None else text
-    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target)
+    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target, progress=progress)
     return result[:, : gemm.n].copy()
 
 

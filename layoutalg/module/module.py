@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,8 @@ from layoutalg.core.files import read_file, text_of
 from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
     from layoutalg.ir.findings import Finding
     from layoutalg.ir.reading import Part, Reading
     from layoutalg.module.conversions import LayoutConversion
@@ -160,26 +162,59 @@ class Module:
         level: Level | None = None,
         target: str = "pvc",
         trace: Sequence[str] = (),
+        results: Container[int] = (),
+        block: tuple[int, int, int] | None = None,
+        subgroup_size: int | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> Outcome:
         """Run a kernel on numpy arrays and numbers, on `grid` workgroups; without a name, the only kernel.
 
-        Arrays are written in place; one that numpy says is not writeable is an input. What the kernel does wrong is among
-        the outcome's findings. `trace` names results (`%7`) whose values are kept.
+        Arrays are written in place. One that numpy says is not writeable is an input; the contents of `results` (numbers of
+        arguments) must not be read before they are written. What the kernel does wrong is among the outcome's findings.
+
+        `level`, `block` (work-items of a workgroup along x, y and z) and `subgroup_size` are what the kernel says unless they
+        are given. `trace` names results (`%7`) whose values are kept; `progress` is told the part that is done.
 
         Raises `LayoutError` for a kernel that is not there or cannot be simulated, and for arguments that it does not take.
 
         >>> gemm = la.plan_gemm(8, 32, 32)
         >>> a, b, c = np.ones((8, 32), np.float16), np.ones((32, 32), np.float16), np.zeros((8, 32), np.float32)
-        >>> outcome = Module(gemm.emit("lane")).run([a, b, c, *gemm.arguments], gemm.grid)
-        >>> outcome.findings, c[7, 31]
-        ((), np.float32(32.0))
+        >>> outcome = Module(gemm.emit("lane")).run([a, b, c, *gemm.arguments], gemm.grid, trace=["%tile_row"])
+        >>> outcome.findings, c[7, 31], outcome.trace["%tile_row"][0].shape
+        ((), np.float32(32.0), (1, 1, 16))
         """
         from layoutalg.simulate import launch
 
         sizes = tuple(grid)
         sizes += (1,) * (3 - len(sizes))
         part = self._part_with(kernel)
-        return launch(part.module, arguments, sizes, kernel=kernel, level=level, target=target, trace=trace)
+        return launch(
+            part.module,
+            arguments,
+            sizes,
+            kernel=kernel,
+            level=level,
+            target=target,
+            trace=self._named(part, trace),
+            results=results,
+            block=block,
+            subgroup_size=subgroup_size,
+            progress=progress,
+        )
+
+    def _named(self, part: Part, names: Sequence[str]) -> dict[SSAValue, str]:
+        """The results of these names, as the text calls them; one that several operations have is all of them."""
+        wanted = {name if name.startswith("%") else f"%{name}" for name in names}
+        found: dict[SSAValue, str] = {
+            result: name
+            for operation in (part.module.walk() if wanted else ())
+            for result, name in zip(operation.results, self.lines.result_names(operation), strict=True)
+            if name in wanted or name.partition("#")[0] in wanted
+        }
+        missing = wanted.difference(found.values(), (name.partition("#")[0] for name in found.values()))
+        if missing:
+            raise LayoutError(f"trace {shown(min(missing))}: no operation has a result of that name")
+        return found
 
     def _part_with(self, kernel: str | None) -> Part:
         """The part that has a kernel of this name (any, without a name)."""

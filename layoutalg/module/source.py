@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from layoutalg.ir.places import Place
+from xdsl.ir import Operation
+
+from layoutalg.ir.places import Place, place_of
 
 __all__ = ["Source"]
 
-_NAME = re.compile(r"(%[\w$.\-]+)(?::[0-9]+)?[ \t]*")
+_NAME = re.compile(r"(%[\w$.\-]+)(?:[ \t]*:[ \t]*([0-9]{1,4}))?[ \t]*")
 _COMMA = re.compile(r",\s*")
 
 
@@ -72,13 +74,32 @@ class Source:
         >>> Source("gpu.barrier").names(Place("text", 1, 1))
         ()
         """
-        found: list[str] = []
+        return tuple(name for name, _ in self._counted_names(place))
+
+    def _counted_names(self, place: Place) -> list[tuple[str, int]]:
+        """The names with the number of results that each stands for."""
+        found: list[tuple[str, int]] = []
         position = self.offset(place)
         while match := _NAME.match(self.text, position):
-            found.append(match[1])
+            found.append((match[1], int(match[2] or 1)))
             position = match.end()
             comma = _COMMA.match(self.text, position)
             if comma is None:
                 break
             position = comma.end()
-        return tuple(found) if self.text[position : position + 1] == "=" else ()
+        return found if self.text[position : position + 1] == "=" else []
+
+    def result_names(self, operation: Operation) -> tuple[str, ...]:
+        """What the text calls each result of an operation: `%7`, or `%7#1` for the second of `%7:2`; empty where unnamed.
+
+        >>> from layoutalg.ir import read_module
+        >>> text = '%7:2, %x = "test.op"() : () -> (i32, i32, i32)'
+        >>> Source(text).result_names(read_module(text).body.block.first_op)
+        ('%7#0', '%7#1', '%x')
+        """
+        place = place_of(operation)
+        written = () if place is None else self._counted_names(place)
+        names = [name if count == 1 else f"{name}#{i}" for name, count in written for i in range(count)]
+        if len(names) != len(operation.results):
+            names = [f"%{result.name_hint}" if result.name_hint else "" for result in operation.results]
+        return tuple(names)

@@ -18,25 +18,29 @@ name says it: `layout_result_1` is about result 1, `layout` about the result, or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     NoneAttr,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
+    UnitAttr,
     UnregisteredAttr,
     UnregisteredOp,
     VectorType,
 )
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
@@ -45,6 +49,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.core.reader import Reader
+from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType, TensorDescType
@@ -66,6 +71,8 @@ ABOUT: dict[str, dict[str, str]] = {
 PASSING = frozenset({"scf", "cf", "func", "builtin", "gpu"})
 """The dialects whose operations only pass values on: the layouts in their operands' types are those of definitions."""
 
+_NEVER = (IntegerAttr, IntegerType, NoneAttr, StringAttr, SymbolRefAttr, UnitAttr, DenseArrayBase, FloatAttr)
+"""Attributes that hold no others."""
 _NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
 _SHAPED = re.compile(r"![\w.]+<((?:[0-9]{1,9}x){1,8})(\w+)[,>]")
 _AT = re.compile(r"line [0-9]+, column [0-9]+: ")
@@ -146,41 +153,49 @@ def layout_uses(module: Operation, source: Source) -> Iterator[LayoutUse]:
 
 
 def _in_operation(operation: Operation, source: Source) -> Iterator[LayoutUse]:
+    carrying = [value for value in (*operation.operands, *operation.results) if _carries(value.type)]
+    attributes = [
+        (name, *found)
+        for held in (operation.properties, operation.attributes)
+        for name, attribute in held.items()
+        if not isinstance(attribute, _NEVER)
+        for found in _nested(name, attribute, 0)
+    ]
+    inside = list(operation.body.blocks)[:1] if isinstance(operation, (FuncOp, GpuFuncOp)) else []
+    if not carrying and not attributes and not inside:
+        return
     place = place_of(operation)
-    values: dict[str, SSAValue] | None = None
-    name = ""
-    for operand, attribute, about in _layouts_of(operation):
-        if values is None:
-            values = _values(operation)
-            name = _first_name(operation, source, place)
-        shape, element = _tensor(attribute if about is None else about)
+    name, called = _first_name(operation, source, place), _operation_name(operation)
+    for operand, attribute, about in _layouts_of(operation, carrying, attributes, inside):
+        shape, element = _tensor(about)
         for part, value, text, problem in _read(attribute):
-            if value is not None and not value.needs_shape:
-                own = _own_shape(value)
-                shape = shape if own is None else own
+            own = None if value is None or value.needs_shape else _own_shape(value)
             yield LayoutUse(
-                place, _operation_name(operation), name, part or operand, shape, element, value, text, problem
+                place, called, name, part or operand, own if own is not None else shape, element, value, text, problem
             )
 
 
-def _layouts_of(operation: Operation) -> Iterator[tuple[str, Attribute, Attribute | None]]:
-    """The attributes and types that may be layouts: what they are called, and the type that they are about."""
-    carrying = [value for value in (*operation.operands, *operation.results) if _carries(value.type)]
-    inherent = operation.properties | operation.attributes
-    if isinstance(operation, (FuncOp, GpuFuncOp)) and operation.body.blocks:
-        for number, argument in enumerate(operation.body.blocks[0].args):
+def _layouts_of(
+    operation: Operation,
+    carrying: Sequence[SSAValue],
+    attributes: Sequence[tuple[str, str, Attribute]],
+    inside: Sequence[Block],
+) -> Iterator[tuple[str, Attribute, Attribute]]:
+    """The layouts of an operation: what they are called, and the type that they are about."""
+    for block in inside:
+        for number, argument in enumerate(block.args):
             if _carries(argument.type):
                 yield argument.name_hint or f"argument {number}", _carried(argument.type), argument.type
+    values = _values(operation)
     passing = operation.name.partition(".")[0] in PASSING
-    names = {id(value): name for name, value in _values(operation).items()} if carrying else {}
+    names = {id(value): name for name, value in values.items()}
     for value in carrying:
         if value.owner is operation or not passing:
             yield names[id(value)], _carried(value.type), value.type
-    for name, attribute in inherent.items():
-        if isinstance(attribute, StringAttr | IntegerType) or name in ("function_type", "sym_name", "value"):
-            continue
-        for path, one in _nested(name, attribute, 0):
-            yield path, _carried(one), one if _carried(one) is not one else _about(operation, name)
+    for name, path, attribute in attributes:
+        inner = _carried(attribute)
+        about = _about(operation, name, values) if inner is attribute else None
+        yield path, inner, attribute if about is None else about
 
 
 def _carries(kind: Attribute) -> bool:
@@ -226,9 +241,8 @@ def _nested(path: str, attribute: Attribute, depth: int) -> Iterator[tuple[str, 
         yield path, found
 
 
-def _about(operation: Operation, name: str) -> Attribute | None:
+def _about(operation: Operation, name: str, values: Mapping[str, SSAValue]) -> Attribute | None:
     """The type of the value that an attribute is about; None where that is not known."""
-    values = _values(operation)
     known = ABOUT.get(operation.name, {}).get(name)
     if known is not None and known in values:
         return values[known].type
@@ -282,6 +296,7 @@ def _operation_name(operation: Operation) -> str:
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 
+@lru_cache(maxsize=4096)
 def _tensor(kind: Attribute) -> tuple[tuple[int, ...] | None, str | None]:
     """The shape and the element type of a value's type, where they are known."""
     if isinstance(kind, VectorType | TensorType | MemRefType | TensorDescType | MemDescType):
@@ -306,16 +321,13 @@ _Found = tuple[str, Distributed | None, str, str]
 """What it is called (empty: what the attribute is called), the value, its text, and why it is not one."""
 
 
-def _read(attribute: Attribute) -> Iterator[_Found]:
+@lru_cache(maxsize=4096)
+def _read(attribute: Attribute) -> tuple[_Found, ...]:
     """The values of an attribute or a type: one, one per operand of a product, or those inside it."""
     text = str(attribute)
-    if _begins(text, 0):
-        yield from _parsed(text)
-    else:
-        yield from _values_in(text)
+    return _parsed(text) if _begins(text, 0) else tuple(_values_in(text))
 
 
-@lru_cache(maxsize=4096)
 def _parsed(text: str) -> tuple[_Found, ...]:
     try:
         value = parse(text)

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from operator import index
 from typing import Any, TypeGuard, cast
 
@@ -27,8 +27,10 @@ from layoutalg.simulate.values.elements import element
 __all__ = ["bound", "values_of"]
 
 
-def bound(function: Operation, arguments: Sequence[Any], memory: Memory) -> list[Any]:
+def bound(function: Operation, arguments: Sequence[Any], memory: Memory, results: Container[int] = ()) -> list[Any]:
     """The arguments with arrays in memory: as addresses where the function takes integers, as memrefs where it takes those.
+
+    `results` are the numbers of arrays whose contents must not be read before they are written.
 
     Raises:
         SimulationError: there are more or fewer than the function takes, or an array is not what its memref says.
@@ -44,7 +46,10 @@ def bound(function: Operation, arguments: Sequence[Any], memory: Memory) -> list
     given: list[Any] = []
     for number, (value, argument) in enumerate(zip(entry.args, arguments, strict=True)):
         name = value.name_hint or f"argument {number}"
-        given.append(_placed(function, value, name, argument, memory) if _is_array(argument) else argument)
+        if _is_array(argument):
+            given.append(_placed(function, value, name, argument, memory, number not in results))
+        else:
+            given.append(argument)
     return given
 
 
@@ -52,12 +57,12 @@ def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def _placed(function: Operation, value: SSAValue, name: str, array: Array, memory: Memory) -> Any:
+def _placed(function: Operation, value: SSAValue, name: str, array: Array, memory: Memory, initialised: bool) -> Any:
     kind: Attribute = value.type
     if not isa(kind, MemRefType[Attribute]):
         if not isa(kind, IntegerType) and kind.name not in ("llvm.ptr", "index"):
             fail(function, f"argument {name} is {kind}, which takes no array")
-        return memory.bind(name, array)
+        return memory.bind(name, array, initialised=initialised)
     dtype = element(str(kind.element_type)).dtype
     sizes, strides, offset = static_view(kind)
     fits = array.ndim == len(sizes) and all(
@@ -71,7 +76,7 @@ def _placed(function: Operation, value: SSAValue, name: str, array: Array, memor
     pairs = zip(strides, own, array.shape, strict=True)
     if offset not in (0, DYNAMIC_INDEX) or any(said not in (DYNAMIC_INDEX, found) for said, found, n in pairs if n > 1):
         fail(function, f"argument {name} is {kind}, and the array has strides {list(own)}")
-    address = memory.bind(name, array)
+    address = memory.bind(name, array, initialised=initialised)
     return View.row_major(np.full((1, 1, 1), address, np.int64), array.shape, array.itemsize)
 
 

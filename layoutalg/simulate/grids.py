@@ -26,8 +26,9 @@ from operator import index
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, MemRefType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
@@ -45,6 +46,8 @@ from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Ru
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.memory.launched import LaunchMemory
 from layoutalg.simulate.memory.provenance import written_buffers
+from layoutalg.simulate.memory.views import View
+from layoutalg.simulate.values.elements import element
 
 __all__ = ["Compiled", "Found", "compile_kernel", "run_on"]
 
@@ -167,7 +170,7 @@ def run_on(
         own = launched.of_group(machine)
         run = Run(machine, own, slots=compiled.compiling.slots(), budget=budget, shared=shared)
         try:
-            compiled.step(run, given)
+            compiled.step(run, [*given, *_attributions(compiled.function, run)])
         except SimulationError as problem:
             if problem.finding is None or not problem.finding.rule.startswith("run.") or not carry_on:
                 raise
@@ -223,6 +226,23 @@ def _collected(runs: Iterator[Run], count: int, progress: Progress | None, carry
             progress(number / count)
     joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
     return Found(tuple(findings.values()), joined)
+
+
+def _attributions(function: gpu.FuncOp, run: Run) -> list[View]:
+    """The memory that a function declares behind its arguments: of the workgroup, and private to a work-item."""
+    arguments = function.body.blocks[0].args
+    count = len(function.function_type.inputs.data)
+    shared = function.workgroup_attributions.value.data if function.workgroup_attributions else 0
+    found: list[View] = []
+    for number, argument in enumerate(arguments[count:]):
+        kind: Attribute = argument.type
+        if not isa(kind, MemRefType[Attribute]) or DYNAMIC_INDEX in kind.get_shape():
+            fail(function, f"memory of type {kind} is not simulated; a memref of known sizes is")
+        size = element(str(kind.element_type)).dtype.itemsize
+        give = run.memory.share if number < shared else run.memory.allocate
+        address = give(run, function, argument, prod(kind.get_shape()) * size, argument.name_hint or f"memory {number}")
+        found.append(View.row_major(np.full((1, 1, 1), address, np.int64), kind.get_shape(), size))
+    return found
 
 
 def _depends_on_order(compiled: Compiled) -> bool:

@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.ir.dialects import func
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.arguments import bound, values_of
 from layoutalg.simulate.branching import compile_region

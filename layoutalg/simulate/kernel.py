@@ -18,7 +18,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.ir import read_module
@@ -37,10 +37,11 @@ def run_kernel(
     *,
     kernel: str | None = None,
     target: str = "pvc",
+    progress: Callable[[float], None] | None = None,
 ) -> None:
     """Launch a kernel on `grid` workgroups; arguments are integers (addresses that `memory` gave, sizes).
 
-    Without a name, the text's only kernel is launched.
+    Without a name, the text's only kernel is launched. `progress` is told the part that is done.
 
     Raises:
         ParseError: the text can't be read.
@@ -61,4 +62,4 @@ def run_kernel(
     instance_of(kernel, (str, type(None)), "kernel")
     arguments = listed(arguments, "arguments")
     compiled = compile_kernel(read_module(text), kernel, target=target)
-    run_on(compiled, arguments, grid, memory, budget=Budget(operations=MAX_OPERATIONS))
+    run_on(compiled, arguments, grid, memory, budget=Budget(operations=MAX_OPERATIONS), progress=progress)

@@ -19,7 +19,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,8 @@ def launch(
     kernel: str | None = None,
     level: Level | None = None,
     target: str = "pvc",
-    trace: Sequence[str] = (),
+    trace: Sequence[str] | Mapping[SSAValue, str] = (),
+    results: Container[int] = (),
     entry: str | None = None,
     block: tuple[int, int, int] | None = None,
     subgroup_size: int | None = None,
@@ -82,7 +83,8 @@ def launch(
     place. What the kernel does wrong is a finding of the outcome.
 
     `block` and `subgroup_size` are the kernel's own unless they are given; `level` is what its operations show. `trace` names
-    values (`%x`) to be kept. `progress` is told the part that is done.
+    values (`%x`) to be kept, or maps the values themselves to names. `results` are the numbers of arguments whose contents must
+    not be read before they are written. `progress` is told the part that is done.
 
     Raises:
         ParseError: the text can't be read.
@@ -96,13 +98,14 @@ def launch(
     np.float32(32.0)
     """
     read = read_module(module) if isinstance(module, str) else module
-    traced = _traced(read, module if isinstance(module, str) else "", trace)
+    text = module if isinstance(module, str) else ""
+    traced = dict(trace) if isinstance(trace, Mapping) else _traced(read, text, trace)
     memory = Memory()
     if entry is not None:
         found = run_host(read, entry, arguments, memory, level=level, target=target, trace=traced, budget=budget)
         return Outcome(tuple(arguments), found.findings, found.trace)
     compiled = compile_kernel(read, kernel, block=block, lanes=subgroup_size, level=level, target=target, trace=traced)
-    given = bound(compiled.function, arguments, memory)
+    given = bound(compiled.function, arguments, memory, results)
     found = run_on(compiled, given, grid, memory, budget=budget, progress=progress, threads=threads, carry_on=True)
     return Outcome(tuple(arguments), found.findings, found.trace)
 

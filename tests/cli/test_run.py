@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -19,6 +20,7 @@ import pytest
 import layoutalg as la
 from layoutalg.cli import main
 from layoutalg.cli.arrays import array_summary, as_argument, saved_bytes
+from layoutalg.cli.progress import progress_bar
 
 Capture = pytest.CaptureFixture[str]
 
@@ -229,3 +231,102 @@ def test_an_interrupt_ends_cleanly(tmp_path: Path) -> None:
     assert b"Traceback" not in err
     assert process.returncode in (0, 130)  # 0: it had ended before
     assert process.returncode == 0 or (not (tmp_path / "C.npy").exists() and err.strip() == b"layoutalg: interrupted")
+
+
+WORKGROUP = """\
+gpu.module @k {
+  gpu.func @add(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) kernel {
+    %x = gpu.block_id x
+    %c32 = arith.constant 32 : index
+    %r = arith.muli %x, %c32 : index
+    %0 = xegpu.create_nd_tdesc %a : memref<64x64xf32> -> !xegpu.tensor_desc<32x64xf32>
+    %1 = xegpu.create_nd_tdesc %b : memref<64x64xf32> -> !xegpu.tensor_desc<32x64xf32>
+    %2 = xegpu.create_nd_tdesc %c : memref<64x64xf32> -> !xegpu.tensor_desc<32x64xf32>
+    %3 = xegpu.load_nd %0[%r, 0] : !xegpu.tensor_desc<32x64xf32> -> vector<32x64xf32>
+    %4 = xegpu.load_nd %1[%r, 0] : !xegpu.tensor_desc<32x64xf32> -> vector<32x64xf32>
+    %7 = arith.addf %3, %4 : vector<32x64xf32>
+    xegpu.store_nd %7, %2[%r, 0] : vector<32x64xf32>, !xegpu.tensor_desc<32x64xf32>
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.fixture
+def addition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A kernel at workgroup level on memrefs, whose text does not say the size of a workgroup."""
+    monkeypatch.chdir(tmp_path)
+    Path("add.mlir").write_text(WORKGROUP)
+    np.save("A.npy", np.arange(4096, dtype=np.float32).reshape(64, 64))
+    arguments = ("--arg", "A.npy", "--arg", "A.npy", "--arg", "C:64x64xf32")
+    return ["run", "add.mlir", "--grid", "2", *arguments, "--block", "64", "--subgroup-size", "16"]
+
+
+def test_a_kernel_at_workgroup_level_on_memrefs(addition: list[str]) -> None:
+    assert main([*addition, "--level", "workgroup", "-o", "C.npy"]) == 0
+    assert (np.load("C.npy") == 2 * np.load("A.npy")).all()
+
+
+def test_the_size_of_a_workgroup_has_to_be_known(addition: list[str], capsys: Capture) -> None:
+    assert "known_block_size" in refusal(capsys, addition[:-4])
+
+
+def test_what_a_result_holds_is_traced(addition: list[str], capsys: Capture) -> None:
+    assert main([*addition, "--level", "workgroup", "--trace", "%7", "--workgroup", "1", "--json"]) == 0
+    (traced,) = json.loads(capsys.readouterr().out)["trace"]
+    assert (traced["name"], traced["shape"]) == ("%7", [32, 64])
+    assert traced["values"] == (2.0 * np.load("A.npy")[32:].reshape(-1)).tolist()
+
+
+def test_each_time_of_a_loop_is_traced(gemm: list[str], capsys: Capture) -> None:
+    assert main([*gemm, "--trace", "%a0", "--lane", "5", "--json"]) == 0
+    traced = json.loads(capsys.readouterr().out)["trace"]
+    # A lane holds a column of 8 rows: lane 5 holds column 5 of each block of 16.
+    rows = np.load("A.npy").astype(float)
+    assert [one["values"] for one in traced] == [rows[:8, 16 * step + 5].tolist() for step in range(K // 16)]
+    assert main([*gemm, "--trace", "%a0", "--lane", "5"]) == 0
+    assert "%a0       (time 2) " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("--trace", "%nosuch"), "trace '%nosuch': no operation has a result of that name"),
+        (("--trace", "%a0", "--lane", "16"), "--lane 16: %a0 has 16"),
+        (("--trace", "%a0", "--workgroup", "99"), "--workgroup 99: %a0 has"),
+        (("--block", "1x1x1x1"), "--block 1x1x1x1: expected one to three sizes"),
+    ],
+)
+def test_what_cannot_be_traced(change: tuple[str, ...], words: str, gemm: list[str], capsys: Capture) -> None:
+    assert words in refusal(capsys, [*gemm, *change])
+
+
+def test_a_result_that_is_read_first_is_a_finding(gemm: list[str], capsys: Capture) -> None:
+    assert main([one.replace("A.npy", f"A:{M}x{K}xf16") for one in gemm]) == 1
+    assert "[layoutalg: run.uninitialised]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_appears_on_a_terminal_after_some_time(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+    for patience, shown in ((0.05, terminal), (60.0, False)):
+        error = Terminal()
+        monkeypatch.setattr("sys.stderr", error)
+        monkeypatch.setattr("layoutalg.cli.progress._PATIENCE", patience)
+        with progress_bar("workgroups") as progress:
+            for part in range(1, 11):
+                progress(part / 20)
+                time.sleep(0.05)
+        assert ("workgroups" in error.getvalue()) == shown
+        assert ("50%" in error.getvalue()) == shown
+
+
+def test_a_run_tells_how_far_it_is() -> None:
+    plan = la.plan_gemm(1024, 512, 32)
+    told: list[float] = []
+    plan.simulate(np.zeros((1024, 32)), np.zeros((32, 512)), progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0

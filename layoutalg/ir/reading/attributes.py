@@ -20,6 +20,7 @@ from math import prod
 from typing import Any, TypeVar
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     AnyFloat,
@@ -65,6 +66,7 @@ _WIDEST = 2**24 - 1
 """Bits of an integer type, as in MLIR."""
 _LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\\n]|\\.)*)":(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9})')
 _NOT_IN_LOCATION = re.compile(r'[^()"]*+(?:"(?:[^"\\\n]|\\.)*+"[^()"]*+)*+')
+_METADATA = re.compile(r'\{-#(?:[^"#]++|"(?:[^"\\\n]|\\.)*+"|#(?!-\}))*+#-\}')
 _REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKind.MINUS, MLIRTokenKind.FLOAT_LIT)
 _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 
@@ -322,6 +324,18 @@ class AttributeParser(Parser):
                 self.raise_error(f"constants of more than {MOST_CONSTANT_BYTES} bytes in all are not read", start)
             kept = self.constants[packed, times] = packed * times
         return kept
+
+    # Resources: their names are kept, their bytes are not (xDSL would keep them, renamed, for the whole process)
+
+    def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
+        return self.parse_identifier_or_str_literal(" for resource handle")
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        start = self.pos
+        found = _METADATA.match(self.lexer.input.content, start, self.lexer.end)
+        if found is None:
+            self.raise_error("expected '#-}' at the end of the file's metadata", start)
+        self._resume_from(found.end())
 
     # Locations are stepped over: an operation's place is where its own text stands
 

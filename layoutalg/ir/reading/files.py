@@ -27,6 +27,7 @@ from itertools import islice
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
+from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.errors import LayoutError, ParseError
@@ -36,6 +37,7 @@ from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, line_of, place_of
 from layoutalg.ir.reading.order import misplaced_uses
+from layoutalg.ir.reading.parser import in_words
 from layoutalg.ir.reading.recovery import TolerantParser
 from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE, WORTH_A_LOOK
 
@@ -181,8 +183,7 @@ class _Piece(TolerantParser):
         elif ALIAS.match(text, position, end):
             self._read_alias(block)
         elif text.startswith("{-#", position, end):
-            closed = text.find("#-}", position, end)
-            self._resume_from(end if closed < 0 else closed + 3)
+            self._read_metadata(position)
         elif (closing := _CLOSING.match(text, position, end)) is not None:
             self.complain("read.brackets", "closes nothing", "}", position)
             self._resume_from(closing.end())
@@ -197,6 +198,13 @@ class _Piece(TolerantParser):
         except Exception as problem:
             position, message = self._reason(problem)
             block.add_op(self.unread(start, position, message))
+
+    def _read_metadata(self, position: int) -> None:
+        try:
+            self._parse_file_metadata_dictionary()
+        except XdslParseError as problem:
+            self.complain("read.metadata", in_words(problem), "module", position)
+            self._resume_from(self.lexer.end)
 
     def _read_line(self, block: Block, position: int) -> None:
         """A line that does not begin with MLIR: an operation may stand further on, or attributes; or nothing, for pages."""

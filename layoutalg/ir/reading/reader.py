@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError, ParseError
-from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.limits import MAX_TEXT, MOST_BLOCKS_VERIFIED
 from layoutalg.ir.assembly import verify_index_lists
 from layoutalg.ir.dialects import known_dialects
 from layoutalg.ir.places import line_of
@@ -71,7 +71,12 @@ def _parse_error(text: str, position: int, message: str) -> ParseError:
 def _verify(module: ModuleOp) -> None:
     for operation, name in misplaced_uses(module):
         raise LayoutError(f"line {line_of(operation)}: {operation.name}: {name} is used before it is defined")
+    looked_at = 0
     for operation in module.walk():
+        for region in operation.regions:
+            looked_at += len(region.blocks) ** 2  # xDSL counts the blocks of a region for each of them
+        if looked_at > MOST_BLOCKS_VERIFIED:
+            raise LayoutError(f"line {line_of(operation)}: {operation.name}: more than 2048 blocks are not verified")
         try:
             verify_index_lists(operation)
             operation.verify(verify_nested_ops=False)

@@ -26,7 +26,15 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from layoutalg.core.limits import MOST_ALIASED, MOST_FINDINGS, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_UNREAD
+from layoutalg.core.limits import (
+    LONGEST_NESTED,
+    MOST_ALIASED,
+    MOST_FINDINGS,
+    MOST_OPERANDS,
+    MOST_READ_OPERATIONS,
+    MOST_UNREAD,
+    MOST_WRITTEN_OUT,
+)
 from layoutalg.ir.dialects import DIALECTS
 from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
@@ -106,6 +114,8 @@ class TolerantParser(ModuleParser):
         self.regions_read: dict[int, tuple[Region, int]] = {}
         self.adopted: list[SSAValue] = []
         self.first_uses: dict[int, int] = {}
+        self.aliases_written: dict[str, str] = {}
+        self.vain_mentions = 0
         self.header: list[str] = []
         self.unread_operations = self.unread_results = 0
         self.given_up = self.unclosed = False
@@ -265,11 +275,15 @@ class TolerantParser(ModuleParser):
 
         def replaced(found: re.Match[str]) -> str:
             nonlocal remaining
-            attribute = self.attribute_aliases.get(found.group())
-            if attribute is None or self.alias_lengths.get(found.group(), 0) > remaining:
-                return found.group()
-            written = str(attribute)
+            name = found.group()
+            length = self.alias_lengths.get(name, 0)
+            if name not in self.attribute_aliases or length > remaining or self.written_out > MOST_WRITTEN_OUT:
+                return name
+            if name not in self.aliases_written:
+                self.aliases_written[name] = str(self.attribute_aliases[name])
+            written = self.aliases_written[name]
             remaining -= len(written)
+            self.written_out += len(written)
             return written
 
         return _ALIAS_USE.sub(replaced, text) if self.attribute_aliases else text
@@ -376,11 +390,15 @@ class TolerantParser(ModuleParser):
             start = match.end()
             if match.group()[-1] not in ".<" and match.group() not in self.attribute_aliases:
                 continue
-            parser = AttributeParser(self.ctx, text, match.start(), stop)
+            parser = AttributeParser(self.ctx, text, match.start(), min(stop, start + LONGEST_NESTED))
             parser.attribute_aliases = self.attribute_aliases
+            parser.types, parser.attributes = self.types, self.attributes
             try:
                 value = parser.parse_type() if match.group()[0] == "!" else parser.parse_attribute()
             except Exception:  # what cannot be read here stays in the operation's text
+                self.vain_mentions += 1
+                if self.vain_mentions > _MOST_MENTIONS:
+                    break
                 continue
             found.append(value)
             start = max(start, parser.pos)

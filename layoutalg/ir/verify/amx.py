@@ -1,6 +1,6 @@
 """LLVM's rules of AMX: sizes of tiles, and which products there are. LLVM 22 says `amx`, 23 and 24 say `x86.amx`.
 
-A tile has at most 16 rows of at most 64 bytes, in whole 32-bit words. In `a * b + c` a row of A holds as many words as B has rows:
+A tile has at most 16 rows of at most 64 bytes, in whole words of 32 bits. In a product, a row of A has as many words as B rows:
 
     %d = amx.tile_mulf %a, %b, %c : !amx.tile<16x32xbf16>, !amx.tile<8x32xbf16>, !amx.tile<16x16xf32>
 

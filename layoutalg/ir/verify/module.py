@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -23,6 +25,7 @@ from layoutalg.ir.verify import (
     elementwise,
     memory,
     ours,
+    ours_hardware,
     structure,
     vectors,
     versions,
@@ -42,6 +45,7 @@ RULES = (
     elementwise,
     memory,
     ours,
+    ours_hardware,
     structure,
     vectors,
     xegpu_block,
@@ -50,6 +54,11 @@ RULES = (
     xegpu_shared,
 )
 """The modules with rules; importing them fills the registry."""
+
+CONTEXTUAL = frozenset(
+    ("func.call", "func.return", "gpu.return", "memref.get_global", "scf.condition", "scf.yield", "cf.br", "cf.cond_br")
+)
+"""Operations whose rules look around them, at the function or at symbols; with a target, at a descriptor's address too."""
 
 
 def findings_of(module: ModuleOp, llvm: int, target: TargetInfo | None) -> tuple[Finding, ...]:
@@ -67,8 +76,26 @@ def findings_of(module: ModuleOp, llvm: int, target: TargetInfo | None) -> tuple
     return (*run.parsed, *run.verified, *run.own)
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What was found on an operation: `stage` says whether LLVM could not read it, refused it, or left it to us."""
+
+    stage: Literal["parsed", "verified", "own"]
+    problems: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    refused: Attribute | None = None
+
+
+_NOTHING = _Outcome("verified")
+
+Known = tuple[str | None, Signature | None, list[Rule], list[Rule]]
+
+
 class _Run:
-    """One run over a module: what was found so far, and the rules by the names of operations."""
+    """One run over a module: what was found so far, and the rules by the names of operations.
+
+    Most rules look at nothing but the types and attributes of an operation, and unrolled kernels repeat those a thousand times;
+    so the outcome is kept by them. Types and attributes are numbered first, since hashing them each time would cost more.
+    """
 
     def __init__(self, llvm: int, target: TargetInfo | None) -> None:
         self.llvm, self.target, self.source = llvm, target, f"LLVM {llvm}"
@@ -78,7 +105,11 @@ class _Run:
         self.unreadable: set[Operation] = set()
         self.seen: set[Attribute] = set()
         self.symbols: dict[Operation, dict[str, Operation]] = {}
-        self.rules: dict[str, tuple[str | None, Signature | None, list[Rule], list[Rule]]] = {}
+        self.rules: dict[str, Known] = {}
+        self.contextual = CONTEXTUAL if target is None else CONTEXTUAL | {"xegpu.create_nd_tdesc"}
+        self.outcomes: dict[object, _Outcome] = {}
+        self.numbers: dict[int, int] = {}
+        self.kinds: dict[Attribute, int] = {}
 
     def finding(
         self, operation: Operation, rule: str, message: str, notes: tuple[str, ...] = (), *, source: str
@@ -86,72 +117,89 @@ class _Run:
         """A finding at an operation."""
         return Finding(rule, message, name_of(operation), place_of(operation), source=source, notes=notes)
 
+    def number(self, attribute: Attribute) -> int:
+        """The number of a type or attribute; equal ones have one number. (The module keeps the objects alive.)"""
+        found = self.numbers.get(id(attribute))
+        if found is None:
+            found = self.numbers[id(attribute)] = self.kinds.setdefault(attribute, len(self.kinds))
+        return found
+
     def ask(self, operation: Operation) -> None:
         """Ask everything about one operation."""
         name = name_of(operation)
         known = self.rules.get(name)
         if known is None:
             known = self.rules[name] = self._rules(name)
+        spelled = refused_spelling(operation, self.llvm) if known[0] is None else None
+        if spelled is not None:
+            self._report(operation, _Outcome("parsed", ((f"{name}.spelling", spelled, ()),)))
+            return
+        if operation.regions or name in self.contextual:
+            outcome = self._outcome(operation, name, known)
+        else:
+            number = self.number
+            key = (
+                name,
+                tuple([number(operand.type) for operand in operation.operands]),
+                tuple([number(result.type) for result in operation.results]),
+                tuple([(field, number(value)) for field, value in operation.properties.items()]),
+                tuple([(field, number(value)) for field, value in operation.attributes.items()]),
+            )
+            found = self.outcomes.get(key)
+            if found is None:
+                found = self.outcomes[key] = self._outcome(operation, name, known)
+            outcome = found
+        if outcome is not _NOTHING:
+            self._report(operation, outcome)
+
+    def _report(self, operation: Operation, outcome: _Outcome) -> None:
+        if outcome.stage == "parsed":
+            self.unreadable.add(operation)
+            if outcome.refused is not None and outcome.refused in self.seen:
+                return  # a type or attribute is complained about once, where it first stands
+            if outcome.refused is not None:
+                self.seen.add(outcome.refused)
+        found = getattr(self, outcome.stage)
+        source = OURS if outcome.stage == "own" else self.source
+        found += [self.finding(operation, *problem, source=source) for problem in outcome.problems]
+
+    def _outcome(self, operation: Operation, name: str, known: Known) -> _Outcome:
         absent, signature, llvm_rules, our_rules = known
         if absent is not None:
-            self.unreadable.add(operation)
-            self.parsed.append(self.finding(operation, f"{name.split('.')[0]}.unknown", absent, source=self.source))
-            return
-        spelled = refused_spelling(operation, self.llvm)
-        if spelled is not None:
-            self.unreadable.add(operation)
-            self.parsed.append(self.finding(operation, f"{name}.spelling", spelled, source=self.source))
-            return
-        problem = self._refused(operation)
-        if problem is not None:
-            self.unreadable.add(operation)
-            if problem[0] not in self.seen:
-                self.seen.add(problem[0])
-                self.parsed.append(self.finding(operation, problem[1], problem[2], source=self.source))
-            return
-        for kind in (*operation.operand_types, *operation.result_types):
+            return _Outcome("parsed", ((f"{name.split('.')[0]}.unknown", absent, ()),))
+        for attribute in _written(operation):
+            message = refused(attribute, self.llvm)
+            if message is not None:
+                return _Outcome("parsed", ((f"{attribute.name}.type", message, ()),), attribute)
+        kinds = (*operation.operand_types, *operation.result_types)
+        for kind in kinds:
+            if refused(kind, self.llvm) is not None:
+                return _Outcome("parsed", (), kind)
             said = doubtful(kind, self.llvm)
             if said is not None:
-                self.own.append(self.finding(operation, f"{kind.name}.type", said, source=OURS))
-                return
-        if self.seen and any(refused(kind, self.llvm) for kind in operation.operand_types):
-            self.unreadable.add(operation)  # the type was complained about where it first stands
-            return
+                return _Outcome("own", ((f"{kind.name}.type", said, ()),))
         subject = Subject(operation, name, self.llvm, signature, self.target, self.symbols)
-        for rule, message, notes in self._llvm_problem(subject, llvm_rules):
-            self.verified.append(self.finding(operation, rule, message, notes, source=self.source))
-            return
-        for one in our_rules:
+        if signature is not None:
+            message = signature.problem(subject)
+            if message is not None:
+                return _Outcome("verified", ((f"{name}.types", message, ()),))
+        for one in llvm_rules:
             found = one.check(subject)
             if found is not None:
-                message, *notes = (found,) if isinstance(found, str) else found
-                self.own.append(self.finding(operation, one.name, message, tuple(notes), source=OURS))
+                return _Outcome("verified", (_problem(one, found),))
+        asked = [(one, one.check(subject)) for one in our_rules]
+        problems = tuple(_problem(one, found) for one, found in asked if found is not None)
+        return _Outcome("own", problems) if problems else _NOTHING
 
-    def _rules(self, name: str) -> tuple[str | None, Signature | None, list[Rule], list[Rule]]:
+    def _rules(self, name: str) -> Known:
         signature = signature_of(name, self.llvm)
         llvm = [one for one in LLVM_RULES.get(name, ()) if self.llvm in one.versions]
         return versions.absent(name, self.llvm), signature, llvm, list(OUR_RULES.get(name, ()))
 
-    def _refused(self, operation: Operation) -> tuple[Attribute, str, str] | None:
-        """The first attribute or type of an operation that this LLVM does not read."""
-        for attribute in _written(operation):
-            message = refused(attribute, self.llvm)
-            if message is not None:
-                return attribute, f"{attribute.name}.type", message
-        return None
 
-    def _llvm_problem(self, subject: Subject, rules: list[Rule]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-        if subject.signature is not None:
-            message = subject.signature.problem(subject)
-            if message is not None:
-                yield f"{subject.name}.types", message, ()
-                return
-        for one in rules:
-            found = one.check(subject)
-            if found is not None:
-                message, *notes = (found,) if isinstance(found, str) else found
-                yield one.name, message, tuple(notes)
-                return
+def _problem(rule: Rule, found: str | tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
+    message, *notes = (found,) if isinstance(found, str) else found
+    return rule.name, message, tuple(notes)
 
 
 def _written(operation: Operation) -> Iterator[Attribute]:

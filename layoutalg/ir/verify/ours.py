@@ -11,6 +11,7 @@ Each gives the message, then the reason, then what would be accepted. They are a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -107,7 +108,7 @@ def _descriptor_rank(subject: Subject) -> Complaint:
     )
 
 
-@ours("ours.offsets_rank", "xegpu.load_nd", "xegpu.store_nd", "xegpu.prefetch_nd")
+@ours("ours.offsets_rank", "xegpu.load_nd", "xegpu.store_nd", "xegpu.prefetch_nd", "xegpu.update_nd_offset")
 def _offsets_rank(subject: Subject) -> Complaint:
     constants, values = numbers(subject.attribute("const_offsets")), subject.values("offsets")
     if constants.count(DYNAMIC_INDEX) != len(values):
@@ -169,6 +170,7 @@ _LAYOUTS = {
     "xegpu.load_nd": (("layout", "tensor_desc"),),
     "xegpu.store_nd": (("layout", "tensor_desc"),),
     "xegpu.prefetch_nd": (("layout", "tensor_desc"),),
+    "xegpu.prefetch": (("layout", "offsets"),),
     "xegpu.load": (("layout", "value"),),
     "xegpu.store": (("layout", "value"),),
     "xegpu.load_matrix": (("layout", "res"),),
@@ -217,7 +219,7 @@ def _load_layout(subject: Subject) -> Complaint:
     descriptor: Any = subject.type("tensor_desc")
     if descriptor.layout.name != "xegpu.layout":
         return None
-    mismatch = layout_value(descriptor, subject.llvm).load_mismatch()
+    mismatch = _mismatch(descriptor, subject.llvm)
     if mismatch is None or "no such message" in mismatch:
         return None
     return (
@@ -225,6 +227,11 @@ def _load_layout(subject: Subject) -> Complaint:
         "a 2D block load has one way to spread a tile over the lanes; LLVM ignores other lane layouts on load_nd",
         "load with the message's layout, then convert_layout",
     )
+
+
+@lru_cache(maxsize=4096)
+def _mismatch(descriptor: Any, llvm: int) -> str | None:
+    return layout_value(descriptor, llvm).load_mismatch()
 
 
 @ours("ours.matrix_rank", "xegpu.load_matrix", "xegpu.store_matrix")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.dialects.builtin import StringAttr, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import IsolatedFromAbove
+from xdsl.traits import IsolatedFromAbove, IsTerminator
 
 from layoutalg.ir.verify.registry import name_of
 
@@ -48,7 +48,7 @@ def _inside(operation: Operation, visible: set[SSAValue], unreadable: set[Operat
             for one in block.ops:
                 for number, operand in enumerate(one.operands):
                     if operand not in outside and one not in unreadable:
-                        yield one, "ssa.dominance", f"operand #{number} does not dominate this use"
+                        yield one, *_misuse(one, number, operand)
                         break
                 if one.regions:
                     yield from _inside(one, outside, unreadable)
@@ -56,10 +56,48 @@ def _inside(operation: Operation, visible: set[SSAValue], unreadable: set[Operat
                     outside.update(one.results)
                     entered += one.results
             outside.difference_update(entered)
+            yield from _names(block) if graph else _end(operation, block)
 
 
 _GRAPHS = ("builtin.module", "gpu.module")
 """Operations in whose regions the order of the text means nothing."""
+
+
+def _misuse(user: Operation, number: int, operand: SSAValue) -> tuple[str, str]:
+    """What is wrong with an operand that is not visible where it is used."""
+    owner = operand.owner
+    home = owner if isinstance(owner, Block) else owner.parent
+    around: Operation | None = user
+    isolated = False
+    while around is not None and around.parent is not home:
+        around = around.parent_op()
+        isolated = isolated or (around is not None and around.has_trait(IsolatedFromAbove))
+    if around is not None and isolated:
+        return "ssa.isolated", "using value defined outside the region"
+    return "ssa.dominance", f"operand #{number} does not dominate this use"
+
+
+def _names(block: Block) -> Iterator[Problem]:
+    """Operations that have the name of one before them."""
+    taken: set[str] = set()
+    for one in block.ops:
+        named = one.properties.get("sym_name") or one.attributes.get("sym_name")
+        if isinstance(named, StringAttr):
+            if named.data in taken:
+                yield one, "structure.name", f"redefinition of symbol named '{named.data}'"
+            taken.add(named.data)
+
+
+_ENDED = ("func.func", "gpu.func", "scf.for", "scf.if", "scf.while")
+"""Operations whose blocks end in a terminator."""
+
+
+def _end(operation: Operation, block: Block) -> Iterator[Problem]:
+    last = block.last_op
+    if last is None or name_of(operation) not in _ENDED or isinstance(last, UnregisteredOp):
+        return
+    if not last.has_trait(IsTerminator) and not name_of(last).startswith("layoutalg."):
+        yield last, "structure.terminator", f"block with no terminator, has '{name_of(last)}'"
 
 
 def _defined_before(region: Region) -> dict[Block, set[SSAValue]]:

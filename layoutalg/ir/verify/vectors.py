@@ -155,9 +155,13 @@ same("vector.insert.type", "type", "dest, result", "vector.insert")
 @rule("vector.position.values", "vector.extract", "vector.insert")
 def _position_values(subject: Subject) -> str | None:
     position = numbers(subject.attribute("static_position"))
-    if position.count(DYNAMIC_INDEX) <= len(subject.values("dynamic_position")):
+    markers, values = position.count(DYNAMIC_INDEX), len(subject.values("dynamic_position"))
+    if markers == values or (markers < values and subject.name == "vector.insert"):
         return None
-    return "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position)"
+    return (
+        "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) -- this can only "
+        "happen due to an incorrect fold/rewrite"
+    )
 
 
 @rule("vector.extract.position", "vector.extract")

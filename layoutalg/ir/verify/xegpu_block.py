@@ -251,5 +251,5 @@ def _moved(subject: Subject) -> str | None:
     descriptor = subject.type("tensor_desc")
     if is_scattered(descriptor):
         return _SCATTERED
-    length = list_length(numbers(subject.attribute("const_offsets")), subject.values("offsets"))
+    length = len(numbers(subject.attribute("const_offsets")))
     return None if length == rank_of(descriptor) else "Invalid number of offsets."

@@ -28,14 +28,32 @@ def _dtype(kind: Attribute) -> np.dtype[Any]:
     return dtype_of(kind)
 
 
+def _aligned(op: Operation) -> int:
+    """The bytes that the operation promises its first address to be a multiple of."""
+    given: Any = op.properties.get("alignment") or op.attributes.get("alignment")
+    bytes_ = 1 if given is None else int(given.value.data)
+    if bytes_ < 1 or bytes_ & (bytes_ - 1):
+        fail(op, f"alignment = {bytes_}: expected a power of two")
+    return bytes_
+
+
+def _check_alignment(run: Run, op: Operation, first: Array, wanted: int) -> None:
+    wrong = run.where(first % wanted != 0) if wanted > 1 else np.False_
+    if wrong.any():
+        at = run.memory.describe(int(np.broadcast_to(first, wrong.shape)[wrong][0]))
+        run.report(op, "run.misaligned", f"{at} is not a multiple of {wanted}, as the operation promises")
+
+
 def _neighbours(op: Operation, memory: SSAValue, shape: tuple[int, ...]) -> Any:
     """A function from a view and indices to the places of a vector of neighbours."""
+    aligned = _aligned(op)
     rank = len(memref_type(op, memory.type).get_shape())
     if len(shape) > rank:
         fail(op, f"a vector of {len(shape)} dimensions, and a memref of {rank}")
     steps = np.indices(shape) if shape else np.zeros((0,), np.int64)
 
     def places(run: Run, view: View, indices: Sequence[Array], mask: Array | None) -> tuple[Array, Array | None]:
+        _check_alignment(run, op, view.elements(indices)[0], aligned)
         wide = [index.reshape(*index.shape, *(1,) * len(shape)) for index in indices]
         for dimension in range(len(shape)):
             wide[rank - len(shape) + dimension] = wide[rank - len(shape) + dimension] + steps[dimension]

@@ -17,7 +17,7 @@ and `known_cluster_size`. Everything else in the braces is an attribute that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
+    LocationAttr,
     StringAttr,
     UnitAttr,
     i32,
@@ -142,6 +143,9 @@ def _print_handler(printer: Printer, handler: Attribute | None) -> None:
             printer.print_attribute(handler)
 
 
+_NOTHING: Mapping[str, Attribute] = {}
+
+
 @irdl_op_definition
 class FuncOp(IRDLOperation):
     """A function of the device; with `gpu.kernel`, one that the host can launch."""
@@ -162,6 +166,34 @@ class FuncOp(IRDLOperation):
     known_cluster_size = opt_prop_def(DenseArrayBase)
 
     traits = traits_def(IsolatedFromAbove(), HasParent(ModuleOp), SymbolOpInterface())
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        operands: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] = (),
+        properties: Mapping[str, Attribute] = _NOTHING,
+        attributes: Mapping[str, Attribute] = _NOTHING,
+        location: LocationAttr | None = None,
+        successors: Sequence[Block] = (),
+        regions: Sequence[Region] = (),
+    ) -> FuncOp:
+        """The function; its name, `kernel` and the number of shared buffers may be properties, as LLVM 23 and 24 have them."""
+        properties, attributes = dict(properties), dict(attributes)
+        for name in ("sym_name", "kernel", "workgroup_attributions"):
+            if name in properties:
+                attributes["gpu.kernel" if name == "kernel" else name] = properties.pop(name)
+        attributes.setdefault("workgroup_attributions", IntegerAttr(0, 64))
+        return super().create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            location=location,
+            successors=successors,
+            regions=regions,
+        )
 
     @classmethod
     def kernel_of(cls, name: str, body: Region, block_size: Sequence[int], subgroup_size: int) -> FuncOp:

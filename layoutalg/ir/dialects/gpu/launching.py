@@ -11,11 +11,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, SymbolRefAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, LocationAttr, SymbolRefAttr, i32
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -33,6 +33,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import parse_attributes, print_attributes
 from layoutalg.ir.dialects.gpu.functions import parse_attributions, print_attributions
@@ -180,6 +181,11 @@ def _print_sizes(printer: Printer, word: str, sizes: Sequence[SSAValue]) -> None
         printer.print_list(sizes, printer.print_ssa_value)
 
 
+_NOTHING: Mapping[str, Attribute] = {}
+_WITHOUT_STREAM = 11
+"""Kinds of operands of a launch before LLVM 24."""
+
+
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """Launch a kernel whose body stands here.
@@ -201,6 +207,7 @@ class LaunchOp(IRDLOperation):
     cluster_size_y = opt_operand_def(_INDEX)
     cluster_size_z = opt_operand_def(_INDEX)
     dynamic_shared_memory_size = opt_operand_def(i32)
+    async_object = opt_operand_def()
     module = opt_prop_def(SymbolRefAttr)
     function = opt_prop_def(SymbolRefAttr)
     workgroup_attributions = opt_attr_def(IntegerAttr)
@@ -208,6 +215,35 @@ class LaunchOp(IRDLOperation):
     async_token = opt_result_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        operands: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] = (),
+        properties: Mapping[str, Attribute] = _NOTHING,
+        attributes: Mapping[str, Attribute] = _NOTHING,
+        location: LocationAttr | None = None,
+        successors: Sequence[Block] = (),
+        regions: Sequence[Region] = (),
+    ) -> LaunchOp:
+        """The launch; LLVM 22 and 23 do not count the stream, 24 has the number of shared buffers as a property."""
+        properties, attributes = dict(properties), dict(attributes)
+        segments = properties.get("operandSegmentSizes")
+        if isa(segments, DenseArrayBase[IntegerType]) and len(segments) == _WITHOUT_STREAM:
+            properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [*segments.get_values(), 0])
+        shared = properties.pop("workgroup_attributions", IntegerAttr(0, 64))
+        attributes.setdefault("workgroup_attributions", shared)
+        return super().create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            location=location,
+            successors=successors,
+            regions=regions,
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> LaunchOp:
@@ -236,7 +272,7 @@ class LaunchOp(IRDLOperation):
         attributes = {"workgroup_attributions": IntegerAttr(len(workgroup), 64), **parse_attributes(parser)}
         optional = [[size] for size in clusters[2]] or [[], [], []]
         return cls.build(
-            operands=[tokens, *blocks[2], *threads[2], *optional, shared],
+            operands=[tokens, *blocks[2], *threads[2], *optional, shared, []],
             result_types=[results],
             properties=properties,
             attributes=attributes,

@@ -7,7 +7,7 @@
 The kind of an update is a number in the generic form, LLVM's `arith::AtomicRMWKind`:
 
 >>> [ATOMIC_KINDS.index(name) for name in ("addf", "addi", "ori")]
-[0, 1, 11]
+[0, 1, 14]
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ __all__ = ["ATOMIC_KINDS", "AtomicKind", "PermutationMap", "PrefetchFlags"]
 ATOMIC_KINDS = (
     "addf",
     "addi",
+    "andi",
     "assign",
     "maximumf",
+    "maxnumf",
     "maxs",
     "maxu",
     "minimumf",
+    "minnumf",
     "mins",
     "minu",
     "mulf",
     "muli",
     "ori",
-    "andi",
-    "maxnumf",
-    "minnumf",
     "xori",
 )
 

@@ -30,7 +30,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import parse_attributes, print_attributes, split_attributes
 from layoutalg.ir.dialects.scf.loops import parse_assignments, print_assignments
@@ -188,7 +188,7 @@ class InParallelOp(IRDLOperation):
 
     region = region_def("single_block")
 
-    traits = traits_def(IsTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(IsTerminator(), NoTerminator(), RecursiveMemoryEffect())
 
     @classmethod
     def parse(cls, parser: Parser) -> InParallelOp:

@@ -1,0 +1,50 @@
+// elementary functions: 22 23 24
+func.func @functions(%x: f32, %y: f32, %v: vector<8xf16>, %n: i32, %m: vector<8xi16>) {
+  %0 = math.absf %x : f32
+  %1 = math.absi %n : i32
+  %2 = math.acos %x : f32
+  %3 = math.acosh %x : f32
+  %4 = math.asin %x : f32
+  %5 = math.asinh %x : f32
+  %6 = math.atan %v : vector<8xf16>
+  %7 = math.atan2 %x, %y : f32
+  %8 = math.atanh %x : f32
+  %9 = math.cbrt %x : f32
+  %10 = math.ceil %v : vector<8xf16>
+  %11 = math.copysign %x, %y : f32
+  %12 = math.cos %x : f32
+  %13 = math.cosh %x : f32
+  %14 = math.ctlz %n : i32
+  %15 = math.cttz %m : vector<8xi16>
+  %16 = math.ctpop %n : i32
+  %17 = math.erf %x : f32
+  %18 = math.erfc %x : f32
+  %19 = math.exp %v fastmath<fast> : vector<8xf16>
+  %20 = math.exp2 %x : f32
+  %21 = math.expm1 %x : f32
+  %22 = math.floor %x : f32
+  %23 = math.fma %x, %y, %x : f32
+  %24 = math.fpowi %x, %n : f32, i32
+  %25 = math.ipowi %n, %n : i32
+  %26 = math.isfinite %x : f32
+  %27 = math.isinf %x : f32
+  %28 = math.isnan %v : vector<8xf16>
+  %29 = math.isnormal %x : f32
+  %30 = math.log %x : f32
+  %31 = math.log10 %x : f32
+  %32 = math.log1p %x : f32
+  %33 = math.log2 %x fastmath<afn> : f32
+  %34 = math.powf %x, %y : f32
+  %35 = math.round %x : f32
+  %36 = math.roundeven %v : vector<8xf16>
+  %37 = math.rsqrt %x : f32
+  %38 = math.sin %x : f32
+  %39:2 = math.sincos %x : f32
+  %40 = math.sinh %x : f32
+  %41 = math.sqrt %x fastmath<nnan> : f32
+  %42 = math.tan %x : f32
+  %43 = math.tanh %v : vector<8xf16>
+  %44 = math.trunc %x : f32
+  %45 = math.clampf %x to [%x, %y] : f32
+  return
+}
