@@ -139,7 +139,10 @@ ROWS = (
     "picture of 4096x4096, folded: SVG",
     "the same, interactive (two directions)",
     "the same, PNG",
+    "run a planned product of 512x512x512",
 )
+LARGE_PRODUCT = "run a planned product of 2048x2048x2048"
+"""Not in the table: `--large` measures it."""
 SMALL_MAP, SMALL_BY_HAND = "map of 128x128 (512 work-items x 32 registers)", "the same, by hand in numpy"
 LARGE_MAP, LARGE_BY_HAND = "map of 4096x4096", "that one by hand in numpy"
 XEGPU = "#xegpu.layout<sg_layout = [2, 4], sg_data = [32, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -206,7 +209,20 @@ def layoutalg_column() -> Column:
         "picture of 4096x4096, folded: SVG": Measure(picture.svg),
         "the same, interactive (two directions)": Measure(picture.html),
         "the same, PNG": Measure(lambda: picture.figure().savefig(io.BytesIO(), format="png")),
+        "run a planned product of 512x512x512": product(512),
     }
+
+
+def product(size: int) -> Measure:
+    """The planner's kernel for square f16 matrices, executed by the simulator."""
+    import numpy as np
+
+    import layoutalg as la
+
+    gemm = la.plan_gemm(size, size, size)
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((size, size)).astype(np.float16) for _ in range(2))
+    return Measure(lambda: gemm.simulate(a, b))
 
 
 def summed(layout: Any) -> Any:
@@ -484,7 +500,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="measure, and add a row to history.jsonl")
     parser.add_argument("--readme", action="store_true", help="write the last row's table into README.md")
+    parser.add_argument("--large", action="store_true", help="time a product of 2048x2048x2048 alone, some seconds")
     arguments = parser.parse_args()
+    if arguments.large:
+        print(f"{LARGE_PRODUCT}: {statistics.median(samples(product(2048))):.2f} s")
+        return
     if arguments.keep or not arguments.readme:
         row = new_row()
         print(table(row))

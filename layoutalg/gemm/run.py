@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
+from layoutalg.core.limits import MOST_WORK
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -58,8 +59,22 @@ def run_gemm(
         memory.bind("C", result, extent=(in_c.rows, in_c.columns), initialised=False),
     ]
     kernel = gemm.emit("lane") if text is None else text
-    run_kernel(kernel, [*addresses, *gemm.arguments], gemm.grid, memory, target=gemm.target, progress=progress)
+    run_kernel(
+        kernel,
+        [*addresses, *gemm.arguments],
+        gemm.grid,
+        memory,
+        target=gemm.target,
+        work=_work(gemm),
+        progress=progress,
+    )
     return result[:, : gemm.n].copy()
+
+
+def _work(gemm: Gemm) -> int:
+    """What the launch may cost: a few times what the plan's own kernel does, and no less than any launch."""
+    unit = gemm.dpas
+    return max(MOST_WORK, 8 * gemm.dpas_total * unit.m * unit.n * unit.k)
 
 
 def check_size(gemm: Gemm) -> None:

@@ -1,9 +1,11 @@
 """Where in the text an operation stands: the reader notes it on every operation, and every complaint names it.
 
+It is the place of the operation's name, behind its results, as LLVM has it.
+
 >>> from layoutalg.ir import read_module
 >>> [operation] = read_module("\\n  %c = arith.constant 16 : index", file="k.mlir").ops
 >>> place_of(operation)
-Place(file='k.mlir', line=2, column=3)
+Place(file='k.mlir', line=2, column=8)
 """
 
 from __future__ import annotations

@@ -100,6 +100,22 @@ class Module:
         """
         return self._reading.findings
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the text has MLIR at all: a module, or an operation that could be read.
+
+        >>> Module("module {}").is_read, Module("Dear reader,\\nhello").is_read
+        (True, False)
+        """
+        from layoutalg.ir.dialects.unread import UndefinedOp, UnreadOp
+        from layoutalg.ir.places import place_of
+
+        kept = (UnreadOp, UndefinedOp)
+        return any(
+            place_of(part.module) is not None or any(not isinstance(op, kept) for op in part.module.ops)
+            for part in self.parts
+        )
+
     @cached_property
     def layouts(self) -> tuple[LayoutUse, ...]:
         """Every layout in the module, in the order of the text.

@@ -1,11 +1,11 @@
 """The text of a module: its lines, and the names that values have in it.
 
-xDSL forgets names that are numbers (`%7`), and a person looks for just those. The reader notes where each operation begins,
-so the names are read from the text again, where they are asked for.
+xDSL forgets names that are numbers (`%7`), and a person looks for just those. The reader notes where each operation's name
+stands, so the names of its results are read from the text before it, where they are asked for.
 
 >>> source = Source("%a = arith.constant 1 : i32\\n  %7:2, %x = \\"test.op\\"() : () -> (i32, i32, i32)")
->>> source.names(Place("text", 2, 3))
-('%7', '%x')
+>>> source.names(Place("text", 2, 14)), source.names(Place("text", 2, 3))
+(('%7', '%x'), ('%7', '%x'))
 >>> source.line(1)
 '%a = arith.constant 1 : i32'
 """
@@ -21,8 +21,13 @@ from layoutalg.ir.places import Place, place_of
 
 __all__ = ["Source"]
 
-_NAME = re.compile(r"(%[\w$.\-]+)(?:[ \t]*:[ \t]*([0-9]{1,4}))?[ \t]*")
-_COMMA = re.compile(r",\s*")
+_NAME = re.compile(r"(%[\w$.\-]+)(?:[ \t]*:[ \t]*([0-9]{1,4}))?")
+_RESULTS = re.compile(
+    r"%[\w$.\-]++(?:[ \t]*+:[ \t]*+[0-9]++)?+(?:\s*+,\s*+%[\w$.\-]++(?:[ \t]*+:[ \t]*+[0-9]++)?+)*+\s*+="
+)
+_RESULTS_BEFORE = re.compile(_RESULTS.pattern + r"\s*+\Z")
+_LONGEST_RESULTS = 2000
+"""Characters before an operation's name that its results are looked for in."""
 
 
 class Source:
@@ -69,7 +74,7 @@ class Source:
         return Place(file, line, offset - self.starts[line - 1] + 1)
 
     def names(self, place: Place) -> tuple[str, ...]:
-        """The names on the left of the operation that begins at a place; none where it begins with its own name.
+        """The names of the results of the operation that is at a place; none where it has none.
 
         >>> Source("gpu.barrier").names(Place("text", 1, 1))
         ()
@@ -77,17 +82,13 @@ class Source:
         return tuple(name for name, _ in self._counted_names(place))
 
     def _counted_names(self, place: Place) -> list[tuple[str, int]]:
-        """The names with the number of results that each stands for."""
-        found: list[tuple[str, int]] = []
-        position = self.offset(place)
-        while match := _NAME.match(self.text, position):
-            found.append((match[1], int(match[2] or 1)))
-            position = match.end()
-            comma = _COMMA.match(self.text, position)
-            if comma is None:
-                break
-            position = comma.end()
-        return found if self.text[position : position + 1] == "=" else []
+        """The names with the number of results that each stands for: before the operation's name, or at the place."""
+        offset = self.offset(place)
+        before = self.text[max(0, offset - _LONGEST_RESULTS) : offset]
+        written = _RESULTS_BEFORE.search(before) if before.rstrip().endswith("=") else None
+        if written is None:
+            written = _RESULTS.match(self.text, offset)
+        return [] if written is None else [(name, int(count or 1)) for name, count in _NAME.findall(written[0])]
 
     def result_names(self, operation: Operation) -> tuple[str, ...]:
         """What the text calls each result of an operation: `%7`, or `%7#1` for the second of `%7:2`; empty where unnamed.

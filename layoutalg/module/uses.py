@@ -7,8 +7,8 @@
 ...   func.return %7 : vector<8x16xf32> }'''
 >>> for use in layout_uses(read_module(text), Source(text)):
 ...     print(use.place, use.name, use.operand, use.shape, use.layout())
-text:2:3 %7 input_layout (8, 16) d0 = 8@reg, d1 = 16@lane
-text:2:3 %7 target_layout (8, 16) d0 = 8@lane:2, d1 = 8@reg 2@lane
+text:2:8 %7 input_layout (8, 16) d0 = 8@reg, d1 = 16@lane
+text:2:8 %7 target_layout (8, 16) d0 = 8@lane:2, d1 = 8@reg 2@lane
 
 One walk finds them: in the types of results, of operands and of functions' arguments, in attributes at any depth, and in what
 the reader kept of operations that it could not read. `ABOUT` says which value an attribute is about. Where it has nothing, the

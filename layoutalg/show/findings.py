@@ -51,7 +51,11 @@ def words(finding: Finding) -> str:
     """
     from layoutalg.ir.findings import OURS
 
-    subject = f"'{finding.operation}' op " if "." in finding.operation else f"{finding.operation} ".lstrip()
+    subject = ""
+    if finding.operation == "layoutalg.unread":
+        subject = "text that cannot be read "
+    elif finding.operation:
+        subject = f"'{finding.operation}' op " if "." in finding.operation else f"{finding.operation} "
     mark = f" [{finding.source}: {finding.rule}]" if finding.source == OURS else ""
     return f"{subject}{' '.join(finding.message.split())}{mark}"
 
@@ -83,6 +87,9 @@ def print_findings(findings: Iterable[Finding], module: Module, console: Console
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
     """The part of a line around a column that fits, and the line with the caret below it."""
+    if "\t" in line and len(line) < width:
+        column = len(line[: column - 1].expandtabs()) + 1
+        line = line.expandtabs()
     shown = printable(line[: column + LONGEST_SOURCE_LINE])
     start = 0
     if len(line) > width:

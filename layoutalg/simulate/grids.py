@@ -56,6 +56,7 @@ _ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atom
 """Operations whose results depend on which workgroup comes first."""
 
 Progress = Callable[[float], None]
+"""Told how many workgroups are done, and of how many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +135,8 @@ def run_on(
 ) -> Found:
     """Run a compiled kernel on every workgroup of a grid.
 
-    `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups that has
-    them, unless it is to `carry_on`.
+    `progress` is told the part that is done. Findings stop the launch, after the group of workgroups
+    that has them, unless it is to `carry_on`.
 
     Raises:
         SimulationError: the kernel does what the hardware would not, or costs more than the budget has.
@@ -178,7 +179,7 @@ def run_on(
         return run
 
     runs = _in_order(part, range(0, total, together), budget, 1 if _depends_on_order(compiled) else threads)
-    return _collected(runs, -(-total // together), progress, carry_on)
+    return _collected(runs, total, together, progress, carry_on)
 
 
 def _together(total: int, items: int, held: int) -> int:
@@ -208,7 +209,7 @@ def _in_order(part: Callable[[int], Run], firsts: range, budget: Budget, threads
             raise
 
 
-def _collected(runs: Iterator[Run], count: int, progress: Progress | None, carry_on: bool) -> Found:
+def _collected(runs: Iterator[Run], total: int, together: int, progress: Progress | None, carry_on: bool) -> Found:
     findings: dict[tuple[Any, ...], Finding] = {}
     traces: dict[str, list[list[Array]]] = {}
     for number, run in enumerate(runs, 1):
@@ -223,7 +224,7 @@ def _collected(runs: Iterator[Run], count: int, progress: Progress | None, carry
                     times.append([])
                 times[time].append(value)
         if progress is not None:
-            progress(number / count)
+            progress(min(number * together, total) / total)
     joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
     return Found(tuple(findings.values()), joined)
 

@@ -76,6 +76,7 @@ def launch(
     budget: Budget | None = None,
     progress: Callable[[float], None] | None = None,
     threads: int = THREADS,
+    source: str = "",
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel. With `entry`, the host function of that name.
 

@@ -88,7 +88,7 @@ def test_what_a_lane_holds_is_asked_of_every_layout(kernel: str, capsys: Capture
 @pytest.mark.parametrize("name", ["%7", "4"])
 def test_one_operation_is_shown_in_full(name: str, kernel: str, capsys: Capture) -> None:
     text = out(capsys, "show", kernel, "--op", name, "--lane", "3")
-    assert f"{kernel}:4:3: %7 = xegpu.convert_layout input_layout" in text
+    assert f"{kernel}:4:8: %7 = xegpu.convert_layout input_layout" in text
     assert text.count("\nowners    lane of d0 x d1") == 2
     assert "holds     (3, 0) (3, 1) (3, 2)" in text
 
@@ -103,7 +103,7 @@ def test_json_has_every_layout_and_conversion(kernel: str, capsys: Capture) -> N
     first = found["layouts"][0]
     assert {name: first[name] for name in ("line", "column", "name", "operand", "shape", "element", "text")} == {
         "line": 3,
-        "column": 3,
+        "column": 8,
         "name": "%0",
         "operand": "descriptor",
         "shape": [8, 16],

@@ -49,9 +49,9 @@ def test_llvm_first_in_its_words_then_ours_with_their_rules(bad: str, capsys: Ca
     assert main(["verify", bad]) == 1
     lines = capsys.readouterr().out.splitlines()
     # LLVM's words for this module: mlir-opt-22 says "'xegpu.dpas' op K-dimension mismatch."
-    assert lines[0] == f"{bad}:3:3: error: 'xegpu.dpas' op K-dimension mismatch."
+    assert lines[0] == f"{bad}:3:8: error: 'xegpu.dpas' op K-dimension mismatch."
     assert lines[1] == "  %c = xegpu.dpas %a, %b : vector<8x16xf16>, vector<32x16xf16> -> vector<8x16..."
-    assert lines[2] == "  ^"
+    assert lines[2] == "       ^"
     assert re.match(rf"{re.escape(bad)}:2:3: error: 'xegpu.alloc_nbarrier' op .*-1.* \[layoutalg: [\w.]+\]$", lines[3])
     assert lines[-1] == f"{bad}: 2 errors (1 from LLVM 22, 1 from layoutalg) for LLVM 22"
 
@@ -69,9 +69,21 @@ def test_exit_codes(bad: str, tmp_path: Path, capsys: Capture) -> None:
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_text_that_cannot_be_read_exits_with_2(capsys: Capture) -> None:
-    assert main(["verify", "func.func @f( {"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("func.func @f( {", 2),
+        ("%0 = arith.addi %1 %2 : i32\n", 2),
+        ("Dear reader,\nthis is a letter.\n", 2),
+        ("remark: #xegpu.layout<lane_layout = [16]>\n", 2),
+        ("module {\n  other.operation with words\n}\n", 0),
+        ("module {}\n", 0),
+        (BAD + "Dear reader,\n", 1),
+    ],
+)
+def test_a_text_that_cannot_be_read_exits_with_2(text: str, code: int, capsys: Capture) -> None:
+    assert main(["verify", text]) == code
+    assert capsys.readouterr().err == ""
 
 
 def test_json_is_valid_and_has_everything(bad: str, capsys: Capture) -> None:
@@ -82,7 +94,7 @@ def test_json_is_valid_and_has_everything(bad: str, capsys: Capture) -> None:
     found: dict[str, Any] = json.loads(short)
     assert (found["file"], found["llvm"], found["target"]) == (bad, 22, None)
     assert [(one["source"], one["level"], one["line"], one["column"]) for one in found["findings"]] == [
-        ("LLVM 22", "error", 3, 3),
+        ("LLVM 22", "error", 3, 8),
         ("layoutalg", "error", 2, 3),
     ]
 
@@ -207,4 +219,4 @@ def test_a_module_from_standard_input(tmp_path: Path) -> None:
         command, input=b"\xef\xbb\xbf" + BAD.replace("\n", "\r\n").encode(), capture_output=True, check=False
     )
     assert done.returncode == 1
-    assert done.stdout.startswith(b"::error file=-,line=3,col=3,")
+    assert done.stdout.startswith(b"::error file=-,line=3,col=8,")

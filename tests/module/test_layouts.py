@@ -53,7 +53,7 @@ def test_a_gemm_has_its_layouts_where_they_are_written() -> None:
 
 
 def test_columns_are_those_of_the_text() -> None:
-    assert [str(use.place) for use in read(GEMM).layouts][:3] == ["text:4:3", "text:5:5", "text:6:5"]
+    assert [str(use.place) for use in read(GEMM).layouts][:3] == ["text:4:3", "text:5:10", "text:6:10"]
 
 
 def test_loops_do_not_repeat_what_goes_through_them() -> None:

@@ -165,3 +165,94 @@ def test_the_level_can_be_said() -> None:
         launch(at_workgroup("f16"), arrays, (2, 1, 1), level="lane")
     with pytest.raises(LayoutError, match=r"level 'warp': expected lane, subgroup, workgroup"):
         launch(at_workgroup("f16"), arrays, (2, 1, 1), level="warp")  # type: ignore[arg-type]
+
+
+def test_a_change_of_layout_moves_elements_between_lanes() -> None:
+    """A row of 32: lane l holds 2l and 2l + 1 before, l and l + 16 after; the store puts register r into row r."""
+    target = np.zeros((2, 16), f32)
+    pairs, strided = (f"#xegpu.layout<lane_layout = [1, 16], lane_data = [1, {n}]>" for n in (2, 1))
+    body = f"""
+      %l = gpu.lane_id
+      %n = arith.index_cast %l : index to i32
+      %c2 = arith.constant 2 : i32
+      %c1 = arith.constant 1 : i32
+      %low = arith.muli %n, %c2 : i32
+      %high = arith.addi %low, %c1 : i32
+      %p = arith.sitofp %low : i32 to f32
+      %q = arith.sitofp %high : i32 to f32
+      %v = vector.from_elements %p, %q : vector<1x2xf32>
+      %w = xegpu.convert_layout %v <{{input_layout = {pairs}, target_layout = {strided}}}> : vector<1x2xf32>
+      %s = vector.shape_cast %w : vector<1x2xf32> to vector<2xf32>
+    """
+    body += describe("o", "c", 2, 16, "2x16xf32")
+    body += "xegpu.store_nd %s, %o[0, 0] : vector<2xf32>, !xegpu.tensor_desc<2x16xf32>"
+    launch(gpu_kernel(body), [SOURCE, SOURCE, target], (1, 1, 1))
+    assert np.array_equal(target, [range(16), range(16, 32)])
+
+
+@pytest.mark.parametrize(("left", "right"), [("i8", "i8"), ("ui8", "i8"), ("i8", "ui8"), ("ui8", "ui8")])
+def test_integer_products_are_exact_for_every_mix_of_signs(left: str, right: str) -> None:
+    """C = A B of 8x32 and 32x16, with an accumulator that overflows: 2^31 - 1 plus the product, modulo 2^32."""
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(0, 256, shape).astype(np.uint8) for shape in ((8, 32), (32, 16)))
+    start = np.full((8, 16), 2**31 - 1, np.int32)
+    padded_a, padded_b = np.zeros((8, 64), np.uint8), np.zeros((32, 64), np.uint8)
+    padded_a[:, :32], padded_b[:, :16] = a, b
+    body = describe("ta", "a", 8, 64, f"8x32x{left}") + describe("tb", "b", 32, 64, f"32x16x{right}")
+    body += describe("tc", "c", 8, 16, "8x16xi32")
+    body += f"%x = xegpu.load_nd %ta[0, 0] : !xegpu.tensor_desc<8x32x{left}> -> vector<16x{left}>\n"
+    body += f"%y = xegpu.load_nd %tb[0, 0] <{{packed}}> : !xegpu.tensor_desc<32x16x{right}> -> vector<32x{right}>\n"
+    body += "%z = xegpu.load_nd %tc[0, 0] : !xegpu.tensor_desc<8x16xi32> -> vector<8xi32>\n"
+    body += f"%d = xegpu.dpas %x, %y, %z : vector<16x{left}>, vector<32x{right}>, vector<8xi32> -> vector<8xi32>\n"
+    body += "xegpu.store_nd %d, %tc[0, 0] : vector<8xi32>, !xegpu.tensor_desc<8x16xi32>"
+    launch(gpu_kernel(body), [padded_a, padded_b, start], (1, 1, 1))
+    signed: dict[str, Any] = {"i8": np.int8, "ui8": np.uint8}
+    exact = a.view(signed[left]).astype(np.int64) @ b.view(signed[right]).astype(np.int64) + 2**31 - 1
+    assert np.array_equal(start, exact.astype(np.uint32).view(np.int32))
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_a_narrow_accumulator_is_rounded_once_for_each_instruction(element: str) -> None:
+    rng = np.random.default_rng(2)
+    dtype: Any = np.float16 if element == "f16" else bfloat16
+    a = np.zeros((8, 32), dtype)
+    a[:, :16] = rng.standard_normal((8, 16))
+    b, c = (np.zeros((rows, 32), dtype) for rows in (16, 8))
+    b[:, :16], c[:, :16] = rng.standard_normal((16, 16)), rng.standard_normal((8, 16))
+    start = c.copy()
+    body = describe("ta", "a", 8, 32, f"8x16x{element}") + describe("tb", "b", 16, 32, f"16x16x{element}")
+    body += describe("tc", "c", 8, 32, f"8x16x{element}")
+    body += f"%x = xegpu.load_nd %ta[0, 0] : !xegpu.tensor_desc<8x16x{element}> -> vector<8x{element}>\n"
+    body += f"%y = xegpu.load_nd %tb[0, 0] <{{packed}}> : !xegpu.tensor_desc<16x16x{element}> -> vector<16x{element}>\n"
+    body += f"%z = xegpu.load_nd %tc[0, 0] : !xegpu.tensor_desc<8x16x{element}> -> vector<8x{element}>\n"
+    types = f"vector<8x{element}>, vector<16x{element}>, vector<8x{element}> -> vector<8x{element}>"
+    body += f"%d = xegpu.dpas %x, %y, %z : {types}\n"
+    body += f"xegpu.store_nd %d, %tc[0, 0] : vector<8x{element}>, !xegpu.tensor_desc<8x16x{element}>"
+    launch(gpu_kernel(body), [a, b, c], (1, 1, 1))
+    for i in range(8):
+        for j in range(16):
+            total = f32(start[i, j])
+            for d in range(0, 16, 2):
+                total = f32(total + f32(f32(a[i, d]) * f32(b[d, j]) + f32(f32(a[i, d + 1]) * f32(b[d + 1, j]))))
+            assert c[i, j] == dtype(total)
+
+
+def test_tf32_drops_the_low_bits_and_adds_one_product_at_a_time() -> None:
+    rng = np.random.default_rng(4)
+    a, b = np.zeros((8, 16), f32), np.zeros((8, 16), f32)
+    a[:, :8], b[:] = rng.standard_normal((8, 8)), rng.standard_normal((8, 16))
+    target = np.zeros((8, 16), f32)
+    body = describe("ta", "a", 8, 16, "8x8xtf32") + describe("tb", "b", 8, 16, "8x16xtf32")
+    body += describe("tc", "c", 8, 16, "8x16xf32")
+    body += "%x = xegpu.load_nd %ta[0, 0] : !xegpu.tensor_desc<8x8xtf32> -> vector<8x8xtf32>\n"
+    body += "%y = xegpu.load_nd %tb[0, 0] : !xegpu.tensor_desc<8x16xtf32> -> vector<8x16xtf32>\n"
+    body += "%d = xegpu.dpas %x, %y : vector<8x8xtf32>, vector<8x16xtf32> -> vector<8x16xf32>\n"
+    body += "xegpu.store_nd %d, %tc[0, 0] : vector<8x16xf32>, !xegpu.tensor_desc<8x16xf32>"
+    launch(gpu_kernel(body), [a, b, target], (1, 1, 1))
+    cut_a, cut_b = ((x.view(np.uint32) & np.uint32(0xFFFFE000)).view(f32) for x in (a, b))
+    for i in range(8):
+        for j in range(16):
+            total = f32(0)
+            for d in range(8):
+                total = f32(total + f32(cut_a[i, d] * cut_b[d, j]))
+            assert target[i, j] == total

@@ -4,7 +4,7 @@
 >>> from layoutalg.ir.places import place_of
 >>> parser = ModuleParser(known_dialects(), "%c = arith.constant 16 : index", file="k.mlir")
 >>> print(place_of(parser.parse_operation()))
-k.mlir:1:1
+k.mlir:1:6
 
 Unlike xDSL's parser, a region costs what stands in it, not what stands before it; names of values inside an operation that
 is isolated from above are its own, as in MLIR; and operations are bounded in number and nesting.
@@ -82,7 +82,6 @@ class ModuleParser(AttributeParser):
 
     def parse_operation(self) -> Operation:
         """Read an operation, in its own syntax or in the generic form."""
-        place = self.place(self.pos)
         self.count()
         self.operands = self.aliased = 0
         if len(self.owners) >= self.deepest:
@@ -90,6 +89,7 @@ class ModuleParser(AttributeParser):
         start = self._current_token.span
         bound = self._parse_op_result_list()
         token = self._current_token
+        place = self.place(token.span.start)  # as LLVM does: the operation's name, behind its results
         pretty = token.kind is MLIRTokenKind.BARE_IDENT
         name = self._consume_token().text if pretty else self.expect(self.parse_str_literal, "operation name expected")
         kind = self.operation_class(name, pretty, token.span)

@@ -8,8 +8,8 @@
 ... }''')
 >>> for llvm in (22, 24):
 ...     print(verify_module(module, llvm=llvm)[0])
-text:3:3: error: 'xegpu.dpas' op K-dimension mismatch. [LLVM 22: xegpu.dpas.sizes]
-text:3:3: error: 'xegpu.dpas' op K-dimension mismatch: A has K=16 but B has K=32. [LLVM 24: xegpu.dpas.sizes]
+text:3:8: error: 'xegpu.dpas' op K-dimension mismatch. [LLVM 22: xegpu.dpas.sizes]
+text:3:8: error: 'xegpu.dpas' op K-dimension mismatch: A has K=16 but B has K=32. [LLVM 24: xegpu.dpas.sizes]
 
 `registry` says what a rule is; the other modules hold the rules, one module for a dialect or a part of it. First come findings
 about what LLVM cannot read (types and attributes, operations that the version does not have), since it would stop there. Then

@@ -1,15 +1,22 @@
 """Changes of layout: at subgroup and workgroup level a value is the whole tensor, so it stays as it is.
 
-At lane level the fragments would have to move between lanes; layoutalg plans such conversions (`layoutalg.convert`), and their
-code runs here. What is left of `xegpu.convert_layout` at lane level is refused, unless both layouts are the same.
+At lane level the elements move between the lanes of a subgroup. A fragment of the layout's rank says how large the tensor is
+(`vector<8x1xf32>` over `lane_layout = [1, 16]` is 8x16); where each element was and where it goes are the two layouts' maps.
 """
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from math import prod
+from typing import Any
 
-from layoutalg.simulate.compiling import Compiling, Step, compiled_by
-from layoutalg.simulate.machine import fail
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.operations.declared import property_of
 
 __all__: list[str] = []
@@ -19,6 +26,37 @@ __all__: list[str] = []
 def convert_layout(op: Operation, compiling: Compiling) -> Step:
     """The same tensor, held by others."""
     source, target = (property_of(op, name) for name in ("input_layout", "target_layout"))
-    if compiling.level == "lane" and source != target:
-        fail(op, "at lane level elements would move between lanes; write the shuffles that layoutalg.convert plans")
-    return lambda run, values: (values[0],)
+    if compiling.level != "lane" or source == target:
+        return lambda run, values: (values[0],)
+    fragment = value_shape(op.operands[0].type)
+    before, after = (_layout(op, attribute, fragment, compiling.lanes) for attribute in (source, target))
+    if (
+        before.shape != after.shape
+        or before.axes["reg"] != after.axes["reg"]
+        or value_shape(op.results[0].type) != fragment
+    ):
+        shapes = (f"{'x'.join(map(str, layout.shape))} in {layout.axes['reg']} registers" for layout in (before, after))
+        fail(op, f"{op.operands[0].type} is {' and '.join(shapes)}, which are not one tensor")
+    held = after.fragment_map()[0]
+    coordinates = tuple(np.moveaxis(held, -1, 0))
+    lane, register = (before.owner_map(axis)[coordinates] for axis in ("lane", "reg"))
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        value = run.machine.spread(values[0])
+        flat = value.reshape(*value.shape[:3], prod(fragment))
+        return (flat[:, :, lane, register].reshape(*value.shape[:3], *fragment),)
+
+    return step
+
+
+def _layout(op: Operation, attribute: Attribute | None, fragment: tuple[int, ...], lanes: int) -> Layout:
+    """The layout of the tensor whose fragment this is: so many times larger as there are lanes in each dimension."""
+    if not isinstance(attribute, LayoutAttr | SliceAttr):
+        fail(op, "at lane level both layouts are needed to know which elements move")
+    value: Any = attribute.value
+    over = getattr(value, "lane_layout", None)
+    if over is None or len(over) != len(fragment):
+        fail(op, f"a fragment of {len(fragment)} dimensions does not say the shape of a tensor with {attribute}")
+    shape = tuple(extent * count for extent, count in zip(fragment, over, strict=True))
+    layout: Layout = value.layout(shape, Machine(lanes=lanes, subgroups=1))
+    return layout
