@@ -29,13 +29,7 @@ from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_sub
 from layoutalg.simulate.memory.views import View
 from layoutalg.simulate.values.elements import element
 
-__all__ = [
-    "Descriptor",
-    "array_length",
-    "check_surface",
-    "index_list",
-    "lane_map",
-]
+__all__ = ["Descriptor", "array_length", "check_surface", "index_list", "lane_map"]
 
 _MOST_PADDED = 1 << 26
 """Bytes of a matrix that is copied once, with zeros around it."""
