@@ -24,6 +24,7 @@ from pathlib import Path
 
 import layoutalg as la
 from layoutalg.cli import main
+from layoutalg.ir import read_module, write_module
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -160,7 +161,13 @@ def words(text: str) -> list[list[str]]:
 
 
 def read_mlir(block: Block) -> Iterator[object]:
-    """Read a block's attributes and types; each is what it prints."""
+    """Read a block's attributes and types, or its module; each is what it prints."""
+    if "gpu.module" in block.text:
+        module = read_module(block.text)
+        written = write_module(module)
+        assert write_module(read_module(written)) == written
+        yield module
+        return
     lines = [line for line in block.text.splitlines() if line.strip()]
     aliased = any(re.match(r"\s*[#!]\w+\s*=", line) for line in lines)
     for text in [block.text] if aliased else lines:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -112,7 +112,7 @@ def run(
     if trace:
         facts["trace"] = _traced(outcome.trace, workgroup, sg, lane)
     if as_json or written == "json":
-        write_findings(outcome.findings, module, "json", facts)
+        write_findings(outcome.findings, module, "json", _for_json(facts))
         return int(failed)
     if written != "text" or outcome.findings:
         write_findings(outcome.findings, module, written, {})
@@ -186,6 +186,17 @@ def _facts(results: Sequence[Argument], saved: Mapping[str, Path]) -> dict[str, 
             for one in results
         ]
     }
+
+
+def _for_json(value: Any) -> Any:
+    """The same facts with words for the numbers that JSON does not have."""
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {name: _for_json(one) for name, one in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_for_json(one) for one in cast("list[Any]", value)]
+    return value
 
 
 def _print(facts: Mapping[str, Any], *, not_saved: bool) -> None:

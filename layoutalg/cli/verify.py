@@ -8,6 +8,7 @@ import click
 
 from layoutalg.cli.arguments import OneOf, format_option, json_option, read_module_file
 from layoutalg.cli.findings import write_findings
+from layoutalg.core.errors import LayoutError
 
 __all__ = ["verify"]
 
@@ -38,6 +39,8 @@ def verify(file: str, llvm: int, target: str | None, written: str, as_json: bool
     FILE may be `-` for standard input. Exits with 0 where nothing is wrong, with 1 where something is, with 2 where the text
     cannot be read (operations of unknown dialects are left out).
     """
+    from layoutalg.show.findings import summary
+
     module = read_module_file(file)
     findings = module.verify(llvm=llvm, target=target)
     write_findings(
@@ -46,4 +49,6 @@ def verify(file: str, llvm: int, target: str | None, written: str, as_json: bool
     unread = set(module.findings)
     if any(finding.level == "error" and finding not in unread for finding in findings):
         return 1
-    return 0 if module.is_read and all(finding.level != "error" for finding in unread) else 2
+    if module.is_read and all(finding.level != "error" for finding in unread):
+        return 0
+    raise LayoutError(f"{module.file}: not read as it stands, so LLVM would stop there ({summary(module.findings)})")

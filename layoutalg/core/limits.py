@@ -59,6 +59,8 @@ __all__ = [
     "MOST_GEMM_BYTES",
     "MOST_GIVEN",
     "MOST_HELD",
+    "MOST_KERNEL_OPERATIONS",
+    "MOST_KERNEL_TEXT",
     "MOST_KEYS",
     "MOST_LABELS",
     "MOST_LANES",
@@ -91,6 +93,8 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
+    "MOST_SHADOW_STAMPS",
+    "MOST_SHARED_BYTES",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
     "MOST_SORTED",
@@ -281,6 +285,10 @@ MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
 MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
+MOST_SHADOW_STAMPS = 2**26
+"""Elements of a buffer of which a launch remembers who accessed them last: 512 MiB."""
+MOST_SHARED_BYTES = 2**24
+"""Bytes of shared memory of all workgroups that run together."""
 MOST_PRIVATE_BYTES = 2**26
 """Bytes of private memory of all work-items that run together."""
 MOST_VECTOR_ELEMENTS = 4096
@@ -289,8 +297,12 @@ MOST_TENSOR_ELEMENTS = 2**22
 """Elements of a tensor that a subgroup or a workgroup holds, where a kernel runs at that level."""
 MOST_ARGUMENT_BYTES = 2**30
 """Bytes of an array that a kernel is given from the command line."""
-MOST_GEMM_BYTES = 2**30
-"""Bytes of the matrices of a GEMM that is run."""
+MOST_GEMM_BYTES = 2**27
+"""Bytes of a matrix of a GEMM that is run, and of the memory of a host: who wrote what takes a few times as much."""
+MOST_KERNEL_TEXT = 2**21
+"""Characters of the text of a kernel that is run: reading takes up to 200 bytes for each."""
+MOST_KERNEL_OPERATIONS = 2**14
+"""Operations with results in the text of a kernel that is run: reading takes about 0.4 ms for each."""
 MOST_DPAS = 2**28
 """Multiplications of tiles of a GEMM that is run."""
 

@@ -65,8 +65,8 @@ def run_gemm(
         gemm.grid,
         memory,
         target=gemm.target,
-        work=_work(gemm),
         progress=progress,
+        work=_work(gemm),
     )
     return result[:, : gemm.n].copy()
 

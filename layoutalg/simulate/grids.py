@@ -32,7 +32,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
-from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
+from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
 from layoutalg.core.messages import shown
 from layoutalg.hardware import target_info
 from layoutalg.ir.assembly import static_numbers
@@ -45,7 +45,7 @@ from layoutalg.simulate.levels import level_of
 from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.memory.launched import LaunchMemory
-from layoutalg.simulate.memory.provenance import written_buffers
+from layoutalg.simulate.memory.provenance import shared_bytes, written_buffers
 from layoutalg.simulate.memory.views import View
 from layoutalg.simulate.values.elements import element
 
@@ -56,7 +56,7 @@ _ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atom
 """Operations whose results depend on which workgroup comes first."""
 
 Progress = Callable[[float], None]
-"""Told how many workgroups are done, and of how many."""
+"""Told the part that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def run_on(
 ) -> Found:
     """Run a compiled kernel on every workgroup of a grid.
 
-    `progress` is told the part that is done. Findings stop the launch, after the group of workgroups
+    `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups
     that has them, unless it is to `carry_on`.
 
     Raises:
@@ -162,6 +162,8 @@ def run_on(
         )
     total = prod(sizes)
     together = _together(total, prod(compiled.compiling.block), held)
+    slm = shared_bytes(compiled.function, target_info(compiled.compiling.target).slm_bytes)
+    together = max(1, min(together, MOST_SHARED_BYTES // max(1, slm)))
     launched = LaunchMemory(memory, whole, tracked=_may_write(compiled.function, given))
     budget = budget or Budget()
     shared: dict[Any, Any] = {}

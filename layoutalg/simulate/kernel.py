@@ -22,10 +22,10 @@ from collections.abc import Callable, Sequence
 
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.core.whole_numbers import instance_of, listed
-from layoutalg.ir import read_module
 from layoutalg.simulate.grids import compile_kernel, run_on
 from layoutalg.simulate.machine import MAX_OPERATIONS, Budget
 from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.texts import read_kernel
 
 __all__ = ["run_kernel"]
 
@@ -38,13 +38,13 @@ def run_kernel(
     *,
     kernel: str | None = None,
     target: str = "pvc",
-    work: int = MOST_WORK,
     progress: Callable[[float], None] | None = None,
+    work: int = MOST_WORK,
 ) -> None:
     """Launch a kernel on `grid` workgroups; arguments are integers (addresses that `memory` gave, sizes).
 
-    Without a name, the text's only kernel is launched. `work` is what it may cost, in units of about half a nanosecond;
-    `progress` is told the part that is done.
+    Without a name, the text's only kernel is launched. `progress` is told the part that is done. `work` is what
+    the launch may cost, in units of about half a nanosecond.
 
     Raises:
         ParseError: the text can't be read.
@@ -64,6 +64,6 @@ def run_kernel(
     instance_of(memory, Memory, "memory")
     instance_of(kernel, (str, type(None)), "kernel")
     arguments = listed(arguments, "arguments")
-    compiled = compile_kernel(read_module(text), kernel, target=target)
+    compiled = compile_kernel(read_kernel(text), kernel, target=target)
     operations = max(MAX_OPERATIONS, work // (MOST_WORK // MAX_OPERATIONS)) if work > MOST_WORK else MAX_OPERATIONS
     run_on(compiled, arguments, grid, memory, budget=Budget(operations, work), progress=progress)

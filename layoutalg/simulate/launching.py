@@ -28,7 +28,6 @@ from xdsl.ir import SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
-from layoutalg.ir import read_module
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.simulate.arguments import bound
@@ -36,6 +35,7 @@ from layoutalg.simulate.grids import THREADS, compile_kernel, run_on
 from layoutalg.simulate.host import run_host
 from layoutalg.simulate.machine import Array, Budget, Level
 from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.texts import read_kernel
 
 __all__ = ["Outcome", "launch"]
 
@@ -76,7 +76,6 @@ def launch(
     budget: Budget | None = None,
     progress: Callable[[float], None] | None = None,
     threads: int = THREADS,
-    source: str = "",
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel. With `entry`, the host function of that name.
 
@@ -98,7 +97,7 @@ def launch(
     >>> outcome.arguments[2][7, 31]
     np.float32(32.0)
     """
-    read = read_module(module) if isinstance(module, str) else module
+    read = read_kernel(module) if isinstance(module, str) else module
     text = module if isinstance(module, str) else ""
     traced = dict(trace) if isinstance(trace, Mapping) else _traced(read, text, trace)
     memory = Memory()

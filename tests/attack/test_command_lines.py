@@ -111,7 +111,39 @@ STRINGS: dict[str, tuple[str, ...]] = {
     "tile": SHAPES,
     "shape": SHAPES,
     **dict.fromkeys(("a_type", "b_type", "c_type"), texts.ELEMENTS),
+    "grid": SHAPES,
+    "block": SHAPES,
+    "given": (
+        "C:8x16xf32",
+        "16",
+        "0.5",
+        "A:8x16xf16",
+        "A.npy",
+        "old.mlir",
+        "C:" + "9" * 30 + "xf32",
+        "C:8xf99",
+        "x" * 2000,
+        "",
+    ),
+    "outputs": ("C.npy", "C=new/C.npy", "C=", "=C", "old.mlir", "dir", ""),
+    "operation": ("%0", "%t", "1", "xegpu.load_nd", "%7", "", "x" * 2000),
+    "trace": ("%x", "%t", "x", "%7", "", "%" * 2000),
+    "kernel": ("f", "g", "", "x" * 2000),
+    "written": ("text", "json", "sarif", "github", "", "xml"),
 }
+_A = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+MODULES = (
+    "gpu.module @k { gpu.func @f(%c: i64) kernel attributes {intel_reqd_sub_group_size = 16 : i32,\n"
+    " known_block_size = array<i32: 16, 1, 1>} {\n"
+    " %t = xegpu.create_nd_tdesc %c, shape : [8, 16], strides : [16, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>\n"
+    " %x = arith.constant dense<1.0> : vector<8xf32>\n"
+    " xegpu.store_nd %x, %t[0, 0] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>\n gpu.return } }\n",
+    f"#a = {_A}\nfunc.func @f(%x: vector<16x16xf32>) {{\n"
+    " %0 = xegpu.convert_layout %x <{input_layout = #a, target_layout = #xegpu.layout<lane_layout = [16, 1],"
+    " lane_data = [1, 1]>}> : vector<16x16xf32>\n func.return }\n",
+    f"// -----// IR Dump After CSE (cse) //----- //\nremark: %7 gets {_A}\n%7 = my.operation %x {{a = {_A}}}\n",
+)
+"""Modules that are damaged, and given to the commands that take some."""
 _USUAL = {"a_type": 1, "b_type": 1, "element": 5, "target": 3, "direction": 2, "colour": 4, "level": 3}
 """How many of the values above, from the first, are usual."""
 
@@ -200,6 +232,8 @@ class CommandLines(Attack):
             return rng.choice(INTEGERS[:7] if rng.random() < 0.6 else INTEGERS)
         if kind == "Path":
             return rng.choice(OUTPUTS[:10] if rng.random() < 0.7 else OUTPUTS)
+        if name == "file" or (name == "text" and rng.random() < 0.3):
+            return texts.mutated(rng, rng.choice(MODULES)).replace("\0", "")
         if name in STRINGS:
             some = STRINGS[name]
             return rng.choice(some[: _USUAL.get(name, 8)] if rng.random() < 0.8 else some)

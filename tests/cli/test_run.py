@@ -330,3 +330,13 @@ def test_a_run_tells_how_far_it_is() -> None:
     plan.simulate(np.zeros((1024, 32)), np.zeros((32, 512)), progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def test_json_has_words_for_numbers_that_it_does_not_have(addition: list[str], capsys: Capture) -> None:
+    values = np.full((64, 64), np.inf, np.float32)
+    values[0, 0] = np.nan
+    np.save("A.npy", values)
+    assert main([*addition, "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))["results"]
+    assert result["first"][:2] == ["NaN", "Infinity"]
+    assert (result["max"], result["nan"]) == ("Infinity", 1)

@@ -15,6 +15,7 @@ from layoutalg.ir import read_module, write_module
 from layoutalg.ir.dialects import amx, iree_codegen, iree_gpu, iree_vector_ext, xegpu
 from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.dialects.xegpu.block import CreateNdDescOp
+from layoutalg.ir.verify import verify_module
 from tests.ir.module_files import WrittenModule, written_modules
 
 DIALECTS = [
@@ -56,7 +57,8 @@ def test_every_operation_is_in_a_module_that_compilers_were_asked_about() -> Non
 
 
 def test_every_inherent_attribute_is_in_a_module() -> None:
-    texts = "\n".join(module.text for module in written_modules())
+    files = ("xegpu*.mlir", "amx.mlir", "iree.mlir")
+    texts = "\n".join(module.text for pattern in files for module in written_modules(pattern))
     named = {name for op in OPERATIONS.values() for name in op.get_irdl_definition().properties}
     shown_by_a_word = {"isZextLhs", "mode"}  # `zext`, `pack`
     of_no_installed_version = {"indexed", "indexed_maps", "permutation_map", "in_bounds", "permutations"}
@@ -70,6 +72,17 @@ def test_what_we_print_is_read_again_for_every_version(module: WrittenModule) ->
     for llvm in (22, 23, 24):
         printed = write_module(read, llvm=llvm)
         assert write_module(read_module(printed), llvm=llvm) == printed
+
+
+@pytest.mark.parametrize(
+    "module", [m for f in ("xegpu*", "amx", "vector") for m in written_modules(f"{f}.mlir")], ids=str
+)
+def test_the_verifier_accepts_a_module_for_the_versions_that_do(module: WrittenModule) -> None:
+    # The compilers are asked the same in tests/oracle/test_dialect_syntax.py.
+    read = read_module(module.text)
+    for llvm in (22, 23, 24):
+        said = [str(finding) for finding in verify_module(read, llvm=llvm) if finding.source == f"LLVM {llvm}"]
+        assert bool(said) != (str(llvm) in module.compilers), said
 
 
 # -- traits and memory effects, as the pages have them

@@ -41,12 +41,16 @@ gpu.func @leading() kernel attributes {intel_reqd_sub_group_size = 16 : i32, kno
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of a kernel: arrays are buffers, numpy scalars are passed by value."""
+    """One launch of a kernel: arrays are buffers, numpy scalars are passed by value; `local` bytes of shared memory each.
+
+    LLVM makes an argument of every `workgroup(%s : memref<..>)` of a gpu.func, after the others.
+    """
 
     kernel: str
     arguments: tuple[Array | np.generic, ...]
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (16, 1, 1)
+    local: tuple[int, ...] = ()
 
 
 def module_of(functions: Sequence[str]) -> str:
@@ -88,7 +92,14 @@ def launch_binaries(
                 given.append([argument.dtype.name, argument.item()])
         binary = str(binaries.get(launch.kernel, next(iter(binaries.values()))))
         jobs.append(
-            {"name": launch.kernel, "binary": binary, "grid": launch.grid, "block": launch.block, "arguments": given}
+            {
+                "name": launch.kernel,
+                "binary": binary,
+                "grid": launch.grid,
+                "block": launch.block,
+                "arguments": given,
+                "local": launch.local,
+            }
         )
     (directory / "launches.json").write_text(json.dumps(jobs))
     environment = {"OCL_ICD_VENDORS": str(directory / "icd"), "LD_LIBRARY_PATH": str(LIBRARIES)}
@@ -144,6 +155,7 @@ def main(directory: Path) -> None:
                 values.append(np.int64(buffers[number].ctypes.data))
             else:
                 values.append(np.dtype(argument[0]).type(argument[1]))
+        values.extend(pyopencl.LocalMemory(count) for count in job["local"])
         size = [count * items for count, items in zip(job["grid"], job["block"], strict=True)]
         kernel = pyopencl.Kernel(program_of(job["binary"]), job["name"])
         kernel(queue, tuple(size), tuple(job["block"]), *values)

@@ -187,6 +187,8 @@ BOMBS = {
         kernel("".join(f"%v{i} = arith.constant dense<1> : vector<1048576xi32>\n" for i in range(100)), ""),
         0,
     ),
+    "100,000 constants": (kernel("".join(f"%c{i} = arith.constant {i} : i32\n" for i in range(100_000)), ""), 0),
+    "16 MB of comments": ("//\n" * (16 * 2**20 // 3 - 100) + kernel("", ""), 0),
     "large values at once": (many_large_values(200), 0),
     "large sums in many trips": (kernel(LOOP.format(trips=10**5, operation="arith.addf %a, %v"), "", items=1024), 0),
     "large roots in many trips": (kernel(LOOP.format(trips=10**5, operation="math.sqrt %a"), "", items=1024), 0),
@@ -230,6 +232,12 @@ def test_what_would_take_too_long_or_too_much_memory_is_refused(what: str, tmp_p
     assert said.strip() != "done"
     assert float(seconds) < 10
     assert int(megabytes) < 1000
+
+
+def test_matrices_that_would_take_gigabytes_are_refused() -> None:
+    """C of 16384x16384 alone has one gigabyte."""
+    with pytest.raises(LayoutError, match="are simulated"):
+        plan_gemm(16384, 16384, 32).simulate(np.zeros((16384, 32), np.float16), np.zeros((32, 16384), np.float16))
 
 
 def test_an_interrupt_stops_all_threads() -> None:

@@ -502,3 +502,47 @@ def test_a_product_in_two_launches_is_no_race() -> None:
     for _ in range(2):
         run_kernel(gemm.emit("lane"), [*addresses, *gemm.arguments], gemm.grid, memory)
     assert (c == 32).all()
+
+
+# Scattered descriptors, at subgroup level
+
+
+@pytest.mark.parametrize("kind", ["addi", "maxs", "minu", "xori", "assign"])
+def test_scattered_descriptors_move_their_points(kind: str) -> None:
+    """Every subgroup of 16 has points at 3 * its lane, moves them by one, and combines them with what was there."""
+    tdesc = "!xegpu.tensor_desc<16xi32, #xegpu.scatter_tdesc_attr<chunk_size = 1 : i64>>"
+    body = (
+        "%n = arith.constant dense<[0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45]> : vector<16xindex>\n"
+        "%ones = arith.constant dense<1> : vector<16xindex> %v = arith.constant dense<-7> : vector<16xi32>\n"
+        "%mask = arith.constant dense<[true, true, true, true, false, true, true, true, true, true, true, true, true, true, "
+        f"true, false]> : vector<16xi1>\n%d = xegpu.create_tdesc %a, %n : memref<64xi32>, vector<16xindex> -> {tdesc}\n"
+        f"%e = xegpu.update_offset %d, %ones : {tdesc}, vector<16xindex>\n"
+        f"%old = xegpu.atomic_rmw {kind} %e, %mask, %v : {tdesc}, vector<16xi1>, vector<16xi32> -> vector<16xi32>\n"
+        f"%f = xegpu.create_tdesc %c, %n : memref<64xi32>, vector<16xindex> -> {tdesc}\n"
+        f"xegpu.store %old, %f, %mask : vector<16xi32>, {tdesc}, vector<16xi1>"
+    )
+    values = arrays()
+    text = kernel(body, ARGUMENTS, items=16).replace("%t = gpu.thread_id x", "%t = arith.constant 0 : index")
+    assert found(launch(text, values, (1, 1, 1), level="subgroup")) == []
+    places = np.delete(np.arange(16), [4, 15]) * 3
+    given = arrays()[0]
+    expected = given.copy()
+    expected[places + 1] = [_one(kind, old, np.int32(-7)) for old in given[places + 1]]
+    assert (values[0] == expected).all()
+    assert (values[1][places] == given[places + 1]).all()
+
+
+@pytest.mark.parametrize("most", [1 << 17, (1 << 17) + 1])
+def test_shared_memory_is_what_the_chip_has(most: int) -> None:
+    """A grid of many workgroups with all the shared memory there is needs no more than a few of them at a time."""
+    before = f'memref.global "private" @big : memref<{most}xi8, 3>'
+    body = (
+        f"%s = memref.get_global @big : memref<{most}xi8, 3> %b = arith.constant 1 : i8\n"
+        f"memref.store %b, %s[%t] : memref<{most}xi8, 3>\n%y = memref.load %s[%t] : memref<{most}xi8, 3>"
+    )
+    text = kernel(body, ARGUMENTS, before=before, items=16)
+    if most == 1 << 17:
+        assert launch(text, arrays(), (600, 1, 1)).findings == ()
+    else:
+        with pytest.raises(LayoutError, match="131073 bytes of shared memory; a workgroup on pvc has 131072 at most"):
+            launch(text, arrays(), (1, 1, 1))

@@ -1,9 +1,9 @@
 """Kernels with one mistake are found out: they are refused, reported, or compute something else. What survives means the same.
 
-The elements that a conversion is given have values of their own, and holders of one element the same one: a mutant whose result is right
-moves every element as the kernel does. It is run again on other values and more workgroups. A matrix product is run on sizes that all
-differ, m, n, k and the leading dimensions, and a survivor on more of them. The survivors are printed; for those of a product the reason
-why they mean the same stands here.
+The elements that a conversion is given have values of their own, and holders of one element the same one: a mutant whose
+result is right moves every element as the kernel does. It is run again on other values and more workgroups. A matrix product
+is run on sizes that all differ, m, n, k and the leading dimensions, and a survivor on more of them. The survivors are
+printed; for those of a product the reason why they mean the same stands here.
 """
 
 from __future__ import annotations

@@ -155,6 +155,18 @@ def test_a_shuffle_stays_in_its_segment_and_says_where_there_is_no_lane(mode: st
             assert found[0, 0, lane] == 100 + (first + place if there else lane)
 
 
+@pytest.mark.parametrize("count", [2, 8, 16])
+def test_packing_gives_every_lane_neighbours_of_what_was_dealt_out_one_by_one(count: int) -> None:
+    tensor = np.arange(16 * count, dtype=np.int32)
+    dealt = np.array([[tensor[j * 16 + lane] for j in range(count)] for lane in range(16)]).reshape(1, 1, 16, count)
+    kind = f"vector<{count}xi32>"
+    body = f"%r0 = xegpu.lane_shuffle %a pack : {kind}\n%r1 = xegpu.lane_shuffle %r0 unpack : {kind}"
+    (packed, back), _ = evaluate(body, {"a": (kind, dealt)}, (kind, kind))
+    for lane in range(16):
+        assert packed[0, 0, lane].tolist() == [lane * count + j for j in range(count)]
+    assert (back == dealt).all()
+
+
 @pytest.mark.parametrize(("size", "stride"), [(16, 1), (4, 1), (4, 4), (2, 8)])
 def test_lanes_of_a_cluster_reduce_together(size: int, stride: int) -> None:
     value = np.random.default_rng(1).integers(-9, 9, (1, 2, 16)).astype(np.int32)

@@ -42,6 +42,7 @@ DIALECTS = {
     "vector": "layoutalg.ir.dialects.vector:VECTOR",
     "x86": "layoutalg.ir.dialects.amx:X86",
     "xegpu": "layoutalg.ir.dialects.xegpu:XEGPU",
+    "xevm": "layoutalg.ir.dialects.xevm:XEVM",
 }
 """Where each dialect is declared: module and name."""
 

@@ -49,7 +49,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
 __all__ = ["INDEX", "Assumed", "declared_operation"]
@@ -100,6 +100,13 @@ class _Dictionaries(AttrDictDirective):
         start = parser.pos
         written = _inherent(parser)
         other = self._other(parser)
+        plain = next((name for name in other if name in definition.properties), None)
+        if plain is not None:
+            reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
+            message = f"custom op '{state.op_type.name}' inherent attribute '{plain}' {reason}"
+            note_refused_spelling(parser, (24,), message)
+        if written and not self.separate:
+            note_refused_spelling(parser, (22, 23), "expected ':'")
         for name, value in written.items():
             if name in definition.properties:
                 state.properties[name] = value

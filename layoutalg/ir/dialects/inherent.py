@@ -40,6 +40,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from layoutalg.ir.dialects.old_spellings import note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
 __all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
@@ -95,6 +96,8 @@ def parse_inherent(
                 found[name] = _parse_value(parser)
     if _dictionary_follows(parser):
         found |= parser.parse_optional_properties_dict()
+    if found:
+        note_refused_spelling(parser, (22, 23), "expected ':'")
     return found
 
 
@@ -150,7 +153,12 @@ class _Dictionary(AttrDictDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         state.properties |= parse_inherent(parser, self.names, self.separator, equals=self.equals)
+        beside = set(state.properties)
         super().parse(parser, state)
+        for name in state.properties.keys() - beside:
+            reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
+            message = f"custom op '{state.op_type.name}' inherent attribute '{name}' {reason}"
+            note_refused_spelling(parser, (24,), message)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         if printed_for(printer) < STRICT:

@@ -1,4 +1,4 @@
-"""What no LLVM reads today and we read all the same: the spellings of the dialects' older pages.
+"""What some LLVM does not read and we read all the same: older pages' spellings, and those of another version.
 
 The syntax of an operation, attribute or type that meets one notes it on the parser, with today's form; the parser hands what
 was noted to the operation that it stands in, and the reader asks for it to warn.
@@ -12,12 +12,22 @@ was noted to the operation that it stands in, and the reader asks for it to warn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 from xdsl.parser import AttrParser
 
-__all__ = ["keep_old_spellings", "note_old_spelling", "old_spellings"]
+__all__ = [
+    "keep_old_spellings",
+    "note_old_spelling",
+    "note_refused_spelling",
+    "old_spellings",
+    "refuse_spelling",
+    "refused_spelling",
+]
 
 _NOTES = "old_spellings"
+_REFUSED = "refused_spellings"
 
 
 def note_old_spelling(parser: AttrParser, written: str, today: str) -> None:
@@ -25,13 +35,37 @@ def note_old_spelling(parser: AttrParser, written: str, today: str) -> None:
     vars(parser).setdefault(_NOTES, []).append(f"{written} is an older spelling; today: {today}")
 
 
+def note_refused_spelling(parser: AttrParser, versions: Sequence[int], message: str) -> None:
+    """Remember that the text is spelled as these versions of LLVM do not read it, and what they say."""
+    vars(parser).setdefault(_REFUSED, []).append((tuple(versions), message))
+
+
+def refuse_spelling(operation: Operation, versions: Sequence[int], message: str) -> None:
+    """Remember that these versions of LLVM do not read the operation as it was written, and what they say."""
+    vars(operation).setdefault(_REFUSED, []).append((tuple(versions), message))
+
+
 def keep_old_spellings(parser: AttrParser, operation: Operation) -> None:
     """Hand what was noted since the last operation to this one, which has just been read."""
-    found = vars(parser).pop(_NOTES, None)
-    if found:
-        vars(operation)[_NOTES] = [*old_spellings(operation), *found]
+    for notes in (_NOTES, _REFUSED):
+        found = vars(parser).pop(notes, None)
+        if found:
+            vars(operation)[notes] = [*vars(operation).get(notes, ()), *found]
 
 
 def old_spellings(operation: Operation) -> list[str]:
     """The older spellings in an operation's text, each with today's form."""
     return list(vars(operation).get(_NOTES, ()))
+
+
+def refused_spelling(operation: Operation, llvm: int) -> str | None:
+    """What a version of LLVM says that does not read an operation as it was written; None where it reads it.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = "xegpu.prefetch_nd %t[0, 0] {l1_hint = #xegpu.cache_hint<cached>} : !xegpu.tensor_desc<8x16xf16>"
+    >>> _, prefetch = read_module(f'%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16> {text}').ops
+    >>> refused_spelling(prefetch, 23), refused_spelling(prefetch, 24)[:61]
+    (None, "custom op 'xegpu.prefetch_nd' inherent attribute 'l1_hint' ca")
+    """
+    found: list[tuple[tuple[int, ...], str]] = vars(operation).get(_REFUSED, [])
+    return next((message for versions, message in found if llvm in versions), None)

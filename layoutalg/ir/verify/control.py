@@ -77,6 +77,8 @@ def _in_parent(subject: Subject) -> str | None:
 @rule("func.return", "func.return")
 def _returned(subject: Subject) -> str | None:
     function: Any = _parent(subject.operation)
+    if function is None or name_of(function) != "func.func" or "function_type" not in function.properties:
+        return None
     given, name = subject.operation.operand_types, function.sym_name.data
     wanted = tuple(function.function_type.outputs.data)
     if len(given) != len(wanted):
@@ -93,6 +95,8 @@ def _returned(subject: Subject) -> str | None:
 @rule("gpu.return", "gpu.return")
 def _left(subject: Subject) -> str | None:
     function: Any = _parent(subject.operation)
+    if function is None or name_of(function) != "gpu.func" or "function_type" not in function.properties:
+        return None
     given, wanted = subject.operation.operand_types, tuple(function.function_type.outputs.data)
     if len(given) != len(wanted):
         return f"expected {len(wanted)} result operands"
@@ -105,6 +109,8 @@ def _left(subject: Subject) -> str | None:
 @rule("gpu.func", "gpu.func")
 def _kernel(subject: Subject) -> str | None:
     function: Any = subject.operation
+    if "function_type" not in function.properties or not function.regions:
+        return None
     kernel = subject.attribute("gpu.kernel") is not None or subject.attribute("kernel") is not None
     if kernel and function.function_type.outputs.data:
         return "expected void return type for kernel function"
@@ -259,6 +265,8 @@ def _while(subject: Subject) -> str | None:
 
 def _while_edges(subject: Subject) -> Iterator[str]:
     operation = subject.operation
+    if len(operation.regions) != 2:
+        return
     before, after = operation.regions
     heads = [list(region.blocks) for region in (before, after)]
     if not heads[0] or not heads[1]:

@@ -16,12 +16,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
+from layoutalg.ir.dialects.old_spellings import refused_spelling
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
     amx,
     control,
     elementwise,
+    iree,
     memory,
     ours,
     ours_hardware,
@@ -42,6 +44,7 @@ RULES = (
     amx,
     control,
     elementwise,
+    iree,
     memory,
     ours,
     ours_hardware,
@@ -129,6 +132,10 @@ class _Run:
         known = self.rules.get(name)
         if known is None:
             known = self.rules[name] = self._rules(name)
+        spelled = refused_spelling(operation, self.llvm) if known[0] is None else None
+        if spelled is not None:
+            self._report(operation, _Outcome("parsed", ((f"{name}.spelling", spelled, ()),)))
+            return
         if operation.regions or name in self.contextual:
             outcome = self._outcome(operation, name, known)
         else:
@@ -156,6 +163,8 @@ class _Run:
                 self.seen.add(outcome.refused)
         found = getattr(self, outcome.stage)
         source = OURS if outcome.stage == "own" else self.source
+        if source != OURS and name_of(operation).startswith("iree_"):
+            source = "IREE"  # those dialects are not in LLVM
         found += [self.finding(operation, *problem, source=source) for problem in outcome.problems]
 
     def _outcome(self, operation: Operation, name: str, known: Known) -> _Outcome:

@@ -21,6 +21,8 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     TensorType,
+    UnrankedMemRefType,
+    UnrankedTensorType,
     VectorType,
 )
 from xdsl.ir import Attribute
@@ -116,7 +118,7 @@ def element_of(kind: Attribute | None) -> Attribute | None:
     Float16Type()
     """
     found: Any = kind
-    return found.element_type if isinstance(kind, _SHAPED) else kind
+    return found.element_type if isinstance(kind, (*_SHAPED, UnrankedMemRefType, UnrankedTensorType)) else kind
 
 
 @lru_cache(maxsize=1024)

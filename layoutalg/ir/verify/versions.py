@@ -16,6 +16,9 @@ __all__ = ["absent"]
 _DIALECTS = {"amx": (22,), "x86.amx": (23, 24), "x86vector": (22,)}
 """Dialects that came or went, and the versions that have them."""
 
+_OPERATIONS = {"arith.convertf": (23, 24), "xevm.truncf": (23, 24)}
+"""Operations of dialects that stay, and the versions that have them."""
+
 
 @lru_cache(maxsize=4096)
 def absent(name: str, llvm: int) -> str | None:
@@ -28,6 +31,8 @@ def absent(name: str, llvm: int) -> str | None:
     versions = _DIALECTS.get(dialect)
     if versions is not None and llvm not in versions:
         return f"Dialect `{dialect}' not found for custom op '{name}'"
+    if llvm not in _OPERATIONS.get(name, (llvm,)):
+        return f"custom op '{name}' is unknown"
     if dialect == "xegpu" and (name not in MEMBERS or signature_of(name, llvm) is None):
         return f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations"
     return None

@@ -211,7 +211,7 @@ def _loaded_shape(subject: Subject) -> str | None:
         expected = [expected[0] // factor, *expected[1:], factor]
     count = array_length(descriptor)
     accepted = [[count, *expected]] if count > 1 else [expected]
-    if count > 1 and subject.llvm > 23:
+    if count > 1 and subject.llvm > 22:
         accepted.append([count * expected[0], *expected[1:]])
     if list(shape_of(value)) not in accepted:
         return f"Result shape {written(shape_of(value))} is not consistent with tensor descriptor '{descriptor}'"

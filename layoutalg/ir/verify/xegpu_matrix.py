@@ -134,6 +134,11 @@ def _convert(subject: Subject) -> str | None:
     return None
 
 
+@rule("xegpu.lane_shuffle.length", "xegpu.lane_shuffle")
+def _shuffled(subject: Subject) -> str | None:
+    return "requires a source vector with at least 2 elements." if count_of(subject.type("source")) < 2 else None
+
+
 @rule("xegpu.truncf", "xegpu.truncf")
 def _narrower(subject: Subject) -> str | None:
     wide, narrow = (width_of(element_of(subject.type(name))) for name in ("source", "result"))

@@ -100,11 +100,12 @@ class LaunchMemory:
         >>> memory.describe(memory.constant("table", np.arange(4), "table"))
         'byte 0 of buffer table'
         """
-        if key not in self._constants:
-            raw = np.frombuffer(values.tobytes(), np.uint8)
-            self.constants.append(Buffer(name, raw, raw.size, tracked=False))
-            self._constants[key] = (CONSTANT + len(self.constants)) * SPAN
-        return self._constants[key]
+        with self.stamps.lock:
+            if key not in self._constants:
+                raw = np.frombuffer(values.tobytes(), np.uint8)
+                self.constants.append(Buffer(name, raw, raw.size, tracked=False))
+                self._constants[key] = (CONSTANT + len(self.constants)) * SPAN
+            return self._constants[key]
 
     def share_rest(self, run: Run, op: Operation) -> tuple[int, int]:
         """The shared memory that is not allocated in the launch so far: its address and its bytes.

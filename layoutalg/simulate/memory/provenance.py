@@ -16,14 +16,17 @@ kernel that it comes from. Where it comes from anything else that is not known, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MEMORY_SPAN as SPAN
-from layoutalg.simulate.memory.views import View
+from layoutalg.simulate.memory.views import View, dtype_of
 
-__all__ = ["written_arguments", "written_buffers"]
+__all__ = ["shared_bytes", "written_arguments", "written_buffers"]
 
 WRITES = {
     "llvm.store": 1,
@@ -147,3 +150,23 @@ def _passed(value: BlockArgument) -> list[SSAValue] | None:
 
 def _left(block: Block) -> Sequence[SSAValue]:
     return block.last_op.operands if block.last_op is not None else ()
+
+
+def shared_bytes(function: Operation, most: int) -> int:
+    """About how much shared memory a workgroup uses, in bytes; `most` where it takes all there is.
+
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module("func.func @k() { %p = memref.alloc() : memref<4xi32, 3> return }")
+    >>> shared_bytes(module, 65536)
+    16
+    """
+    sizes: dict[object, int] = {}
+    for operation in function.walk():
+        if operation.name == "gpu.dynamic_shared_memory":
+            return most
+        if operation.name in ("memref.alloc", "memref.alloca", "memref.get_global"):
+            kind: Attribute = operation.results[0].type
+            if isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu")):
+                key = operation.properties.get("name") or operation
+                sizes[key] = prod(max(1, size) for size in kind.get_shape()) * dtype_of(kind.element_type).itemsize
+    return min(most, sum(sizes.values()))

@@ -70,8 +70,8 @@ class Races:
         self.own = np.ones((machine.count, machine.items[1]), np.int64)
         self.seen = np.zeros((machine.count, machine.items[1], machine.items[1]), np.int64)
         self.named = False
-        self.operations: list[Operation] = []
-        self._numbers: dict[Operation, int] = {}
+        # Stamps of global memory are read by other groups of workgroups: the numbers are the launch's.
+        self.operations, self._numbers = stamps.operations, stamps.numbers
         self._mine: dict[tuple[object, ...], Array] = {}
 
     def stamp(self, run: Run, group: int, subgroup: int, lane: int) -> Any:
@@ -155,20 +155,20 @@ class Races:
             changed |= buffer.holds(size)[places] == 0
         each = changed if where is places else changed[..., None]
         stamp = mine | np.where(each, self.stamps.changed, 0)
-        if last.any():
-            other = self._conflicts(last, mine) & each
-            if other.any():
-                self._report_write(run, op, buffer, where, last, mine, other)
+        conflicts = self._conflicts(last, mine) & each if last.any() else None
+        if conflicts is not None:
             stamp = self._kept(last, stamp, each)
+        elements[places] = bits
+        lost = elements[places] != bits
+        if lost.any():
+            self._report_lost(run, op, buffer, places, bits, where, mine, lost)
+        if conflicts is not None and conflicts.any():
+            self._report_write(run, op, buffer, where, last, mine, conflicts)
         if shadow.reads is not None:
             readers = shadow.reads[where]
             other = self._conflicts(readers, mine) & each
             if other.any():
                 self._report_late(run, op, buffer, where, readers, mine, other)
-        elements[places] = bits
-        lost = elements[places] != bits
-        if lost.any():
-            self._report_lost(run, op, buffer, places, bits, where, mine, lost)
         self._note(shadow.writes, where, stamp, merge=False)
 
     @_one_at_a_time

@@ -22,6 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_SHADOW_STAMPS
+
 __all__ = ["Shadow"]
 
 Array = NDArray[Any]
@@ -49,6 +52,11 @@ class Shadow:
         >>> Shadow().places(np.array([2]), 8, 64)
         array([2])
         """
+        if (not self.grain or size < self.grain) and total // size > MOST_SHADOW_STAMPS:
+            raise LayoutError(
+                f"a buffer of {total} bytes that the kernel writes, in elements of {size}: at most {MOST_SHADOW_STAMPS} "
+                "elements are simulated"
+            )
         if not self.grain:
             self.grain = size
             self.writes = np.zeros(-(-total // size), np.int64)

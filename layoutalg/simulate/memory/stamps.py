@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.ir import Operation
 
 __all__ = ["Stamps"]
 
@@ -34,7 +35,7 @@ OPERATION_BITS = 16
 class Stamps:
     """How the numbers are put together, for the sizes of one launch.
 
-    `lock` is for threads that compare stamps and put new ones: one at a time.
+    `lock` is for threads that compare stamps and put new ones: one at a time. `operations` are those that have a number.
 
     `changed` flags a write that put another value there, `atomic` an atomic operation; a workgroup that is `alone` is not
     divided into work-items.
@@ -46,6 +47,8 @@ class Stamps:
     def __init__(self, workgroups: int, subgroups: int, lanes: int, operations: int, *, alone: bool = False) -> None:
         self.lanes, self.alone = lanes, alone
         self.lock = RLock()
+        self.operations: list[Operation] = []
+        self.numbers: dict[Operation, int] = {}
         self.any_lane, self.any_subgroup, self.any_workgroup = lanes + 1, subgroups, workgroups
         self.operation_most = (1 << min(OPERATION_BITS, operations.bit_length())) - 1
         flags = self.operation_most.bit_length()

@@ -33,13 +33,8 @@ __all__ = [
     "Descriptor",
     "array_length",
     "check_surface",
-    "create_nd_tdesc",
     "index_list",
     "lane_map",
-    "load_nd",
-    "prefetch_nd",
-    "store_nd",
-    "update_nd_offset",
 ]
 
 _MOST_PADDED = 1 << 26

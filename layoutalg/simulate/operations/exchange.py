@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from layoutalg.ir.dialects import gpu
-from layoutalg.simulate.compiling import Compiling, Step, compiled_by, execute
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, execute, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.operations.declared import element_of, property_of, undefined, word
 from layoutalg.simulate.values import exchange, reductions
@@ -68,6 +68,27 @@ def shuffle(op: gpu.ShuffleOp, compiling: Compiling) -> Step:
 def _check_segment(op: Operation, width: int, lanes: int) -> None:
     if width < 1 or width > lanes or width & (width - 1):
         fail(op, f"a width of {width}: expected a power of two up to the {lanes} lanes of a subgroup")
+
+
+@compiled_by("xegpu.lane_shuffle")
+def lane_shuffle(op: Operation, compiling: Compiling) -> Step:
+    """A tensor that is dealt out to the lanes one by one is dealt out in runs (`pack`), or back (`unpack`).
+
+    S lanes hold N elements each. Before `pack`, element j of lane i is number j*S + i of the tensor; after it, number
+    i*N + j. (LLVM 24 does not lower it yet.)
+    """
+    _lanes_only(op, compiling)
+    lanes, packs = compiling.lanes, word(op, "mode", ("pack", "unpack")) == "pack"
+    (count,) = value_shape(op.results[0].type)
+    lane, element = np.indices((lanes, count))
+    number = lane * count + element if packs else element * lanes + lane
+    givers = (number % lanes, number // lanes) if packs else (number // count, number % count)
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        _together(run, op, (2,))
+        return (run.machine.spread(values[0])[:, :, givers[0], givers[1]],)
+
+    return step
 
 
 @compiled_by("gpu.rotate")

@@ -1,11 +1,19 @@
 // loops: 22 23 24
-func.func @loops(%lb: index, %ub: index, %st: index, %x: f32, %n: i32, %m: memref<?xf32>) -> f32 {
+func.func @loops(%flag: i1, %lb: index, %ub: index, %st: index, %x: f32, %n: i32, %m: memref<?xf32>) -> f32 {
   scf.for %i = %lb to %ub step %st {
     memref.store %x, %m[%i] : memref<?xf32>
   }
   %0 = scf.for %i = %lb to %ub step %st iter_args(%acc = %x) -> (f32) {
     %s = arith.addf %acc, %x : f32
     scf.yield %s : f32
+  }
+  %4 = scf.for %i = %lb to %ub step %st iter_args(%acc = %x) -> f32 {
+    scf.yield %acc : f32
+  }
+  %5 = scf.if %flag -> f32 {
+    scf.yield %x : f32
+  } else {
+    scf.yield %x : f32
   }
   %1:2 = scf.for %i = %n to %n step %n iter_args(%a = %x, %b = %n) -> (f32, i32) : i32 {
     scf.yield %a, %b : f32, i32

@@ -65,6 +65,10 @@ func.func @values(%a: i32, %b: i32, %x: f32, %c: i1, %v: vector<4xf32>, %n: i64)
   %35 = llvm.uitofp %a : i32 to f32
   %36 = llvm.sub %a, %b : i32
   %37 = llvm.intr.umin(%a, %b) : (i32, i32) -> i32
+  %39 = llvm.intr.umax(%a, %b) : (i32, i32) -> i32
+  %40 = llvm.intr.smin(%a, %b) : (i32, i32) -> i32
+  %41 = llvm.intr.smax(%a, %b) {note} : (i32, i32) -> i32
+  %42 = llvm.fptoui %x : f32 to i32
   %38 = llvm.freeze %a : i32
   return
 }

@@ -59,6 +59,7 @@ func.func @reductions(%a: vector<8x16xf32>, %w: vector<8xf32>, %s: f32, %n: vect
   %6 = vector.multi_reduction <add>, %a, %w [1] : vector<8x16xf32> to vector<8xf32>
   %7 = vector.multi_reduction <minimumf>, %a, %s {note} [0, 1] : vector<8x16xf32> to f32
   %8 = vector.mask %m { vector.reduction <add>, %w : vector<8xf32> into f32 } : vector<8xi1> -> f32
+  %10 = vector.mask %m { vector.yield %w : vector<8xf32> } : vector<8xi1> -> vector<8xf32>
   %9 = vector.mask %q { vector.multi_reduction <add>, %a, %w [1] : vector<8x16xf32> to vector<8xf32> } : vector<8x16xi1> -> vector<8xf32>
   return
 }

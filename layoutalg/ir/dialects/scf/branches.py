@@ -34,7 +34,7 @@ from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import parse_attributes, print_attributes
 
-__all__ = ["ExecuteRegionOp", "IfOp", "IndexSwitchOp", "YieldOp", "parse_yielding_region"]
+__all__ = ["ExecuteRegionOp", "IfOp", "IndexSwitchOp", "YieldOp", "parse_result_types", "parse_yielding_region"]
 
 
 @irdl_op_definition
@@ -64,7 +64,7 @@ def parse_yielding_region(parser: Parser, arguments: Sequence[Parser.Argument] =
     return region
 
 
-def _parse_result_types(parser: Parser) -> list[Attribute]:
+def parse_result_types(parser: Parser) -> list[Attribute]:
     """Read `-> (f32, i32)` or `-> f32` if it is there."""
     if parser.parse_optional_punctuation("->") is None:
         return []
@@ -98,7 +98,7 @@ class IfOp(IRDLOperation):
     def parse(cls, parser: Parser) -> IfOp:
         """Read LLVM's syntax."""
         condition = parser.parse_operand(i1)
-        results = _parse_result_types(parser)
+        results = parse_result_types(parser)
         regions = [parse_yielding_region(parser)]
         regions.append(parse_yielding_region(parser) if parser.parse_optional_keyword("else") is not None else Region())
         return cls.build(
@@ -134,7 +134,7 @@ class ExecuteRegionOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ExecuteRegionOp:
         """Read LLVM's syntax."""
-        results = _parse_result_types(parser)
+        results = parse_result_types(parser)
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("no_inline") is not None:
             properties["no_inline"] = UnitAttr()
@@ -169,7 +169,7 @@ class IndexSwitchOp(IRDLOperation):
         """Read LLVM's syntax."""
         number = parser.parse_operand(IndexType())
         attributes = parse_attributes(parser)
-        results = _parse_result_types(parser)
+        results = parse_result_types(parser)
         cases: list[int] = []
         regions: list[Region] = []
         while parser.parse_optional_keyword("case") is not None:

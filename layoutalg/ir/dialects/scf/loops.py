@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import parse_attributes, print_attributes
-from layoutalg.ir.dialects.scf.branches import parse_yielding_region
+from layoutalg.ir.dialects.scf.branches import parse_result_types, parse_yielding_region
 
 __all__ = ["ConditionOp", "ForOp", "WhileOp", "parse_assignments", "print_assignments"]
 
@@ -99,9 +99,7 @@ class ForOp(IRDLOperation):
         types: list[Attribute] = []
         if parser.parse_optional_keyword("iter_args") is not None:
             names, values = parse_assignments(parser)
-            parser.parse_punctuation("->")
-            several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-            types += [parser.parse_type()] if several is None else several
+            types = parse_result_types(parser)
         kind: Attribute = IndexType()
         if parser.parse_optional_punctuation(":") is not None:
             kind = parser.parse_type()

@@ -34,7 +34,7 @@ from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.dialects.text_attributes import Body, TextAttribute, skip_token
 
 if TYPE_CHECKING:
@@ -214,10 +214,14 @@ class LaneShuffleMode(StrEnum):
     Unpack = "unpack"
 
 
-def _parse_word(parser: AttrParser, words: type[EnumT]) -> EnumT:
-    """Read `<gpu>`, or `gpu` of `#xegpu<fence_scope gpu>`."""
+def _parse_word(parser: AttrParser, words: type[EnumT], *, spaced: bool = False) -> EnumT:
+    """Read `<gpu>`, or `gpu` of `#xegpu<fence_scope gpu>`; `spaced` ones are written so until LLVM 23."""
     if parser.parse_optional_punctuation("<") is None:
+        if spaced:
+            note_refused_spelling(parser, (24,), "expected '<'")
         return parser.parse_str_enum(words)
+    if spaced:
+        note_refused_spelling(parser, (22, 23), "expected valid keyword or string")
     found = parser.parse_str_enum(words)
     parser.parse_punctuation(">")
     return found
@@ -266,7 +270,7 @@ class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> FenceScope:
         """Read either form."""
-        return _parse_word(parser, FenceScope)
+        return _parse_word(parser, FenceScope, spaced=True)
 
 
 @irdl_attr_definition
@@ -278,7 +282,7 @@ class MemorySpaceAttr(EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> MemorySpace:
         """Read either form."""
-        return _parse_word(parser, MemorySpace)
+        return _parse_word(parser, MemorySpace, spaced=True)
 
 
 def _print_shaped(printer: Printer, shape: Sequence[int], element: Attribute, rest: Sequence[Attribute]) -> None:

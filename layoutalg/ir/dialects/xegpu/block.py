@@ -54,6 +54,7 @@ from layoutalg.ir.dialects.directives import (
     OptionalIndexList,
     SameType,
 )
+from layoutalg.ir.dialects.old_spellings import refuse_spelling
 from layoutalg.ir.dialects.xegpu.attributes import LaneShuffleModeAttr, LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.memory_operations import CachedOp, DescriptorType, PlacedOp
 
@@ -108,6 +109,7 @@ class CreateNdDescOp(IRDLOperation):
             if len(counts) == 3:
                 source, *others = (int(count) for count in counts)
                 self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [source, 0, *others])
+                refuse_spelling(self, (22,), "size mismatch in attribute conversion: 3 vs 4")
         super().__post_init__()
 
 
