@@ -16,17 +16,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyDenseElement,
     AnyFloat,
     BytesAttr,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
+    IndexType,
     IntAttr,
     IntegerType,
     LocationAttr,
@@ -35,6 +39,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.irdl import AttrConstraint, base
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.lexer import Input, Position, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRTokenKind, PunctuationSpelling
@@ -266,12 +271,13 @@ class AttributeParser(Parser):
             if contents is None:
                 contents = self._nested(self._parse_tensor_literal)
             self.parse_punctuation(">", " in dense attribute")
-        if type is None:
+        kind: Any = type
+        if kind is None:
             self.parse_punctuation(":", " in dense attribute")
-            type = self._parse_dense_literal_type()
-        shape = list(type.get_shape())
+            kind = self._parse_dense_literal_type()
+        shape = list(kind.get_shape())
         count = prod(shape)
-        element: Any = type.element_type
+        element: Any = kind.element_type
         size = element.compile_time_size
         if contents is None:
             packed, given = b"", 0
@@ -297,7 +303,7 @@ class AttributeParser(Parser):
         if given != count and not (given == 1 and (contents is None or isinstance(contents, str) or not contents[1])):
             self.raise_error(f"expected {count} elements in the dense literal, found {given}", start)
         repeated = count if given == 1 and count <= LARGEST_EXPANDED else 1
-        return DenseIntOrFPElementsAttr(type, BytesAttr(self._kept(bytes(packed), repeated, start)))
+        return DenseIntOrFPElementsAttr(kind, BytesAttr(self._kept(bytes(packed), repeated, start)))
 
     def _bits(self, value: Any, element: Any) -> bytes | None:
         """The bytes of a float that is written by its bits, like the infinity 0x7F800000; None for other values."""
@@ -308,6 +314,14 @@ class AttributeParser(Parser):
         if bits >> element.bitwidth:
             self.raise_error(f"{written} has more bits than a value of type {element}", value.span)
         return bits.to_bytes(element.compile_time_size, "little")
+
+    def _parse_dense_literal_type(self) -> Any:
+        kind: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
+        if not _of_numbers().verifies(kind):
+            self.raise_error("Expected memref, vector or tensor type of integer, index, float, or complex type")
+        if DYNAMIC_INDEX in kind.get_shape():
+            self.raise_error("Dense literal attribute should have a static shape.")
+        return kind
 
     def _hexadecimal(self, digits: str, start: int) -> tuple[bytes, int]:
         try:
@@ -367,3 +381,9 @@ class AttributeParser(Parser):
             position += 1
             if depth == 0:
                 return position
+
+
+@cache
+def _of_numbers() -> AttrConstraint[Any]:
+    """What the type of a dense literal must be; xDSL makes this constraint anew for each literal, in a millisecond."""
+    return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
