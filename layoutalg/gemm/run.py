@@ -86,11 +86,11 @@ def check_size(gemm: Gemm) -> None:
     >>> from layoutalg.gemm import plan_gemm
     >>> check_size(plan_gemm(512, 512, 512))
     """
+    if gemm.dpas_total > MAX_DPAS:
+        raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")
     for matrix in gemm.matrices:
         if matrix.rows * matrix.pitch_bytes > MAX_BYTES:
             raise SizeError(f"{matrix}: {matrix.rows * matrix.pitch_bytes} bytes; at most {MAX_BYTES} are simulated")
-    if gemm.dpas_total > MAX_DPAS:
-        raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")
 
 
 def _empty(matrix: Matrix) -> NDArray[Any]:

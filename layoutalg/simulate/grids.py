@@ -115,7 +115,8 @@ def compile_kernel(
     at = level_of(function) if level is None else level
     if at not in LEVELS:
         raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
-    sizes, count = _block_size(function, block), _subgroup_size(function, lanes, at, target)
+    count = _subgroup_size(function, lanes, at, target)
+    sizes = _block_size(function, block, at, count)
     if prod(sizes) % count:
         fail(function, f"{'x'.join(map(str, sizes))} work-items are not a whole number of subgroups of {count}")
     compiling = Compiling(module, count, sizes, at, target, trace or {})
@@ -284,10 +285,18 @@ def _path(function: gpu.FuncOp) -> str:
     return f"{around.sym_name.data}::{function.sym_name.data}" if isinstance(around, gpu.ModuleOp) else ""
 
 
-def _block_size(function: gpu.FuncOp, given: tuple[int, int, int] | None) -> tuple[int, int, int]:
-    """Work-items of a workgroup."""
+_NUMBERED = {"gpu.thread_id", "gpu.global_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.block_dim", "func.call"}
+"""Operations whose results depend on how many work-items a workgroup has (or may, inside what they call)."""
+
+
+def _block_size(
+    function: gpu.FuncOp, given: tuple[int, int, int] | None, level: Level, lanes: int
+) -> tuple[int, int, int]:
+    """Work-items of a workgroup. Above lane level one subgroup stands for all, where nothing asks for its number."""
     written = function.known_block_size
     if given is None and written is None:
+        if level != "lane" and not any(operation.name in _NUMBERED for operation in function.walk()):
+            return lanes, 1, 1
         fail(function, "the attribute known_block_size = array<i32: x, y, z> is needed to know the work-items")
     numbers = given if given is not None else tuple(static_numbers(cast("DenseArrayBase", written)))
     if len(numbers) != 3 or min(numbers) < 1 or prod(numbers) > MOST_WORK_ITEMS:

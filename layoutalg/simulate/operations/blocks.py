@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -25,8 +24,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, value_shape
-from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_subgroup
-from layoutalg.simulate.memory.views import View
+from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.values.elements import element
 
 __all__ = ["Descriptor", "array_length", "check_surface", "index_list", "lane_map"]
@@ -68,41 +66,6 @@ def index_list(numbers: DenseArrayBase | None) -> tuple[int, Callable[[list[Arra
         return [next(given) if part is None else part for part in made]
 
     return made.count(None), filled
-
-
-def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
-    """`xegpu.create_nd_tdesc` of an address with a shape and strides, or of a memref that has them."""
-    source: Attribute = op.source.type
-    if not isa(source, IntegerType) and not isa(source, MemRefType[Attribute]):
-        fail(op, f"a source of type {source} is not simulated; memrefs and addresses (i64) are")
-    kind = _block_type(op, op.descriptor.type)
-    size = _element(op, kind).itemsize
-    parts = [index_list(numbers) for numbers in (op.const_offsets, op.const_shape, op.const_strides)]
-    ends = np.cumsum([1, *(count for count, _ in parts)]).tolist()
-    target, level = compiling.target, compiling.level
-    nowhere = np.zeros((1, 1, 1), np.int64)
-
-    def step(run: Run, values: list[Any]) -> tuple[Descriptor]:
-        base = values[0]
-        offsets, shape, strides = (
-            filled(values[start:end]) for (_, filled), (start, end) in zip(parts, pairwise(ends), strict=True)
-        )
-        if isinstance(base, View):
-            shape = shape or [np.asarray(number).reshape(-1) for number in base.sizes]
-            strides = strides or [np.asarray(number).reshape(-1) for number in base.strides]
-            base = np.asarray(base.base + np.asarray(base.offset, np.int64) * base.size)
-        sizes = [uniform(op, number, "the shape", run.active) for number in shape]
-        steps = [uniform(op, number, "a stride", run.active) for number in strides]
-        if len(sizes) != 2 or len(steps) != 2 or len(offsets) not in (0, 2):
-            fail(op, "an address needs shape and strides of two dimensions each (and offsets of two, if any)")
-        if steps[1] != 1:
-            fail(op, f"the strides are {steps}; the elements of a row must be next to each other")
-        if level == "lane":
-            check_surface(target, op, base, sizes, steps[0], size)
-        row, column = offsets or (nowhere, nowhere)
-        return (Descriptor(base, sizes[0], sizes[1], steps[0], row, column),)
-
-    return step
 
 
 def check_surface(target: str, op: Operation, base: Array, shape: list[int], pitch: int, size: int) -> None:

@@ -66,8 +66,8 @@ def _checked(kind: TensorDescType) -> bool:
 def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
     """`xegpu.create_nd_tdesc` of an address or a memref."""
     source: Attribute = op.source.type
-    if isinstance(source, IntegerType) and _is_message(op.descriptor.type):
-        return blocks.create_nd_tdesc(op, compiling)
+    if not isa(source, IntegerType) and not isa(source, MemRefType[Attribute]):
+        fail(op, f"a source of type {source} is not simulated; memrefs and addresses (i64) are")
     kind = op.descriptor.type
     if not 1 <= len(kind.shape) <= 2:
         fail(op, f"a descriptor of type {kind} is not simulated; blocks of one and two dimensions are")
