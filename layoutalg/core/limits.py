@@ -83,6 +83,7 @@ __all__ = [
     "MOST_PACKED",
     "MOST_PADDING",
     "MOST_PAIRS",
+    "MOST_PARTS",
     "MOST_PICKED",
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
@@ -158,6 +159,8 @@ MOST_ALIASED = 2**16
 """Characters that an alias of an MLIR module stands for, with the aliases in it written out."""
 MOST_BLOCKS_VERIFIED = 2**22
 """Squares of the numbers of blocks in the regions of an MLIR module, summed: verifying takes a microsecond for each."""
+MOST_PARTS = 2**13
+"""Modules of one text, as a dump after every pass has them."""
 MOST_UNREAD = 2**14
 """Operations of an MLIR module that are kept as text, about 0.1 ms each; after them reading stops."""
 MOST_WRITTEN_OUT = 2**26

@@ -31,12 +31,13 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.errors import LayoutError, ParseError
-from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS
+from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS, MOST_PARTS
 from layoutalg.ir.dialects import known_dialects
 from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, line_of, place_of
 from layoutalg.ir.reading.asking import AskedParser, generic_form
+from layoutalg.ir.reading.lines import Lines
 from layoutalg.ir.reading.order import misplaced_uses
 from layoutalg.ir.reading.parser import in_words
 from layoutalg.ir.reading.recovery import TolerantParser
@@ -103,15 +104,25 @@ def read_file_text(text: str, *, file: str = "text", ask: bool = False) -> Readi
     context = known_dialects()
     parts: list[Part] = []
     findings: list[Finding] = []
+    lines = Lines(text)
+    read = unread = 0
     for start, end, title in _pieces(text):
         piece = _Piece(context, text, start, end, file)
+        piece.lines, piece.operations, piece.unread_operations = lines, read, unread
         blocks = piece.read()
-        if ask and piece.unread_operations:
+        if ask and piece.unread_operations > unread:
             asked = _asked(context, text, start, end, file)
-            if asked is not None and asked[1].unread_operations < piece.unread_operations:
+            if asked is not None and asked[1].unread_operations < piece.unread_operations - unread:
                 blocks, piece.findings = [[asked[0]]], asked[1].findings
+        read, unread = piece.operations, piece.unread_operations
         parts += [_part(block, title) for block in blocks]
         findings += piece.findings
+        if piece.given_up:
+            break
+        if len(parts) >= MOST_PARTS:
+            message = f"more than {MOST_PARTS} modules in one text are not read"
+            findings.append(Finding("read.limit", message, "module", Place(file, *lines.at(end))))
+            break
     for part in parts:
         findings += _order(part.module)
         findings += _old_spellings(part.module)
@@ -136,11 +147,15 @@ def _where(finding: Finding) -> tuple[int, int]:
     return (0, 0) if finding.place is None else (finding.place.line, finding.place.column)
 
 
+_SOMETHING = re.compile(r"\S")
+
+
 def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
     """Begin, end and title of what stands between the banners of a text."""
     start, title = 0, ""
     for found in _CUT.finditer(text):
-        yield start, found.start(), title
+        if _SOMETHING.search(text, start, found.start()) is not None:
+            yield start, found.start(), title
         start, title = found.end(), found["title"] or found["older"] or ""
     yield start, len(text), title
 
