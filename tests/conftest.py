@@ -1,10 +1,22 @@
-"""What the whole test run shares: one closing line about the compilers that were not there."""
+"""What the whole test run shares: which tests are left out, and one closing line about the compilers that were not there."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
 from tests.oracle.toolchains import GONE, MISSING
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that try everything at full size run by `make exhaustive` alone."""
+    if os.environ.get("LAYOUTALG_EXHAUSTIVE"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

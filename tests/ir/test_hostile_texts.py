@@ -44,7 +44,7 @@ def test_hostile_texts_of_200_kilobytes_end_within_two_seconds() -> None:
     check(200_000, list(HOSTILE), 2)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_hostile_text_of_16_megabytes_ends_within_ten_seconds_in_500_megabytes(name: str) -> None:
     check(16 * 2**20, [name], 10)
