@@ -59,7 +59,7 @@ class Argument:
 def as_argument(text: str) -> Argument:
     """What one `--arg` says.
 
-    Raises `LayoutError` for what is none of the four, for a file that is not an array's, and for arrays over 1 GiB.
+    Raises `LayoutError` for text that is not one of the four, for a file that is not an array's, and for arrays over 1 GiB.
 
     >>> as_argument("C:512x512xf33")
     Traceback (most recent call last):

@@ -25,8 +25,8 @@ def _versions() -> tuple[int, ...]:
 def migrate(file: str, to: int, output: Path | None, as_json: bool) -> int:
     """Write the module in FILE in the syntax and with the operations of LLVM 23 or 24.
 
-    FILE may be `-` for standard input. What has no counterpart is said on standard error with its line, and the exit code is
-    then 1; the rest is migrated all the same.
+    FILE may be `-` for standard input. What has no counterpart is reported on standard error with its line,
+    and the exit code is then 1; the rest is still migrated.
     """
     from rich.console import Console
 

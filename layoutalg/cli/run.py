@@ -45,10 +45,10 @@ def _levels() -> Sequence[str]:
 )
 @click.option("-o", "--output", "outputs", multiple=True, metavar="FILE", help="Save a result: C.npy, or C=FILE.")
 @click.option("--kernel", help="The kernel, where there are several.")
-@click.option("--level", type=OneOf(_levels), help="The level of the kernel (as the text says).")
+@click.option("--level", type=OneOf(_levels), help="The level of the kernel (default: as the text has it).")
 @click.option("--target", type=OneOf(_targets), default="pvc", show_default=True, help="The chip.")
-@click.option("--block", help="Work-items of a workgroup, such as 64 or 16x4 (as the kernel says).")
-@click.option("--subgroup-size", type=int, metavar="N", help="Lanes of a subgroup (as the kernel says).")
+@click.option("--block", help="Work-items of a workgroup, such as 64 or 16x4 (default: as the kernel has it).")
+@click.option("--subgroup-size", type=int, metavar="N", help="Lanes of a subgroup (default: as the kernel has it).")
 @click.option("--trace", multiple=True, metavar="NAME", help="Print what a work-item holds in a result, such as %7.")
 @click.option("--workgroup", type=click.IntRange(min=0), metavar="N", default=0, help="The workgroup that is traced.")
 @click.option("--sg", type=click.IntRange(min=0), metavar="N", default=0, help="The subgroup that is traced.")
@@ -72,11 +72,11 @@ def run(
     written: str,
     as_json: bool,
 ) -> int:
-    """Run a kernel of the module in FILE on arrays, all work-items at once, and say what comes out.
+    """Run a kernel of the module in FILE on arrays, all work-items at once, and summarise its results.
 
     An argument is an array of a file (A.npy; A.npy:bf16 for elements that numpy has no letter for), an array for results
     (C:512x512xf32), or a number. Files are inputs, which the kernel must not write, unless -o names them. Exits with 1 where
-    the kernel does something wrong: a race, an access out of bounds, a value that nobody wrote.
+    the kernel does something wrong: a race, an access out of bounds, an uninitialised read.
     """
     from layoutalg.cli.arrays import saved_bytes
     from layoutalg.cli.findings import write_findings
@@ -123,7 +123,10 @@ def run(
 
 def _three(option: str, text: str) -> tuple[int, int, int]:
     """One to three sizes along x, y and z."""
-    sizes = as_shape(text)
+    try:
+        sizes = as_shape(text)
+    except LayoutError as error:
+        raise LayoutError(f"{option}: {error}") from None
     if len(sizes) > 3:
         raise LayoutError(f"{option} {text}: expected one to three sizes, such as 8x16")
     x, y, z = (*sizes, 1, 1)[:3]

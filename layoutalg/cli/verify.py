@@ -1,4 +1,4 @@
-"""`layoutalg verify`: what a version of LLVM says of a module, and what no LLVM says."""
+"""`layoutalg verify`: what one version of LLVM reports about a module, then findings that LLVM does not have."""
 
 from __future__ import annotations
 
@@ -28,13 +28,19 @@ def _targets() -> Sequence[str]:
 @click.command(short_help="Say what is wrong with a module.")
 @click.argument("file")
 @click.option(
-    "--llvm", type=OneOf(_llvm_versions), default="22", show_default=True, help="The version of LLVM that is asked."
+    "--llvm",
+    type=OneOf(_llvm_versions),
+    default="22",
+    show_default=True,
+    help="The version of LLVM whose verifiers are used.",
 )
-@click.option("--target", type=OneOf(_targets), metavar="CHIP", help="Also name messages that this chip does not have.")
+@click.option(
+    "--target", type=OneOf(_targets), metavar="CHIP", help="Also report block messages that this chip does not have."
+)
 @format_option
 @json_option
 def verify(file: str, llvm: int, target: str | None, written: str, as_json: bool) -> int:
-    """Say what LLVM's verifiers say of the module in FILE, in their words, then what no LLVM says.
+    """Report what LLVM's verifiers find wrong with the module in FILE, in their words, then what LLVM does not check.
 
     FILE may be `-` for standard input. Exits with 0 where nothing is wrong, with 1 where something is, with 2 where the text
     cannot be read (operations of unknown dialects are left out).

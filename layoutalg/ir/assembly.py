@@ -19,7 +19,6 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 __all__ = [
-    "parse_attributes",
     "parse_operand_list",
     "print_attributes",
     "split_attributes",
@@ -42,16 +41,6 @@ def parse_operand_list(parser: Parser, count: int) -> list[UnresolvedOperand]:
         parser.parse_punctuation(",")
         operands.append(parser.parse_unresolved_operand())
     return operands
-
-
-def parse_attributes(parser: Parser) -> dict[str, Attribute]:
-    """Read `{...}` if it is there.
-
-    >>> from xdsl.context import Context
-    >>> parse_attributes(Parser(Context(), ": f16"))
-    {}
-    """
-    return parser.parse_optional_attr_dict()
 
 
 def split_attributes(

@@ -1,6 +1,6 @@
-"""Where in the text an operation stands: the reader notes it on every operation, and every complaint names it.
+"""Where in the text an operation stands: the reader notes it on every operation, and every finding names it.
 
-It is the place of the operation's name, behind its results, as LLVM has it.
+As in LLVM, it is the place of the operation's name, after its results.
 
 >>> from layoutalg.ir import read_module
 >>> [operation] = read_module("\\n  %c = arith.constant 16 : index", file="k.mlir").ops

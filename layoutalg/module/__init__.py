@@ -1,4 +1,4 @@
-"""Whole MLIR modules: `read` makes a value of a file, a dump or a text; what it holds, means and does is asked of that value.
+"""Whole MLIR modules: `read` turns a file, a dump or a text into a value, whose methods show, verify, run and migrate it.
 
 >>> module = read("gpu.module @k { gpu.func @f() kernel { gpu.return } }")
 >>> module.layouts, module.findings

@@ -150,7 +150,7 @@ class Module:
         return tuple(conversions_of(self.layouts))
 
     def verify(self, llvm: int = 22, target: str | None = None) -> tuple[Finding, ...]:
-        """What a version of LLVM says of the module, in its words, then what only layoutalg says; empty for a module in order.
+        """What one version of LLVM reports about the module, in its words, then our findings; empty where nothing is wrong.
 
         What could not be read is among the latter, and with a `target` (such as "pvc") messages that the chip does not have.
 

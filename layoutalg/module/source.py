@@ -1,7 +1,7 @@
 """The text of a module: its lines, and the names that values have in it.
 
-xDSL forgets names that are numbers (`%7`), and a person looks for just those. The reader notes where each operation's name
-stands, so the names of its results are read from the text before it, where they are asked for.
+xDSL forgets names that are numbers (`%7`), and those are the ones that people look for. The reader notes where each
+operation's name stands, so the names of its results are read from the text before it, on demand.
 
 >>> source = Source("%a = arith.constant 1 : i32\\n  %7:2, %x = \\"test.op\\"() : () -> (i32, i32, i32)")
 >>> source.names(Place("text", 2, 14)), source.names(Place("text", 2, 3))

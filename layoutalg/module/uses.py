@@ -76,7 +76,6 @@ _NEVER = (IntegerAttr, IntegerType, NoneAttr, StringAttr, SymbolRefAttr, UnitAtt
 _NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
 _SHAPED = re.compile(r"![\w.]+<((?:[0-9]{1,9}x){1,8})(\w+)[,>]")
 _AT = re.compile(r"line [0-9]+, column [0-9]+: ")
-_CALLED = re.compile(r"""(?:%[^=\n]{1,200}=[ \t]*)?"?([a-z_]\w*\.[a-z_][\w.]*)""")
 _SIGIL = re.compile(r"[#!][A-Za-z_][\w$.]*")
 _DEFINITION = re.compile(r"^[ \t]*([#!][A-Za-z_][\w$]*)[ \t]*=", re.MULTILINE)
 
@@ -291,8 +290,7 @@ def _first_name(operation: Operation, source: Source, place: Place | None) -> st
 def _operation_name(operation: Operation) -> str:
     """What the text calls an operation; nothing for text that is not one."""
     if isinstance(operation, UnreadOp):
-        found = _CALLED.match(operation.text.data)
-        return "" if found is None else found[1]
+        return operation.called
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 

@@ -12,7 +12,7 @@
 >>> found.conversions[0].cost
 '15 shuffles, no shared memory, no barriers, 157 issue slots on generic'
 
-Many operations have the same layout of the same shape: each such pair is looked at once.
+Many operations have the same layout of the same shape: each such pair is described once.
 """
 
 from __future__ import annotations
@@ -107,6 +107,8 @@ class ModuleDescription:
     rows: tuple[LayoutRow, ...]
     conversions: tuple[ConversionRow, ...]
     question: str = ""
+    unanswered: str = ""
+    """What is said where no layout answers the question."""
 
     @property
     def refused(self) -> bool:
@@ -151,7 +153,7 @@ class ModuleDescription:
         for text, short in shown.items():
             console.print(Padding(Text(f"{labels[text]} = {short}", style="dim"), (0, 0, 0, 4), expand=False))
         if self.question:
-            console.print(f"\n{self.question}" if rows else f"{self.question}: no layout fits", soft_wrap=True)
+            console.print(f"\n{self.question}" if rows else f"{self.question}: {self.unanswered}", soft_wrap=True)
         elif rows:
             console.print()
         _print_rows(rows, labels, [(part.line, part.title) for part in self.module.parts if part.title], console)
@@ -211,20 +213,32 @@ def describe_module(
         if row is None:
             row = known[key] = _row(use, on, llvm, at, holder)
         rows.append(LayoutRow(use, row.meaning, row.refused, row.answer, row.facts))
-    question = f"who holds {points_text([at])}" if at is not None else ""
-    if holder:
-        question = f"what {holder_text(holder)} holds"
-    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, target)), question)
+    question = unanswered = ""
+    if at is not None:
+        question = f"who holds {points_text([at])}"
+        shapes = ["x".join(map(str, row.use.shape)) for row in rows if row.use.shape is not None]
+        unanswered = f"no layout has this element; their shapes are {_listed(shapes)}"
+    elif holder:
+        axes: list[Mapping[str, int]] = [row.facts.get("axes", {}) for row in rows]
+        first = "lane" in holder and "sg" not in holder and any(sizes.get("sg", 1) > 1 for sizes in axes)
+        question = f"what {holder_text({'sg': 0, **holder} if first else holder)} holds"
+        sizes = [f"{one.get('sg', 1)} sg x {counted(one.get('lane', 1), 'lane')}" for one in axes if one]
+        unanswered = f"no layout has this work-item; they have {_listed(sizes)}"
+    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, target)), question, unanswered)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return shortened(", ".join(dict.fromkeys(texts)), LONGEST_ATTRIBUTE) or "not known"
 
 
 def layout_uses_of(module: Module, operation: str) -> tuple[LayoutUse, ...]:
     """The layouts of the operations that are asked for: by a result (`%7`), by name (`xegpu.dpas`), or by line (`12`).
 
-    Raises `LayoutError` where no operation with a layout is called that.
+    Raises `LayoutError` where there is no such operation with a layout.
 
     >>> layout_uses_of(la.read("gpu.barrier"), "%7")
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: '%7': no operation with a layout is called that in text; there are none
+    layoutalg.core.errors.LayoutError: '%7': text has no such operation with a layout; it has none
     """
     wanted = operation.strip()
     found = tuple(
@@ -236,7 +250,7 @@ def layout_uses_of(module: Module, operation: str) -> tuple[LayoutUse, ...]:
     if not found:
         names = dict.fromkeys(use.name or use.operation for use in module.layouts)
         there = shortened(", ".join(filter(None, names)), LONGEST_ATTRIBUTE) or "none"
-        raise LayoutError(f"{wanted!r}: no operation with a layout is called that in {module.file}; there are {there}")
+        raise LayoutError(f"{wanted!r}: {module.file} has no such operation with a layout; it has {there}")
     return found
 
 
@@ -422,7 +436,7 @@ def _print_rows(
         widest((_operation(row.use) for row in rows), 36),
         widest((row.use.operand for row in rows), 24),
         widest((row.tensor for row in rows), 20),
-        widest(labels.values(), 12),
+        widest(labels.values(), 28),
         widest((row.answer or row.meaning for row in rows), 44),
     ]
     wide = 8 + sum(widths) + 2 * len(widths) <= console.width

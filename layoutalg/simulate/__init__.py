@@ -6,8 +6,8 @@ out: it gives arrays the addresses that kernels take.
 >>> from layoutalg.simulate import Memory, run_kernel
 >>> run_kernel("gpu.module @k { gpu.func @f() kernel { gpu.return } }", [], (1, 1, 1), Memory())
 Traceback (most recent call last):
-layoutalg.simulate.machine.SimulationError: line 1: gpu.func: the attribute known_block_size = array<i32: x, y, z> \
-is needed to know the work-items
+layoutalg.simulate.machine.SimulationError: line 1: gpu.func: intel_reqd_sub_group_size = 16 : i32 or the argument \
+subgroup_size (--subgroup-size) is needed to know the lanes
 """
 
 from layoutalg.simulate.kernel import run_kernel

@@ -297,7 +297,10 @@ def _block_size(
     if given is None and written is None:
         if level != "lane" and not any(operation.name in _NUMBERED for operation in function.walk()):
             return lanes, 1, 1
-        fail(function, "the attribute known_block_size = array<i32: x, y, z> is needed to know the work-items")
+        fail(
+            function,
+            "known_block_size = array<i32: x, y, z> or the argument block (--block) is needed to know the work-items",
+        )
     numbers = given if given is not None else tuple(static_numbers(cast("DenseArrayBase", written)))
     if len(numbers) != 3 or min(numbers) < 1 or prod(numbers) > MOST_WORK_ITEMS:
         fail(
@@ -319,5 +322,8 @@ def _subgroup_size(function: gpu.FuncOp, given: int | None, level: Level, target
                 fail(function, f"{name} = {lanes.value.data}: a subgroup has at least one lane")
             return lanes.value.data
     if level == "lane":
-        fail(function, "the attribute intel_reqd_sub_group_size = 16 : i32 is needed to know the lanes")
+        fail(
+            function,
+            "intel_reqd_sub_group_size = 16 : i32 or the argument subgroup_size (--subgroup-size) is needed to know the lanes",
+        )
     return chip.subgroup_size

@@ -10,7 +10,7 @@
 >>> found.findings
 ()
 
-The host is one work-item at a level of its own. What it says of kernels stands in `layoutalg.simulate.operations.host`.
+The host is one work-item at a level of its own. Launches are compiled by `layoutalg.simulate.operations.host`.
 """
 
 from __future__ import annotations

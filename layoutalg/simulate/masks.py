@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Some(Enum):
-    """A mask that needs no array: everybody who is active already, or nobody.
+    """A mask that needs no array: all work-items that are active already, or none.
 
     >>> [some.name for some in Some]
     ['EVERYBODY', 'NOBODY']

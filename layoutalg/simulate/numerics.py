@@ -19,8 +19,6 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 
 __all__ = [
-    "as_number",
-    "as_typed",
     "as_unsigned",
     "element_dtype",
     "element_of",
@@ -90,26 +88,6 @@ def element_of(kind: Attribute) -> Attribute:
     f16 f16
     """
     return kind.element_type if isa(kind, VectorType[Attribute]) else kind
-
-
-def as_number(value: Array) -> Array:
-    """A value as signed integers: i1 is 0 or -1.
-
-    >>> as_number(np.array([True, False]))
-    array([-1,  0])
-    """
-    return -value.astype(np.int64) if value.dtype == np.bool_ else value
-
-
-def as_typed(value: Array, kind: Attribute) -> Array:
-    """Integers wrapped to their type; i1 is kept as bool.
-
-    >>> from xdsl.dialects.builtin import i1
-    >>> as_typed(np.array([2, 3]), i1)
-    array([False,  True])
-    """
-    bits = signed_bits(kind)
-    return (value & 1) != 0 if bits == 1 else wrap(value, bits)
 
 
 def as_unsigned(value: Array, bits: int) -> Array:

@@ -1,4 +1,4 @@
-"""The text of a kernel that is to be run: counted before it is read, because reading takes longer than counting.
+"""The text of a kernel to run: its size is checked before it is read, because reading takes longer.
 
 >>> read_kernel("%a = arith.constant 1 : i32\\n" * 20000)
 Traceback (most recent call last):

@@ -267,8 +267,15 @@ def test_a_kernel_at_workgroup_level_on_memrefs(addition: list[str]) -> None:
     assert (np.load("C.npy") == 2 * np.load("A.npy")).all()
 
 
-def test_the_size_of_a_workgroup_has_to_be_known(addition: list[str], capsys: Capture) -> None:
-    assert "known_block_size" in refusal(capsys, addition[:-4])
+def test_at_lane_level_the_size_of_a_workgroup_has_to_be_known(addition: list[str], capsys: Capture) -> None:
+    sizes = addition.index("--block")
+    lanes = [*addition[:sizes], "--subgroup-size", "16"]
+    assert "known_block_size" in refusal(capsys, [*lanes, "--level", "lane"])
+
+
+def test_at_workgroup_level_a_kernel_that_asks_for_no_work_item_needs_no_sizes(addition: list[str]) -> None:
+    assert main([*addition[: addition.index("--block")], "-o", "C.npy"]) == 0
+    assert (np.load("C.npy") == 2 * np.load("A.npy")).all()
 
 
 def test_what_a_result_holds_is_traced(addition: list[str], capsys: Capture) -> None:

@@ -47,7 +47,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 
 __all__ = ["AFFINE", "ApplyOp", "DelinearizeIndexOp", "IfOp", "LinearizeIndexOp", "MaxOp", "MinOp"]
 
@@ -91,7 +91,7 @@ class _MapOp(IRDLOperation, ABC):
             operands=[_parse_operands(parser)],
             result_types=[_INDEX],
             properties={"map": written},
-            attributes=parse_attributes(parser),
+            attributes=parser.parse_optional_attr_dict(),
         )
 
     def print(self, printer: Printer) -> None:
@@ -144,7 +144,7 @@ class DelinearizeIndexOp(IRDLOperation):
         values, numbers = parse_dynamic_index_list_without_types(
             parser, DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
         )
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         return cls.build(
@@ -192,7 +192,7 @@ class LinearizeIndexOp(IRDLOperation):
         values, numbers = parse_dynamic_index_list_without_types(
             parser, DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
         )
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         made = parser.parse_type()
         properties["static_basis"] = DenseArrayBase.from_list(i64, numbers)
@@ -248,7 +248,7 @@ class IfOp(IRDLOperation):
             result_types=[results],
             properties={"condition": condition},
             regions=regions,
-            attributes=parse_attributes(parser),
+            attributes=parser.parse_optional_attr_dict(),
         )
 
     def print(self, printer: Printer) -> None:

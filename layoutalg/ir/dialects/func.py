@@ -37,7 +37,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 
 __all__ = ["FUNC", "CallIndirectOp", "CallOp", "ConstantOp", "FuncOp", "ReturnOp"]
 
@@ -182,7 +182,7 @@ class CallOp(IRDLOperation):
         if not isinstance(callee, SymbolRefAttr):
             parser.raise_error("expected the name of a function", start, parser.pos)
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         start = parser.pos
         kind = parser.parse_function_type()
@@ -233,7 +233,7 @@ class CallIndirectOp(IRDLOperation):
         """Read LLVM's syntax."""
         callee = parser.parse_unresolved_operand()
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         start = parser.pos
         kind = parser.parse_function_type()

@@ -2,7 +2,7 @@
 
 An unread operation keeps its text; `{...}` in it stands for a region whose operations were read. The values that it names
 are its operands, so that they stay in use, and its results have the types of their uses. `mentions` are the attributes and
-types in the text that could be read: the layouts of an operation that nobody knows.
+types in the text that could be read: the layouts of an unknown operation.
 
 >>> from xdsl.dialects.builtin import StringAttr
 >>> UnreadOp.of("my.op %a", []).text.data
@@ -11,6 +11,7 @@ types in the text that could be read: the layouts of an operation that nobody kn
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -27,6 +28,8 @@ from xdsl.irdl import (
 )
 
 __all__ = ["LAYOUTALG", "UNREAD", "UndefinedOp", "UnreadOp", "UnreadType"]
+
+_CALLED = re.compile(r"""(?:%[^=\n]{1,200}=[ \t]*)?"?([a-z_]\w*\.[a-z_][\w.]*)""")
 
 
 @irdl_attr_definition
@@ -53,6 +56,16 @@ class UnreadOp(IRDLOperation):
     inputs = var_operand_def()
     outputs = var_result_def()
     bodies = var_region_def()
+
+    @property
+    def called(self) -> str:
+        """What the text calls the operation; empty for text that is not one.
+
+        >>> UnreadOp.of("my.op %a", []).called
+        'my.op'
+        """
+        found = _CALLED.match(self.text.data)
+        return "" if found is None else found[1]
 
     @classmethod
     def of(

@@ -31,7 +31,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 
 __all__ = [
     "XEVM",
@@ -131,7 +131,7 @@ class _CallOp(IRDLOperation, ABC):
         """Read LLVM's syntax."""
         operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
         properties = parser.parse_optional_properties_dict()
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         start = parser.pos
         types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
@@ -247,7 +247,7 @@ class MemfenceOp(IRDLOperation):
     def parse(cls, parser: Parser) -> MemfenceOp:
         """Read LLVM's syntax."""
         properties = parser.parse_optional_properties_dict()
-        return cls.build(properties=properties, attributes=parse_attributes(parser))
+        return cls.build(properties=properties, attributes=parser.parse_optional_attr_dict())
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
@@ -281,7 +281,7 @@ class MMAOp(IRDLOperation):
             parser.parse_keyword("types")
             parser.parse_punctuation("=")
             properties["types"] = MMATypesAttr.new(MMATypesAttr.parse_parameters(parser))
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         start = parser.pos
         kind = parser.parse_function_type()

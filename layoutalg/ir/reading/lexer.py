@@ -105,7 +105,7 @@ class ModuleLexer(MLIRLexer):
         return position if found is None else found.end()
 
     def lex(self) -> Token[MLIRTokenKind, str]:
-        """The next token; raises a `ParseError` of xDSL where there is none."""
+        """The next token; raises a `ParseError` of xDSL where no token fits."""
         source = self.input
         found = _TOKEN.match(source.content, self.pos, self.end)
         if found is None:

@@ -1,7 +1,7 @@
 """MLIR text in: `read_module`.
 
-The reader knows the dialects that kernels at lane level use (builtin, func, scf, arith, memref, vector, gpu, xegpu)
-and takes every other operation in its generic form. What it cannot read is a `ParseError` with line and column.
+The reader knows the dialects of `layoutalg.ir.dialects` and takes every other operation in its generic form. What it cannot
+read is a `ParseError` with line and column.
 Every operation of the module remembers the line it was read from, so that a later complaint (of the simulator, of a
 verifier) can name it.
 

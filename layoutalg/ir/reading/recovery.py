@@ -69,7 +69,7 @@ _ALIAS_USE = re.compile(r'"(?:[^"\\]|\\.)*"|[#!][A-Za-z_][\w$-]*(?![\w$.<-])')
 
 
 class _TolerantLexer(ModuleLexer):
-    """Gives a token even for what is none: a mark that no syntax has a place for."""
+    """Gives a token even for characters that are not one, where the strict lexer raises."""
 
     def _refuse(self, start: int) -> Token[MLIRTokenKind, str]:
         text = self.input.content
@@ -123,7 +123,7 @@ class TolerantParser(ModuleParser):
     def complain(
         self, rule: str, message: str, operation: str, position: int, level: Literal["error", "warning"] = "error"
     ) -> None:
-        """Note a finding; beyond the first thousand none is added."""
+        """Note a finding, up to `MOST_FINDINGS` of them."""
         if len(self.findings) < MOST_FINDINGS:
             place = Place(self.file.data, *self.lines.at(position))
             self.findings.append(Finding(rule, message, operation, place, level=level))
@@ -242,7 +242,7 @@ class TolerantParser(ModuleParser):
         name = "text" if found is None else found.group().strip('"')
         known = self.known.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if known is None and "." in name and name.partition(".")[0] not in DIALECTS:
-            level = "warning"  # of a dialect that nobody here can judge
+            level = "warning"  # of a dialect whose syntax is not known here
         self.complain("read.operation", f"cannot be read: {message}", name, position, level)
         place = self.place(body)
         self.owners.append(UnreadOp if known is None else known)

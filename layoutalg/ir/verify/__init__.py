@@ -1,4 +1,4 @@
-"""What is wrong with a module: what a version of LLVM says of it, and what no LLVM says.
+"""What is wrong with a module: the diagnostics of one version of LLVM, and findings that LLVM does not have.
 
 >>> from layoutalg.ir import read_module
 >>> module = read_module('''
@@ -14,7 +14,7 @@ text:3:8: error: 'xegpu.dpas' op K-dimension mismatch: A has K=16 but B has K=32
 `registry` says what a rule is; the other modules hold the rules, one module for a dialect or a part of it. First come findings
 about what LLVM cannot read (types and attributes, operations that the version does not have), since it would stop there. Then
 each operation is asked: its operands, results and attributes, then the rules of its verifier until one fails. Rules of our own
-(`ours`) are asked wherever LLVM has nothing to say of the operation.
+(`ours`) are checked wherever LLVM accepts the operation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["verify_module"]
 
 
 def verify_module(module: ModuleOp, *, llvm: int = DEFAULT_LLVM, target: str | None = None) -> tuple[Finding, ...]:
-    """What a version of LLVM says of a module, in its words, then what only we say; empty where nothing is wrong.
+    """What one version of LLVM reports about a module, in its words, then our own findings; empty where nothing is wrong.
 
     With a `target` (such as "pvc"), messages that the chip does not have are findings too.
 

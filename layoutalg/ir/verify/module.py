@@ -1,4 +1,4 @@
-"""Asking all rules about all operations of a module, in LLVM's order.
+"""Check every rule on every operation of a module, in LLVM's order.
 
 >>> from layoutalg.ir import read_module
 >>> module = read_module('%t = "amx.tile_zero"() : () -> !amx.tile<16x16xi8>')

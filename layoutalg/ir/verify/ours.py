@@ -1,4 +1,4 @@
-"""Rules of XeGPU's operations that no version of LLVM has: what the page, the hardware or a crash says.
+"""Rules of XeGPU's operations that no version of LLVM checks. They come from the page, the hardware, or a crash.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.ir.verify import verify_module

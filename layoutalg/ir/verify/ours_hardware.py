@@ -1,6 +1,6 @@
-"""Rules of the chip that a kernel is for: block messages that it does not have, and what its messages ask of memory.
+"""Rules of the target chip: block messages that it does not have, and what its messages require of memory.
 
-They are asked with a target; `layoutalg.hardware` has the tables and their sources.
+They are checked where a target is given; `layoutalg.hardware` has the tables and their sources.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.ir.verify import verify_module

@@ -1,4 +1,4 @@
-"""Which rules an operation has: its signature, and small functions that are asked in LLVM's order.
+"""Which rules an operation has: its signature, and small functions that are called in LLVM's order.
 
 A `Signature` names the operands, results and attributes of an operation, with what they must be (`constraints`). A rule is
 a function of a `Subject`, the operation as rules see it; it returns the message of the diagnostic, or None. LLVM reports one
@@ -78,7 +78,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What LLVM's definition of an operation says of its operands, results and attributes.
+    """What LLVM's definition of an operation requires of its operands, results and attributes.
 
     `attributes` are pairs of a name and what it must be (a name of `ATTRIBUTES`); a name that ends in `!` is required.
     `segments`: the property operandSegmentSizes says how many operands each group has. `plain`: no properties at all.

@@ -47,7 +47,7 @@ _PLAIN = (
 
 
 def refused(attribute: Attribute, llvm: int) -> str | None:
-    """What a version of LLVM says of an attribute or type, with all that stands inside it; None where it accepts.
+    """The diagnostic of a version of LLVM for an attribute or type, or for one nested in it; None where it accepts.
 
     >>> from xdsl.dialects.builtin import VectorType, f16
     >>> refused(VectorType(f16, [8, 16]), 22)
@@ -125,7 +125,7 @@ _OURS = ("LLVM 22 accepts", "LLVM 22 crashes", "element type", "expected 1 to")
 
 
 def doubtful(attribute: Attribute, llvm: int) -> str | None:
-    """What we say of an attribute or type that LLVM reads, and crashes or goes wrong on later; None where nothing is wrong.
+    """Our finding about an attribute or type that LLVM reads, and later crashes on or miscompiles; None where nothing is wrong.
 
     >>> from xdsl.dialects.builtin import IndexType
     >>> doubtful(xegpu.TensorDescType.of([8, 16], IndexType()), 22)[:21]

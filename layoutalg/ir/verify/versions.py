@@ -22,7 +22,7 @@ _OPERATIONS = {"arith.convertf": (23, 24), "xevm.truncf": (23, 24)}
 
 @lru_cache(maxsize=4096)
 def absent(name: str, llvm: int) -> str | None:
-    """What a version of LLVM says of an operation that it does not have; None where it has it, or nobody knows.
+    """The diagnostic of a version of LLVM for an operation that it does not have; None where it has it or that is not known.
 
     >>> absent("amx.tile_zero", 24)
     "Dialect `amx' not found for custom op 'amx.tile_zero'"

@@ -1,7 +1,7 @@
-"""What a kernel's loads and stores work on: buffers at addresses, and what must not happen to them.
+"""What a kernel's loads and stores work on: buffers at addresses, and the checks of every access.
 
 `Memory` holds the arrays that a launch is given; `launched.LaunchMemory` adds shared and private memory, and finds races,
-reads of what nobody wrote, and accesses out of bounds.
+uninitialised reads, and accesses out of bounds.
 
 >>> Memory().describe(80)
 'address 0x50, which is in no buffer'

@@ -1,4 +1,4 @@
-"""Memory while a kernel runs: the buffers, shared and private memory, and everything that must not happen there.
+"""Memory while a kernel runs: the buffers, shared and private memory, and the checks of every access.
 
 Addresses come as arrays with the leading axes [workgroup, subgroup, lane], one for each element; so it is known who accesses
 what. Whatever is wrong is a finding of the run, and the launch goes on: what is out of bounds reads 0 and is not written.
@@ -44,7 +44,7 @@ Array = NDArray[Any]
 SHARED, PRIVATE, CONSTANT = 1 << 20, 2 << 20, 3 << 20
 """Where the addresses of shared memory, of private memory and of constants begin, in spans."""
 POISON = 0xA5
-"""What memory holds that nobody has written."""
+"""What memory holds before it is written."""
 
 
 class LaunchMemory:
@@ -94,7 +94,7 @@ class LaunchMemory:
     # Regions
 
     def constant(self, key: object, values: Array, name: str) -> int:
-        """The address of values that nobody may write.
+        """The address of constant values.
 
         >>> memory = LaunchMemory(Memory(), Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1))
         >>> memory.describe(memory.constant("table", np.arange(4), "table"))
@@ -149,7 +149,7 @@ class LaunchMemory:
         return self._named[key]
 
     def allocate(self, run: Run, op: Operation, key: object, size: int, name: str) -> int:
-        """The address of `size` bytes of private memory of each work-item, which nobody has written yet.
+        """The address of `size` bytes of private memory of each work-item, not written yet.
 
         >>> from xdsl.dialects.test import TestOp
         >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)

@@ -1,7 +1,7 @@
-"""Which buffers a kernel may write: only of those does it have to be known who reads them.
+"""Which buffers a kernel may write: reads need to be tracked for those alone.
 
 Every operation that writes memory names an address; the address is followed back through the text to the arguments of the
-kernel that it comes from. Where it comes from anything else that is not known, every buffer may be written.
+kernel that it comes from. Where its origin is not known, every buffer may be written.
 
 >>> from layoutalg.ir import read_module
 >>> module = read_module('''func.func @k(%a: memref<4xi32>, %c: memref<4xi32>, %i: index) {

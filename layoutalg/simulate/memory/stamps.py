@@ -2,7 +2,7 @@
 
 A stamp holds, from the highest bits down: workgroup, epoch, subgroup, lane, two flags, operation. Epochs count barriers: what
 happened in an earlier epoch of a workgroup happened before. Lanes count from 1; 0 stands for all lanes together, as in a block
-message. Where several did the same, the stamp says so. The stamp 0 is nobody.
+message. Where several did the same, the stamp says so. The stamp 0 means that no access has happened.
 
 >>> stamps = Stamps(workgroups=4, subgroups=2, lanes=16, operations=3)
 >>> mine = int(stamps.pack(workgroup=2, epoch=1, subgroup=1, lane=6)) | 2

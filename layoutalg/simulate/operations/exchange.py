@@ -1,7 +1,7 @@
 """What the lanes of a subgroup, or the work-items of a workgroup, do together: shuffles, rotations, reductions.
 
-A lane that isn't active gives nothing: who reads from one has the finding `run.undefined`, and a reduction that some of its
-work-items don't reach as well. Reductions add neighbours first, then pairs of pairs (lane xor 1, 2, 4, ...), as LLVM's
+A lane that isn't active gives nothing: reading from one is the finding `run.undefined`, and so is a reduction that some of its
+work-items don't reach. Reductions add neighbours first, then pairs of pairs (lane xor 1, 2, 4, ...), as LLVM's
 lowering to shuffles does; over the workgroup the subgroups' results are combined in the same way.
 
 >>> from layoutalg.simulate.values.elements import element

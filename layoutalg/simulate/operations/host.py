@@ -62,7 +62,7 @@ def _reserve(run: Run, op: Operation, name: str, array: Array, initialised: bool
 
 @compiled_by("gpu.alloc", "memref.alloc", "memref.alloca", host=True)
 def allocate(op: Operation, compiling: Compiling) -> Step:
-    """Memory that nobody has written yet."""
+    """Memory that is not written yet."""
     kind = _memref(op, op.results[0].type)
     dtype = element(str(kind.element_type)).dtype
     position = 1 if op.name == "gpu.alloc" else 0

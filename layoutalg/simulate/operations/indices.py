@@ -43,7 +43,7 @@ def apply(op: Operation, compiling: Compiling) -> Step:
 
 @compiled_by("ub.poison")
 def poison(op: Operation, compiling: Compiling) -> Step:
-    """A value that nobody may use: NaN in floats and 0xa5 in every byte of integers, so that using it shows."""
+    """A value that must not be used: NaN in floats and 0xa5 in every byte of integers, so that using it shows."""
     kind, shape = element_of(op.results[0]), value_shape(op.results[0].type)
     compiling.is_same_for_all(op)
     if kind.is_float:

@@ -248,4 +248,4 @@ OURS = (
         target="dg2",
     ),
 )
-"""What no LLVM says: modules that it accepts, and the rule of ours that does not."""
+"""What LLVM does not check: modules that it accepts, and the rule of ours that refuses them."""

@@ -46,7 +46,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, NoTerminator, Pure, SymbolOpInterface, SymbolTable
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes, split_attributes
+from layoutalg.ir.assembly import print_attributes, split_attributes
 
 __all__ = ["BinaryOp", "FuncOp", "ModuleOp", "ReturnOp", "parse_attributions", "print_attributions"]
 
@@ -113,7 +113,7 @@ class BinaryOp(IRDLOperation):
         """Read LLVM's syntax."""
         properties: dict[str, Attribute] = {"sym_name": parser.parse_symbol_name()}
         properties |= _parse_handler(parser)
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         objects = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
         return cls.build(properties={**properties, "objects": ArrayAttr(objects)}, attributes=attributes)
 

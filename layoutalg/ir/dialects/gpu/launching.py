@@ -35,7 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.gpu.functions import parse_attributions, print_attributions
 
 __all__ = ["LaunchFuncOp", "LaunchOp", "TerminatorOp"]
@@ -133,7 +133,7 @@ class LaunchFuncOp(IRDLOperation):
             operands=[tokens, *resolved["blocks"], *resolved["threads"], *clusters, shared, arguments, stream],
             result_types=[results],
             properties={"kernel": kernel},
-            attributes=parse_attributes(parser),
+            attributes=parser.parse_optional_attr_dict(),
         )
 
     def print(self, printer: Printer) -> None:
@@ -269,7 +269,7 @@ class LaunchOp(IRDLOperation):
         names = [*blocks[0], *threads[0], *blocks[1], *threads[1], *clusters[0], *clusters[1]]
         arguments = [name.resolve(_INDEX) for name in names]
         region = parser.parse_region([*arguments, *workgroup, *private])
-        attributes = {"workgroup_attributions": IntegerAttr(len(workgroup), 64), **parse_attributes(parser)}
+        attributes = {"workgroup_attributions": IntegerAttr(len(workgroup), 64), **parser.parse_optional_attr_dict()}
         optional = [[size] for size in clusters[2]] or [[], [], []]
         return cls.build(
             operands=[tokens, *blocks[2], *threads[2], *optional, shared, []],

@@ -34,7 +34,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure, RecursiveMemoryEffect
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.gpu.attributes import (
     AllReduceOperationAttr,
     BarrierScope,
@@ -251,7 +251,7 @@ class WarpExecuteOnLane0Op(IRDLOperation):
             region.add_block(Block())
         if not isinstance(region.blocks[-1].last_op, YieldOp):
             region.blocks[-1].add_op(YieldOp.build(operands=[[]]))
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         return cls.build(
             operands=[lane, values],
             result_types=[results],

@@ -52,7 +52,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes, split_attributes
+from layoutalg.ir.assembly import print_attributes, split_attributes
 from layoutalg.ir.dialects.inherent import STRICT, inherent, parse_inherent, print_inherent
 from layoutalg.ir.versions import printed_for
 
@@ -154,7 +154,7 @@ class AllocaScopeOp(IRDLOperation):
         region = parser.parse_region()
         if region.blocks and not isinstance(region.blocks[-1].last_op, AllocaScopeReturnOp):
             region.blocks[-1].add_op(AllocaScopeReturnOp.build(operands=[[]]))
-        return cls.build(result_types=[results], regions=[region], attributes=parse_attributes(parser))
+        return cls.build(result_types=[results], regions=[region], attributes=parser.parse_optional_attr_dict())
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
@@ -256,7 +256,7 @@ class GlobalOp(IRDLOperation):
             else:
                 properties["initial_value"] = _parse_contents(parser, TensorType(kind.element_type, kind.get_shape()))
         properties |= parse_inherent(parser, ("alignment",))
-        properties, attributes = split_attributes(cls, properties, parse_attributes(parser))
+        properties, attributes = split_attributes(cls, properties, parser.parse_optional_attr_dict())
         return cls.build(properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:

@@ -37,7 +37,7 @@ from xdsl.traits import (
     Pure,
 )
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.inherent import inherent
 from layoutalg.ir.dialects.memref.directives import AtomicKind, PrefetchFlags
 from layoutalg.ir.dialects.type_directives import ElementOf, element_type
@@ -130,7 +130,7 @@ class GenericAtomicRMWOp(IRDLOperation):
         kind = parser.parse_type()
         made = element_type(parser, kind, start)
         region = parser.parse_region()
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         operands = [parser.resolve_operand(memref, kind), indices]
         return cls.build(operands=operands, result_types=[made], regions=[region], attributes=attributes)
 

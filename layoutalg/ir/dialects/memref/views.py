@@ -45,7 +45,7 @@ from xdsl.traits import (
     Pure,
 )
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.memref.directives import PermutationMap
 
 __all__ = [
@@ -99,7 +99,7 @@ class DistinctObjectsOp(IRDLOperation):
     def parse(cls, parser: Parser) -> DistinctObjectsOp:
         """Read LLVM's syntax."""
         operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         start = parser.pos
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)

@@ -32,7 +32,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 
 __all__ = ["ExecuteRegionOp", "IfOp", "IndexSwitchOp", "YieldOp", "parse_result_types", "parse_yielding_region"]
 
@@ -102,7 +102,7 @@ class IfOp(IRDLOperation):
         regions = [parse_yielding_region(parser)]
         regions.append(parse_yielding_region(parser) if parser.parse_optional_keyword("else") is not None else Region())
         return cls.build(
-            operands=[condition], result_types=[results], regions=regions, attributes=parse_attributes(parser)
+            operands=[condition], result_types=[results], regions=regions, attributes=parser.parse_optional_attr_dict()
         )
 
     def print(self, printer: Printer) -> None:
@@ -139,7 +139,7 @@ class ExecuteRegionOp(IRDLOperation):
         if parser.parse_optional_keyword("no_inline") is not None:
             properties["no_inline"] = UnitAttr()
         region = parser.parse_region()
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         return cls.build(result_types=[results], regions=[region], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -168,7 +168,7 @@ class IndexSwitchOp(IRDLOperation):
     def parse(cls, parser: Parser) -> IndexSwitchOp:
         """Read LLVM's syntax."""
         number = parser.parse_operand(IndexType())
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         results = parse_result_types(parser)
         cases: list[int] = []
         regions: list[Region] = []

@@ -32,7 +32,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes
+from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.scf.branches import parse_result_types, parse_yielding_region
 
 __all__ = ["ConditionOp", "ForOp", "WhileOp", "parse_assignments", "print_assignments"]
@@ -112,7 +112,7 @@ class ForOp(IRDLOperation):
             result_types=[types],
             properties=properties,
             regions=[region],
-            attributes=parse_attributes(parser),
+            attributes=parser.parse_optional_attr_dict(),
         )
 
     def print(self, printer: Printer) -> None:

@@ -32,7 +32,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
-from layoutalg.ir.assembly import parse_attributes, print_attributes, split_attributes
+from layoutalg.ir.assembly import print_attributes, split_attributes
 from layoutalg.ir.dialects.scf.loops import parse_assignments, print_assignments
 
 __all__ = ["ForallOp", "InParallelOp", "ParallelOp", "ReduceOp", "ReduceReturnOp"]
@@ -80,7 +80,7 @@ class ReduceOp(IRDLOperation):
             if regions:
                 parser.parse_optional_punctuation(",")
             regions.append(parser.parse_region())
-        return cls.build(operands=[operands], regions=[regions], attributes=parse_attributes(parser))
+        return cls.build(operands=[operands], regions=[regions], attributes=parser.parse_optional_attr_dict())
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
@@ -135,7 +135,10 @@ class ParallelOp(IRDLOperation):
         region = parser.parse_region([name.resolve(_INDEX) for name in names])
         _end(region, ReduceOp)
         return cls.build(
-            operands=[*bounds, first], result_types=[results], regions=[region], attributes=parse_attributes(parser)
+            operands=[*bounds, first],
+            result_types=[results],
+            regions=[region],
+            attributes=parser.parse_optional_attr_dict(),
         )
 
     def print(self, printer: Printer) -> None:
@@ -196,7 +199,7 @@ class InParallelOp(IRDLOperation):
         region = parser.parse_region()
         if not region.blocks:
             region.add_block(Block())
-        return cls.build(regions=[region], attributes=parse_attributes(parser))
+        return cls.build(regions=[region], attributes=parser.parse_optional_attr_dict())
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
@@ -254,7 +257,7 @@ class ForallOp(IRDLOperation):
         arguments += [name.resolve(kind) for name, kind in zip(shared, types, strict=True)]
         region = parser.parse_region(arguments)
         _end(region, InParallelOp)
-        properties, attributes = split_attributes(cls, {}, parse_attributes(parser))
+        properties, attributes = split_attributes(cls, {}, parser.parse_optional_attr_dict())
         properties |= {"staticLowerBound": lower[1], "staticUpperBound": upper[1], "staticStep": step[1]}
         return cls.build(
             operands=[lower[0], upper[0], step[0], outputs],

@@ -47,7 +47,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, MemoryWriteEffect, Pure, RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.assembly import parse_attributes, parse_operand_list, print_attributes, split_attributes
+from layoutalg.ir.assembly import parse_operand_list, print_attributes, split_attributes
 from layoutalg.ir.dialects.inherent import inherent
 from layoutalg.ir.dialects.type_directives import Same
 from layoutalg.ir.dialects.vector.attributes import (
@@ -120,7 +120,7 @@ class ReductionOp(IRDLOperation):
         added = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") is not None else None
         if parser.parse_optional_keyword("fastmath") is not None:
             properties["fastmath"] = FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser))
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         kind = parser.parse_type()
         parser.parse_keyword("into")
@@ -217,7 +217,7 @@ class ContractionOp(IRDLOperation):
         if not isinstance(written, DictionaryAttr):
             parser.raise_error("expected a dictionary with the maps and the iterators of the contraction")
         operands = parse_operand_list(parser, 3)
-        dictionary = {**written.data, **parse_attributes(parser)}
+        dictionary = {**written.data, **parser.parse_optional_attr_dict()}
         parser.parse_punctuation(":")
         kinds = [parser.parse_type()]
         parser.parse_punctuation(",")
@@ -272,7 +272,7 @@ class OuterProductOp(IRDLOperation):
         operands = [parser.parse_unresolved_operand()]
         while parser.parse_optional_punctuation(",") is not None:
             operands.append(parser.parse_unresolved_operand())
-        properties, attributes = split_attributes(cls, {}, parse_attributes(parser))
+        properties, attributes = split_attributes(cls, {}, parser.parse_optional_attr_dict())
         parser.parse_punctuation(":")
         left = parser.parse_type()
         parser.parse_punctuation(",")
@@ -408,7 +408,7 @@ class MaskOp(IRDLOperation):
         last = block.last_op
         if not isinstance(last, YieldOp):
             block.add_op(YieldOp.build(operands=[last.results if last is not None else []]))
-        attributes = parse_attributes(parser)
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         kinds = [parser.parse_type()]
         results: list[Attribute] = []
