@@ -16,7 +16,7 @@ from layoutalg.cli.arguments import (
     json_option,
     read_module_file,
 )
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def run(
     from layoutalg.core.files import write_file
 
     sizes = _three("--grid", grid)
+    if trace and workgroup >= prod(sizes):
+        raise LayoutError(f"--workgroup {workgroup}: the grid has {prod(sizes)}")
     module = read_module_file(file)
     arguments = _arguments(given)
     saved = _saved(outputs, arguments)
@@ -125,9 +127,11 @@ def _three(option: str, text: str) -> tuple[int, int, int]:
     """One to three sizes along x, y and z."""
     try:
         sizes = as_shape(text)
+    except ParseError:
+        sizes = ()
     except LayoutError as error:
         raise LayoutError(f"{option}: {error}") from None
-    if len(sizes) > 3:
+    if len(sizes) not in (1, 2, 3):
         raise LayoutError(f"{option} {text}: expected one to three sizes, such as 8x16")
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z

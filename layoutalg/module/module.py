@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import read_file, text_of
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed
 
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
@@ -201,8 +202,13 @@ class Module:
         """
         from layoutalg.simulate import launch
 
-        sizes = tuple(grid)
+        sizes = tuple(listed(grid, "grid"))
         sizes += (1,) * (3 - len(sizes))
+        arguments, names = listed(arguments, "arguments"), listed(trace, "trace")
+        instance_of(block, (tuple, list, type(None)), "block")
+        instance_of(kernel, (str, type(None)), "kernel")
+        for name in names:
+            instance_of(name, str, "trace")
         part = self._part_with(kernel)
         return launch(
             part.module,
@@ -211,8 +217,8 @@ class Module:
             kernel=kernel,
             level=level,
             target=target,
-            trace=self._named(part, trace),
-            results=results,
+            trace=self._named(part, names),
+            results=listed(results, "results"),
             block=block,
             subgroup_size=subgroup_size,
             progress=progress,

@@ -63,10 +63,12 @@ def as_factor(value: Array, kind: str) -> Array:
 def added_chain(left: Array, right: Array, start: Array | None, packed: int, scratch: Scratch | None = None) -> Array:
     """start + the sum over k of left[k] * right[k], in links of `packed` products.
 
-    `left[k]` and `right[k]` broadcast to the shape of the result.
+    `left[k]` and `right[k]` broadcast to the shape of the result. The last link is shorter where the depth is not a multiple.
 
     >>> added_chain(np.ones((4, 1, 3), np.float32), np.ones((4, 2, 1), np.float32), None, 2).tolist()
     [[4.0, 4.0, 4.0], [4.0, 4.0, 4.0]]
+    >>> added_chain(np.ones((5, 1), np.int32), np.ones((5, 1), np.int32), None, 4).tolist()
+    [5]
     """
     shape = np.broadcast_shapes(left.shape[1:], right.shape[1:], () if start is None else start.shape)
     total = np.empty(shape, left.dtype)
@@ -82,7 +84,7 @@ def added_chain(left: Array, right: Array, start: Array | None, packed: int, scr
             before = 0 if start is None else start[here]
             for k in range(0, len(left), packed):
                 np.multiply(_rows(left[k], here), _rows(right[k], here), out=one)
-                for j in range(k + 1, k + packed):
+                for j in range(k + 1, min(k + packed, len(left))):
                     np.multiply(_rows(left[j], here), _rows(right[j], here), out=other)
                     np.add(one, other, out=one)
                 np.add(before, one, out=part)

@@ -300,7 +300,8 @@ def test_each_time_of_a_loop_is_traced(gemm: list[str], capsys: Capture) -> None
     [
         (("--trace", "%nosuch"), "trace '%nosuch': no operation has a result of that name"),
         (("--trace", "%a0", "--lane", "16"), "--lane 16: %a0 has 16"),
-        (("--trace", "%a0", "--workgroup", "99"), "--workgroup 99: %a0 has"),
+        (("--trace", "%a0", "--workgroup", "99"), "--workgroup 99: the grid has"),
+        (("--block", "16x"), "--block 16x: expected one to three sizes"),
         (("--block", "1x1x1x1"), "--block 1x1x1x1: expected one to three sizes"),
     ],
 )

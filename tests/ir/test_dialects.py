@@ -214,6 +214,7 @@ def test_an_older_attribute_outside_a_descriptor_stays_as_it_is_with_a_note() ->
         (f"xegpu.update_nd_offset %a, : {TILE}", "list of indices"),
         (f"%v = xegpu.create_nd_tdesc %a, shape : 3 : {TILE} -> {TILE}", "list of indices"),
         (f"%v = xegpu.atomic_rmw subf %a, %a, %a : {TILE}, {TILE}, {TILE} -> f32", "expected"),
+        (f"%v = xegpu.load_matrix %a[%a] : {TILE} -> f32", "got 2 operands and 1 types"),
         (f"%v = xegpu.dpas_mx %a, %a : ({TILE}) -> f32", "2 operands and 1 types"),
         (f"%v = xegpu.lane_shuffle %a spread : {TILE}", "expected"),
     ],

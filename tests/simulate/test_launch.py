@@ -251,7 +251,7 @@ def test_an_interrupt_stops_all_threads() -> None:
     timer.start()
     started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        launch(text, [a, b, c, *gemm.arguments], gemm.grid)
+        launch(text, [a, b, c, *gemm.arguments], gemm.grid, budget=Budget(work=2**40))
     assert time.perf_counter() - started < 6
     timer.join()
     assert threading.active_count() == before

@@ -256,3 +256,21 @@ def test_tf32_drops_the_low_bits_and_adds_one_product_at_a_time() -> None:
             for d in range(8):
                 total = f32(total + f32(cut_a[i, d] * cut_b[d, j]))
             assert target[i, j] == total
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(7, 13, 5), (1, 1, 1)])
+def test_a_product_may_be_of_odd_depth_above_lane_level(m: int, n: int, k: int) -> None:
+    zero = "%z = arith.constant 0 : index"
+    loads = [
+        f"%{name} = vector.load %{memory}[%z, %z] : memref<{rows}x{columns}xf16>, vector<{rows}x{columns}xf16>"
+        for name, memory, rows, columns in (("x", "a", m, k), ("y", "b", k, n))
+    ]
+    types = f"vector<{m}x{k}xf16>, vector<{k}x{n}xf16> -> vector<{m}x{n}xf32>"
+    stored = f"vector.store %r, %c[%z, %z] : memref<{m}x{n}xf32>, vector<{m}x{n}xf32>"
+    body = "\n".join((zero, *loads, f"%r = xegpu.dpas %x, %y : {types}", stored))
+    memories = "%a: i64, %b: i64, %c: i64", f"%a: memref<{m}x{k}xf16>, %b: memref<{k}x{n}xf16>, %c: memref<{m}x{n}xf32>"
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (k, n)))
+    c = np.zeros((m, n), f32)
+    launch(gpu_kernel(body).replace(*memories), [a, b, c], (1, 1, 1), level="workgroup")
+    assert (c == a.astype(f32) @ b.astype(f32)).all()

@@ -23,6 +23,7 @@ from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
+from layoutalg.core.whole_numbers import instance_of
 
 __all__ = ["Indices", "linear_terms", "named", "reverses", "shifts"]
 
@@ -36,6 +37,7 @@ def named(name: str, value: Value) -> Value:
     >>> named("lane", Value("i32")).name
     'lane'
     """
+    instance_of(value, Value, "value")
     value.name = name
     return value
 

@@ -218,17 +218,19 @@ class _Program(FormatProgram):
 
     def parse(self, parser: Parser, op_type: type[OperationT]) -> OperationT:
         state = ParsingState(op_type)
+        start = parser.pos
         for step in self.stmts:
             step.parse(parser, state)
         definition = op_type.get_irdl_definition()
-        position = parser.pos
         operands: list[SSAValue] = []
         sizes: list[int] = []
         groups = zip(state.operands, state.operand_types, definition.operands, strict=True)
         for written, given, (_, declared) in groups:
             names = written or ()
             types = declared.constr.infer(state.context, length=len(names)) if given is None else given
-            operands += parser.resolve_operands(names, types, position)
+            if len(names) != len(types):
+                parser.raise_error(_types_missing(state), start, start)
+            operands += parser.resolve_operands(names, types, start)
             sizes.append(len(names))
         results: list[Attribute] = []
         for given, (_, declared) in zip(state.result_types, definition.results, strict=True):
@@ -242,6 +244,14 @@ class _Program(FormatProgram):
             attributes=state.attributes,
             regions=[region for given in state.regions for region in given or ()],
         )
+
+
+def _types_missing(state: ParsingState) -> str:
+    """What LLVM says where a list of types is shorter or longer than its operands (types that the syntax leaves out count)."""
+    given = [(len(names or ()), kinds) for names, kinds in zip(state.operands, state.operand_types, strict=True)]
+    operands = sum(count for count, _ in given)
+    types = sum(count if kinds is None else len(kinds) for count, kinds in given)
+    return f"number of operands and types do not match: got {operands} operands and {types} types"
 
 
 def declared_operation(cls: type[OperationT]) -> type[OperationT]:

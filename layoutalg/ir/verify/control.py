@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, Operation, Region
 
 from layoutalg.ir.verify.registry import Group, Signature, Subject, name_of, rule, same, sign
-from layoutalg.ir.verify.shapes import typed
+from layoutalg.ir.verify.shapes import element_of, typed
 from layoutalg.ir.verify.signature_table import declare
 
 __all__: list[str] = []
@@ -29,6 +30,7 @@ declare("\n".join(f"gpu.{name} -> result=index with dimension!=any" for name in 
 declare(
     """
     gpu.shuffle value=LANE, offset=32-bit signless integer, width=32-bit signless integer -> shuffleResult=LANE, valid=1-bit signless integer with mode!=any
+    gpu.all_reduce value=any type -> result=any type
     gpu.subgroup_reduce value=LANE -> result=LANE with op!=any
     scf.for lowerBound=BOUND, upperBound=BOUND, step=BOUND, initArgs*=any type -> results*=any type
     scf.if condition=1-bit signless integer -> results*=any type
@@ -46,6 +48,31 @@ sign(
 
 same("gpu.shuffle.type", "type", "value, shuffleResult", "gpu.shuffle")
 same("scf.for.bounds", "type", "lowerBound, upperBound, step", "scf.for")
+
+
+@rule("gpu.reduction.kind", "gpu.all_reduce", "gpu.subgroup_reduce")
+def _reduction_kind(subject: Subject) -> str | None:
+    """`add` and `mul` take both, names that end in f take floats, the others take integers."""
+    found: Any = subject.attribute("op")
+    kind, value = getattr(found, "data", None), subject.type("value")
+    if kind is None or kind in ("add", "mul"):
+        return None
+    real = isinstance(element_of(value), AnyFloat)
+    return (
+        None
+        if real == kind.endswith("f")
+        else f"`{kind}` reduction operation is not compatible with type {typed(value)}"
+    )
+
+
+@rule("gpu.subgroup_reduce.cluster", "gpu.subgroup_reduce")
+def _cluster(subject: Subject) -> str | None:
+    for name in ("size", "stride"):
+        found: Any = subject.attribute(f"cluster_{name}")
+        number = None if found is None else found.value.data
+        if number is not None and (number <= 0 or number & (number - 1)):
+            return f"cluster {name} {number} is not a power of two"
+    return None
 
 
 # Functions

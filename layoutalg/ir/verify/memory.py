@@ -8,6 +8,7 @@ is refused with "incorrect number of indices for load, expected 2 but got 1".
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -27,6 +28,7 @@ declare(
     memref.store value=any type, memref=memref of ANY values, indices*=index ->
     memref.alloc dynamicSizes*=index, symbolOperands*=index -> memref=memref of ANY values !segments
     memref.alloca dynamicSizes*=index, symbolOperands*=index -> memref=memref of ANY values !segments
+    memref.copy source=ranked or unranked memref of ANY values, target=ranked or unranked memref of ANY values ->
     memref.dealloc memref=ranked or unranked memref of ANY values ->
     memref.dim source=unranked.memref of ANY values or non-0-ranked.memref of ANY values, index=index -> result=index
     memref.view source=1D memref of 8-bit signless integer values, byte_shift=index, sizes*=index -> result=memref of ANY values
@@ -52,6 +54,27 @@ def _stored(subject: Subject) -> str | None:
     if element_of(subject.type("memref")) == subject.type("value"):
         return None
     return "failed to verify that type of 'value' matches element type of 'memref'"
+
+
+@rule("memref.copy", "memref.copy")
+def _copied(subject: Subject) -> str | None:
+    source, target = subject.type("source"), subject.type("target")
+    if element_of(source) != element_of(target):
+        return "requires the same element type for all operands"
+    if not (hasattr(source, "layout") and hasattr(target, "layout")):
+        return None  # one without a rank
+    fits = len(shape_of(source)) == len(shape_of(target)) and all(
+        one == other or DYNAMIC_INDEX in (one, other)
+        for one, other in zip(shape_of(source), shape_of(target), strict=True)
+    )
+    return None if fits else "requires the same shape for all operands"
+
+
+@rule("vector.memory.stride", "vector.load", "vector.store")
+def _unit_stride(subject: Subject) -> str | None:
+    vector = subject.type("result" if subject.name == "vector.load" else "valueToStore")
+    strides = _strides(subject.type("base")) if prod(shape_of(vector)) != 1 else None
+    return "most minor memref dim must have unit stride" if strides and strides[-1] != 1 else None
 
 
 @rule("memref.indices", "memref.load", "memref.store")

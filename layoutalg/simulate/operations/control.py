@@ -127,6 +127,10 @@ def index_switch(op: scf.IndexSwitchOp, compiling: Compiling) -> Step:
     return step
 
 
+_ITERATION = 20_000
+"""What an iteration costs by itself, about 10 microseconds: one that does nothing may not go on for ever."""
+
+
 @compiled_by(scf.WhileOp)
 def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
     """`scf.while`: who is done leaves with what `scf.condition` passed on."""
@@ -137,6 +141,7 @@ def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
         results: list[Any] = [None] * len(op.results)
         try:
             while True:
+                run.spend(op, 1, _ITERATION)
                 condition, *passed = execute(run, before, values)
                 on, off = split(run, condition)
                 if off is not NOBODY:

@@ -53,6 +53,40 @@ STRUCTURE: dict[str, dict[int, str | None]] = {
     "gpu.module @m { gpu.func @k(%x: f32) -> f32 kernel { gpu.return %x : f32 } }": _all(
         "expected void return type for kernel function"
     ),
+    "func.func @f(%x: f32) { %r = gpu.all_reduce and %x {} : (f32) -> f32 return }": _all(
+        "`and` reduction operation is not compatible with type 'f32'"
+    ),
+    "func.func @f(%x: i32) { %r = gpu.subgroup_reduce maximumf %x : (i32) -> i32 return }": _all(
+        "`maximumf` reduction operation is not compatible with type 'i32'"
+    ),
+    "func.func @f(%x: f32) { %r = gpu.subgroup_reduce add %x cluster(size = 3) : (f32) -> f32 return }": _all(
+        "cluster size 3 is not a power of two"
+    ),
+    "func.func @f(%x: f32) { %r = gpu.subgroup_reduce add %x cluster(size = 4, stride = 3) : (f32) -> f32 return }": _all(
+        "cluster stride 3 is not a power of two"
+    ),
+    "func.func @f(%x: vector<2xf32>) { %r = gpu.subgroup_reduce maxnumf %x : (vector<2xf32>) -> vector<2xf32> return }": _all(
+        None
+    ),
+    "func.func @f(%x: memref<4xf32>, %y: memref<4xf16>) { memref.copy %x, %y : memref<4xf32> to memref<4xf16> return }": _all(
+        "requires the same element type for all operands"
+    ),
+    "func.func @f(%x: memref<4xf32>, %y: memref<5xf32>) { memref.copy %x, %y : memref<4xf32> to memref<5xf32> return }": _all(
+        "requires the same shape for all operands"
+    ),
+    "func.func @f(%x: memref<4xf32>, %y: memref<?xf32>) { memref.copy %x, %y : memref<4xf32> to memref<?xf32> return }": _all(
+        None
+    ),
+    """
+    func.func @f(%m: memref<4x4xf32, strided<[1, 4]>>, %i: index) {
+      %v = vector.load %m[%i, %i] : memref<4x4xf32, strided<[1, 4]>>, vector<4xf32>
+      return
+    }""": _all("most minor memref dim must have unit stride"),
+    """
+    func.func @f(%m: memref<4x4xf32, strided<[1, 4]>>, %i: index) {
+      %v = vector.load %m[%i, %i] : memref<4x4xf32, strided<[1, 4]>>, vector<1xf32>
+      return
+    }""": _all(None),
     "func.func @f() { gpu.return }": _all("expects parent op 'gpu.func'"),
     _loop('"scf.yield"(%y) : (f32) -> ()'): _all(None),
     _loop('"scf.yield"(%i) : (index) -> ()'): {
