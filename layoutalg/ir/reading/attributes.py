@@ -24,6 +24,8 @@ from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
+    AffineSetAttr,
     AnyDenseElement,
     AnyFloat,
     BytesAttr,
@@ -67,6 +69,7 @@ _ATTRIBUTE = re.compile(
     r"|-?[0-9][0-9.]{0,20}(?:[eE][+-]?[0-9]{1,5})? : (?:index|bf16|f16|f32|f64|[su]?i[0-9]{1,4})(?![A-Za-z0-9_.$])"
 )
 _LONGEST_KEPT = 400
+_AFFINE = re.compile(r"(?:->|>=|[^>])*+>")
 _WIDEST = 2**24 - 1
 """Bits of an integer type, as in MLIR."""
 _LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\\n]|\\.)*)":(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9})')
@@ -258,6 +261,20 @@ class AttributeParser(Parser):
         if value is not None and value.name == "integer_type" and int(words.lstrip("siu")) > _WIDEST:
             self.raise_error(f"integer bitwidth is limited to {_WIDEST} bits", start)
         return value
+
+    def _parse_builtin_affine_map(self) -> AffineMapAttr:
+        self._bound_affine()
+        return super()._parse_builtin_affine_map()
+
+    def _parse_builtin_affine_set(self) -> AffineSetAttr:
+        self._bound_affine()
+        return super()._parse_builtin_affine_set()
+
+    def _bound_affine(self) -> None:
+        """Refuse an affine expression so long that simplifying it takes minutes."""
+        start = self.pos
+        if _AFFINE.match(self.lexer.input.content, start, start + MOST_ALIASED) is None:
+            self.raise_error(f"affine maps and sets of more than {MOST_ALIASED} characters are not read", start)
 
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
