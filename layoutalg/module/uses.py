@@ -49,6 +49,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UnreadOp
@@ -104,6 +105,7 @@ class LayoutUse:
     problem: str = ""
 
     def __post_init__(self) -> None:
+        instance_of(self.shape, (tuple, type(None)), "shape")
         if not self.text:
             object.__setattr__(self, "text", str(self.attribute))
 

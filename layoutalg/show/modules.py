@@ -30,6 +30,7 @@ from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PR
 from layoutalg.core.messages import printable, shortened
 from layoutalg.core.notation import Machine, as_machine
 from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import as_whole, instance_of, listed
 from layoutalg.show.findings import words
 from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
 
@@ -143,6 +144,9 @@ class ModuleDescription:
         >>> text.getvalue()
         'text: 0 layouts\\n'
         """
+        from rich.console import Console as RichConsole
+
+        instance_of(console, RichConsole, "console")
         from rich.padding import Padding
         from rich.text import Text
 
@@ -204,6 +208,11 @@ def describe_module(
     >>> describe_module(la.read(text), holder={"lane": 5}).rows[0].answer
     'd0 0-7; d1 5'
     """
+    from layoutalg.module import Module as ReadModule
+
+    instance_of(module, ReadModule, "module")
+    instance_of(holder, (Mapping, type(None)), "holder")
+    at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     on = as_machine(machine)
     known: dict[tuple[str, Any, Any], LayoutRow] = {}
     rows: list[LayoutRow] = []

@@ -29,7 +29,7 @@ from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
 from layoutalg.core.swizzle import Swizzled
-from layoutalg.core.whole_numbers import as_flag, instance_of, listed
+from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
 from layoutalg.show.holders import held_by, holder_text, points_text
 from layoutalg.show.terminal import owner_grid, render
@@ -131,7 +131,7 @@ def describe(
     found = value_of(value)
     blocks = as_flag(blocks, "blocks")
     instance_of(holder, (dict, type(None)), "holder")
-    at = None if at is None else listed(at, "element")
+    at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     sizes: Any = None if shape is None else as_sizes(shape)
     on = as_machine(machine)
     if sizes is None and found.needs_shape:

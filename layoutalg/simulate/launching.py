@@ -28,6 +28,7 @@ from xdsl.ir import SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.simulate.arguments import bound
@@ -97,6 +98,8 @@ def launch(
     >>> outcome.arguments[2][7, 31]
     np.float32(32.0)
     """
+    instance_of(budget, (Budget, type(None)), "budget")
+    instance_of(block, (tuple, list, type(None)), "block")
     read = read_kernel(module) if isinstance(module, str) else module
     text = module if isinstance(module, str) else ""
     traced = dict(trace) if isinstance(trace, Mapping) else _traced(read, text, trace)

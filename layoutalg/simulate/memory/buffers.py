@@ -122,6 +122,8 @@ class Memory:
         >>> memory.bind("C", np.zeros((8, 32), np.float32), extent=(8, 20), initialised=False) == 2 << 40
         True
         """
+        if array.dtype.hasobject:
+            raise LayoutError(f"buffer {name}: an array of {array.dtype} has no bytes in memory")
         if not array.flags.c_contiguous:
             raise LayoutError(f"buffer {name}: only a contiguous array can be bound to an address")
         flat = array.reshape(-1).view(np.uint8)

@@ -69,7 +69,7 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
     if not isa(source, IntegerType) and not isa(source, MemRefType[Attribute]):
         fail(op, f"a source of type {source} is not simulated; memrefs and addresses (i64) are")
     kind = op.descriptor.type
-    if not 1 <= len(kind.shape) <= 2:
+    if not isinstance(kind, TensorDescType) or not 1 <= len(kind.shape) <= 2:  # pyright: ignore[reportUnnecessaryIsInstance]
         fail(op, f"a descriptor of type {kind} is not simulated; blocks of one and two dimensions are")
     rank, size = len(kind.shape), dtype_of(kind.element_type).itemsize
     if isa(source, MemRefType[Attribute]) and memory_space(source) != ("shared" if _space(kind) == "slm" else "global"):
