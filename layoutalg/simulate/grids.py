@@ -153,8 +153,11 @@ def run_on(
     >>> c[7, 31]
     np.float32(32.0)
     """
-    if progress is not None and not callable(progress):  # pyright: ignore[reportUnnecessaryComparison]
-        raise LayoutError(f"progress {shown(progress)}: expected a function that takes a number")
+    if progress is not None:
+        try:
+            progress(0.0)
+        except TypeError:
+            raise LayoutError(f"progress {shown(progress)}: expected a function that takes a number") from None
     sizes = _grid(grid)
     given = values_of(compiled.function, arguments)
     whole = compiled.machine(sizes, 0, 1)
