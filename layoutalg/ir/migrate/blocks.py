@@ -182,7 +182,7 @@ def _cut_down(carried: Carried, op: Operation, source: SSAValue, offsets: Sequen
             sizes.append(size)
     first = [*offsets[:-rank], *[0] * rank]
     strides = _strides_of(kind)
-    start = _offset_of(kind)
+    start = kind.get_offset()
     for part, step in zip(first, strides, strict=True):
         known = 0 if part == 0 else part * step if isinstance(part, int) and step is not None else None
         start = None if start is None or known is None else start + known
@@ -191,22 +191,10 @@ def _cut_down(carried: Carried, op: Operation, source: SSAValue, offsets: Sequen
     return carried.made(op, "memref.subview", [source, *values], [made], properties).results[0]
 
 
-def _offset_of(kind: MemRefType[Attribute]) -> Extent:
-    """The offset of a memref's type."""
-    if not isinstance(kind.layout, StridedLayoutAttr):
-        return 0
-    return None if isinstance(kind.layout.offset, NoneAttr) else kind.layout.offset.data
-
-
 def _strides_of(kind: MemRefType[Attribute]) -> list[Extent]:
-    """The strides of a memref's type."""
-    if isinstance(kind.layout, StridedLayoutAttr):
-        return [None if isinstance(step, NoneAttr) else step.data for step in kind.layout.strides]
-    found: list[Extent] = [1]
-    for size in reversed(kind.get_shape()[1:]):
-        inner = found[0]
-        found.insert(0, None if size == DYNAMIC_INDEX or inner is None else inner * size)
-    return found
+    """The strides of a memref's type; of a layout that has none, unknown ones."""
+    strides = kind.get_strides()
+    return [None] * len(kind.get_shape()) if strides is None else list(strides)
 
 
 def _moved(

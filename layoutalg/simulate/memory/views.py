@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute
 
 from layoutalg.core.errors import LayoutError
@@ -150,19 +150,8 @@ def static_view(kind: MemRefType[Attribute]) -> tuple[tuple[int, ...], tuple[int
     >>> static_view(MemRefType(f32, [4, 8]))
     ((4, 8), (8, 1), 0)
     """
-    sizes = tuple(kind.get_shape())
-    layout: Attribute = kind.layout
-    if isinstance(layout, StridedLayoutAttr):
-        strides = tuple(s.data if not isinstance(s, NoneAttr) else DYNAMIC_INDEX for s in layout.strides)
-        offset = DYNAMIC_INDEX if isinstance(layout.offset, NoneAttr) else layout.offset.data
-        return sizes, strides, offset
-    if not isinstance(layout, NoneAttr):
-        found = kind.get_strides()
-        if found is None:
-            raise LayoutError(f"{kind}: this layout is not simulated; strides are")
-        return sizes, tuple(DYNAMIC_INDEX if s is None else s for s in found), 0
-    plain: list[int] = [1]
-    for extent in reversed(sizes[1:]):
-        last = plain[0]
-        plain.insert(0, DYNAMIC_INDEX if DYNAMIC_INDEX in (last, extent) else last * extent)
-    return sizes, tuple(plain) if sizes else (), 0
+    strides, offset = kind.get_strides(), kind.get_offset()
+    if strides is None:
+        raise LayoutError(f"{kind}: this layout is not simulated; strides are")
+    known = tuple(DYNAMIC_INDEX if step is None else step for step in strides)
+    return tuple(kind.get_shape()), known, DYNAMIC_INDEX if offset is None else offset
