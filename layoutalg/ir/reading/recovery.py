@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from xdsl.context import Context
-from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue
-from xdsl.parser import ForwardDeclaredValue, Parser, ParserState, UnresolvedOperand
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.parser import ForwardDeclaredValue, Parser, ParserState
 from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
@@ -29,7 +29,6 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from layoutalg.core.limits import (
     LONGEST_NESTED,
     MOST_ALIASED,
-    MOST_FINDINGS,
     MOST_OPERANDS,
     MOST_READ_OPERATIONS,
     MOST_UNREAD,
@@ -37,12 +36,11 @@ from layoutalg.core.limits import (
 )
 from layoutalg.ir.dialects import DIALECTS
 from layoutalg.ir.dialects.old_spellings import keep_old_spellings
-from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
-from layoutalg.ir.findings import Finding
-from layoutalg.ir.places import Place
+from layoutalg.ir.dialects.unread import UNREAD, UnreadOp
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lexer import ModuleLexer, ModuleToken
-from layoutalg.ir.reading.parser import ModuleParser, in_words
+from layoutalg.ir.reading.names import NamesParser, hint, retype
+from layoutalg.ir.reading.parser import in_words
 from layoutalg.ir.reading.skimming import (
     ALIAS,
     BEGINS,
@@ -94,7 +92,7 @@ class _State:
     adopted: int
 
 
-class TolerantParser(ModuleParser):
+class TolerantParser(NamesParser):
     """Reads operations between two positions of a text, whatever stands there.
 
     >>> from layoutalg.ir.dialects import known_dialects
@@ -110,25 +108,12 @@ class TolerantParser(ModuleParser):
     ) -> None:
         super().__init__(context, text, start, start, file=file)
         self._parser_state = ParserState(_TolerantLexer(Input(text, file), start, end))
-        self.findings: list[Finding] = []
         self.regions_read: dict[int, tuple[Region, int]] = {}
-        self.adopted: list[SSAValue] = []
-        self.first_uses: dict[int, int] = {}
         self.aliases_written: dict[str, str] = {}
         self.vain_mentions = 0
         self.header: list[str] = []
         self.unread_operations = self.unread_results = 0
         self.given_up = self.unclosed = False
-
-    def complain(
-        self, rule: str, message: str, operation: str, position: int, level: Literal["error", "warning"] = "error"
-    ) -> None:
-        """Note a finding, up to `MOST_FINDINGS` of them."""
-        if len(self.findings) < MOST_FINDINGS:
-            place = Place(self.file.data, *self.lines.at(position))
-            self.findings.append(Finding(rule, message, operation, place, level=level))
-
-    # Operations
 
     def parse_operation(self) -> Operation:
         """Read an operation, or keep its text."""
@@ -212,7 +197,7 @@ class TolerantParser(ModuleParser):
         self.ssa_values, self.forward_ssa_references = state.values, state.forward
         self.blocks, self.forward_block_references = state.blocks, state.forward_blocks
         for value in self.adopted[state.adopted :]:
-            _retype(value, UNREAD)
+            retype(value, UNREAD)
 
     def operation_class(self, name: str, pretty: bool, span: Span) -> type[Operation]:
         """The class of an operation; the syntax of an unknown one is not known."""
@@ -447,7 +432,7 @@ class TolerantParser(ModuleParser):
                 if value.first_use is not None and region.blocks:
                     argument = region.blocks[0].insert_arg(value.type, len(region.blocks[0].args))
                     value.replace_all_uses_with(argument)
-                    _hint(argument, name)
+                    hint(argument, name)
 
     def _at_label(self) -> bool:
         return LABEL.match(self.lexer.input.content, self.pos, self.lexer.end) is not None
@@ -479,79 +464,3 @@ class TolerantParser(ModuleParser):
             block.add_op(self.unread(start, position, message))
             self._parse_block_body(block)
             return block
-
-    # Names of values
-
-    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
-        """The value that an operand names; a value of an unread operation gets the type of its first use."""
-        values = self.ssa_values.get(operand.operand_name)
-        if values is None:
-            value = self.forward_ssa_references.get(operand.operand_name, {}).get(operand.index)
-            if value is not None and value.first_use is None:
-                _retype(value, type)
-        else:
-            value = values[operand.index] if operand.index < len(values) else None
-        if value is not None and value.type == UNREAD:
-            _retype(value, type)
-            self.adopted.append(value)
-        resolved = super().resolve_operand(operand, type)
-        if isinstance(resolved, ForwardDeclaredValue):
-            self.first_uses.setdefault(id(resolved), operand.span.start)
-        return resolved
-
-    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
-        if len(self.defined) == 1 and name in self.ssa_values:
-            self.complain("read.redefined", f"%{name} is defined a second time", "module", span.start, "warning")
-            del self.ssa_values[name]
-        if name not in self.ssa_values:
-            for index, reference in self.forward_ssa_references.get(name, {}).items():
-                if index >= len(values):
-                    self.raise_error(f"%{name}#{index} is used, and %{name} has {len(values)} values", span)
-                elif reference.type == UNREAD or reference.first_use is None:
-                    _retype(reference, values[index].type)
-                elif values[index].type == UNREAD:
-                    _retype(values[index], reference.type)
-                elif reference.type != values[index].type:
-                    used = f"but used with type {reference.type}"
-                    self.raise_error(f"Result %{name} is defined with type {values[index].type}, {used}", span)
-        super()._register_ssa_definition(name, values, span)
-
-    def undefined(self, region: Region) -> None:
-        """Give the values that were used in an isolated region, and never defined, a definition at its beginning."""
-        self.define(region.blocks[0] if region.blocks else None, complain=True)
-
-    def define(self, block: Block | None, *, complain: bool) -> None:
-        """Define what was used without a definition at the beginning of a block, with the types of its uses."""
-        used = [
-            (name, value)
-            for name, values in self.forward_ssa_references.items()
-            for value in values.values()
-            if value.first_use is not None
-        ]
-        self.forward_ssa_references.clear()
-        if not used or block is None:
-            return
-        definition = UndefinedOp.of([value.type for _, value in used])
-        definition.location = self.place(self.first_uses.get(id(used[0][1]), 0))
-        for (name, value), result in zip(used, definition.results, strict=True):
-            if complain:
-                use = value.first_use
-                user = "value" if use is None else use.operation.name
-                at = self.first_uses.get(id(value), self.pos)
-                self.complain("read.undefined", f"uses %{name}, which is not defined", user, at)
-            value.replace_all_uses_with(result)
-            _hint(result, name)
-        first = block.first_op
-        if first is None:
-            block.add_op(definition)
-        else:
-            block.insert_op_before(definition, first)
-
-
-def _retype(value: SSAValue, type: Attribute) -> None:
-    value._type = type  # pyright: ignore[reportPrivateUsage]
-
-
-def _hint(value: SSAValue, name: str) -> None:
-    if SSAValue.is_valid_name(name):
-        value.name_hint = name
