@@ -1,0 +1,1 @@
+"""Layouts that flow through a module: are they right by meaning, which are the cheapest, what do conversions become."""

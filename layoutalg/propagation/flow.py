@@ -1,0 +1,159 @@
+"""A function as a flow of distributed values: which operations tie them, what is stated about them, what is demanded.
+
+>>> from layoutalg.ir import read_module
+>>> text = '''func.func @f(%p: memref<64x64xf32>, %q: memref<64x64xf32>) {
+...   %t = xegpu.create_nd_tdesc %p : memref<64x64xf32> -> !xegpu.tensor_desc<8x16xf32>
+...   %u = xegpu.create_nd_tdesc %q : memref<64x64xf32> -> !xegpu.tensor_desc<8x16xf32>
+...   %x = xegpu.load_nd %t[0, 0] <{layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>}>
+...     : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>
+...   %y = math.exp %x : vector<8x16xf32>
+...   xegpu.store_nd %y, %u[0, 0] : vector<8x16xf32>, !xegpu.tensor_desc<8x16xf32>
+...   func.return }'''
+>>> [flow] = flows_of(read_module(text))
+>>> [(value.shape, value.element, [str(s.attribute) for s in value.stated]) for value in flow.values]
+[((8, 16), 'f32', ['#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>']), ((8, 16), 'f32', [])]
+>>> [(tie.user.name, flow.value_of(tie.operand).number, flow.value_of(tie.result).number) for tie in flow.ties]
+[('math.exp', 0, 1)]
+
+A `Value` is what has one layout: usually one SSA value, and for a loop its carried argument together with the result. Ties
+lead from one to another, and it is along ties that elements may have to move. `graph` is the same as a networkx graph: nodes
+are operations, edges are values with the operand's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from layoutalg.ir.dialects.func import FuncOp
+from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
+from layoutalg.propagation.relations import Demand, Tie, relation_of, shape_of
+from layoutalg.propagation.stated import Statement, statements_of
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
+
+__all__ = ["Flow", "Value", "flow_of", "flows_of"]
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """What has one layout: SSA values of one shape, and what is stated about them where they are made."""
+
+    number: int
+    shape: tuple[int, ...]
+    element: str
+    members: list[SSAValue]
+    stated: list[Statement] = field(default_factory=list[Statement])
+
+
+@dataclass(slots=True, eq=False)
+class _Parts:
+    values: list[Value] = field(default_factory=list[Value])
+    by_member: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    ties: list[Tie] = field(default_factory=list[Tie])
+    demands: list[Demand] = field(default_factory=list[Demand])
+    wanted: list[Statement] = field(default_factory=list[Statement])
+    unknown: list[Operation] = field(default_factory=list[Operation])
+
+
+class Flow:
+    """The distributed values of one function (or of a whole module without functions), and what holds between them."""
+
+    def __init__(self, function: Operation, parts: _Parts) -> None:
+        self.function = function
+        self.values = tuple(parts.values)
+        self.ties = tuple(parts.ties)
+        self.demands = tuple(parts.demands)
+        self.wanted = tuple(parts.wanted)
+        """Statements about operands, where they are used."""
+        self.unknown = tuple(parts.unknown)
+        """Operations on distributed values whose relation is not known."""
+        self._by_member = parts.by_member
+
+    def value_of(self, member: SSAValue) -> Value:
+        """The value that an SSA value belongs to. Raises `KeyError` for one that is not spread (a scalar, a descriptor)."""
+        return self._by_member[member]
+
+    def __contains__(self, member: SSAValue) -> bool:
+        return member in self._by_member
+
+    @cached_property
+    def graph(self) -> MultiDiGraph[Operation]:
+        """Operations as nodes, uses of distributed values as edges: the key is the operand's number, `value` the value."""
+        from networkx import MultiDiGraph
+
+        graph: MultiDiGraph[Operation] = MultiDiGraph()
+        for value in self.values:
+            for member in value.members:
+                owner = member.owner
+                maker = owner.parent_op() if isinstance(owner, Block) else owner
+                if maker is None:
+                    continue
+                graph.add_node(maker)
+                for use in member.uses:
+                    graph.add_edge(maker, use.operation, key=use.index, value=value)
+        return graph
+
+
+def flows_of(module: Operation) -> Iterator[Flow]:
+    """The flow of every function in a module that has distributed values; of the module itself where it has no function.
+
+    >>> from layoutalg.ir import read_module
+    >>> list(flows_of(read_module("gpu.barrier")))
+    []
+    """
+    functions = [op for op in module.walk() if isinstance(op, FuncOp | GpuFuncOp)] or [module]
+    for function in functions:
+        flow = flow_of(function)
+        if flow.values:
+            yield flow
+
+
+def flow_of(function: Operation) -> Flow:
+    """The flow of one function.
+
+    >>> from layoutalg.ir import read_module
+    >>> flow_of(read_module("gpu.barrier")).values
+    ()
+    """
+    parts = _Parts()
+    shared: dict[SSAValue, SSAValue] = {}
+    for operation in function.walk():
+        for argument in (a for region in operation.regions for block in region.blocks for a in block.args):
+            _add(parts, argument, shared)
+        relation = relation_of(operation)
+        if relation is not None:
+            parts.ties.extend(relation.ties)
+            parts.demands.extend(relation.demands)
+            for group in relation.one:
+                shared.update((member, group[0]) for member in group[1:])
+        elif any(shape_of(value) is not None for value in (*operation.operands, *operation.results)):
+            parts.unknown.append(operation)
+        for result in operation.results:
+            _add(parts, result, shared)
+        for statement in statements_of(operation):
+            found = parts.by_member.get(statement.value)
+            if statement.number is not None or found is None:
+                parts.wanted.append(statement)
+            else:
+                found.stated.append(statement)
+    return Flow(function, parts)
+
+
+def _add(parts: _Parts, member: SSAValue, shared: dict[SSAValue, SSAValue]) -> None:
+    shape = shape_of(member)
+    if shape is None or member in parts.by_member:
+        return
+    leader = shared.get(member)
+    value = None if leader is None else parts.by_member.get(leader)
+    if value is None:
+        element = str(getattr(member.type, "element_type", member.type))
+        value = Value(len(parts.values), shape, element, [])
+        parts.values.append(value)
+    value.members.append(member)
+    parts.by_member[member] = value

@@ -1,0 +1,185 @@
+"""What an operation says about the layouts of its operands and results: ties between them, and demands on them.
+
+A `Tie` says which elements of an operand one element of a result is made of. How far the operation itself moves elements is
+its `reach`: an addition works within each work-item, a `dpas` within a subgroup, a reduction within the workgroup.
+
+A `Demand` says that an operation takes or makes a value in some layouts only: what a message delivers, what a matrix
+instruction multiplies.
+
+The registry maps the name of an operation to the function that says its relation:
+
+    @relates("vector.transpose")
+    def transpose(op: TransposeOp) -> Relation:
+        ...
+
+>>> from layoutalg.ir import read_module
+>>> text = "func.func @f(%a: vector<8x16xf32>) { %b = arith.addf %a, %a : vector<8x16xf32> func.return }"
+>>> addition = next(op for op in read_module(text).walk() if op.name == "arith.addf")
+>>> [(tie.number, str(tie.relation), tie.reach) for tie in relation_of(addition).ties]
+[(0, 'd0 = 8@d0, d1 = 16@d1', 'work-item'), (1, 'd0 = 8@d0, d1 = 16@d1', 'work-item')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, Protocol, TypeVar
+
+from xdsl.dialects.builtin import TensorType, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.propagation.relations.subjects import SUBJECTS
+
+__all__ = [
+    "Choice",
+    "Demand",
+    "Reach",
+    "Relation",
+    "Tie",
+    "identity",
+    "relates",
+    "relation_of",
+    "same_shape",
+    "shape_of",
+]
+
+Reach = Literal["work-item", "subgroup", "workgroup"]
+"""How far an operation moves elements by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """An operand and a result (or an argument of a region) that are made of the same elements.
+
+    `relation` has the dimensions of the result, and the operand's as axes `d0`, `d1`, ... (see `carrying`). Where it has
+    replicas, one element of the result is made of several: with `combines` each work-item may have a part of them.
+    """
+
+    user: Operation
+    number: int
+    """Which operand of `user`."""
+    result: SSAValue
+    relation: Layout
+    reach: Reach = "work-item"
+    combines: bool = False
+
+    @property
+    def operand(self) -> SSAValue:
+        """The value that is used."""
+        return self.user.operands[self.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A layout that an operation takes or makes, what that costs (issue slots of a subgroup), and why."""
+
+    attribute: Distributed
+    cost: int
+    why: str
+
+
+class Demand(Protocol):
+    """A value that an operation takes (operand `number`) or makes (`number` is None) in some layouts only."""
+
+    @property
+    def user(self) -> Operation:
+        """The operation that demands."""
+        ...
+
+    @property
+    def number(self) -> int | None:
+        """Which operand; None for a result."""
+        ...
+
+    @property
+    def value(self) -> SSAValue:
+        """The operand or the result itself."""
+        ...
+
+    def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
+        """Why the operation does not take or make this layout on the target; None where it does."""
+        ...
+
+    def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> Sequence[Choice]:
+        """The layouts that it takes or makes, the usual one first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Everything that one operation says: ties, demands, and values that have one layout whatever it is."""
+
+    ties: tuple[Tie, ...] = ()
+    demands: tuple[Demand, ...] = ()
+    one: tuple[tuple[SSAValue, ...], ...] = ()
+    """Such as the carried value of a loop: the argument of its region and its result."""
+
+
+_Relates = TypeVar("_Relates", bound=Callable[..., Relation])
+_RELATIONS: dict[str, Callable[[Any], Relation]] = {}
+
+
+def relates(*names: str) -> Callable[[_Relates], _Relates]:
+    """Register the function that says the relation of operations of these names.
+
+    >>> @relates("test.op")
+    ... def nothing(op):
+    ...     return Relation()
+    >>> from xdsl.dialects.test import TestOp
+    >>> relation_of(TestOp())
+    Relation(ties=(), demands=(), one=())
+    """
+
+    def register(function: _Relates) -> _Relates:
+        for name in names:
+            _RELATIONS[name] = function
+        return function
+
+    return register
+
+
+def relation_of(operation: Operation) -> Relation | None:
+    """The relation of an operation; None where it is not known.
+
+    >>> from xdsl.dialects.test import TestPureOp
+    >>> relation_of(TestPureOp())
+    """
+    _load()
+    found = _RELATIONS.get(operation.name)
+    return None if found is None else found(operation)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...] | None:
+    """The shape of a vector or a tensor with known sizes; None for what is spread over no work-items."""
+    kind = value.type
+    if not isinstance(kind, VectorType | TensorType):
+        return None
+    shape = tuple(kind.get_shape())
+    return shape if shape and all(extent > 0 for extent in shape) else None
+
+
+def identity(shape: Sequence[int]) -> Layout:
+    """The relation of equal coordinates.
+
+    >>> print(identity((8, 16)))
+    d0 = 8@d0, d1 = 16@d1
+    """
+    return Layout([[(extent, 1, f"d{dim}")] for dim, extent in enumerate(shape)])
+
+
+def same_shape(user: Operation, number: int, result: SSAValue) -> tuple[Tie, ...]:
+    """The tie of an operand and a result of the same shape, element by element; none where they are scalars."""
+    shape = shape_of(result)
+    if shape is None or shape_of(user.operands[number]) != shape:
+        return ()
+    return (Tie(user, number, result, identity(shape)),)
+
+
+@cache
+def _load() -> None:
+    for subject in SUBJECTS:
+        import_module(subject)
