@@ -172,7 +172,7 @@ def cost_of(problem: Problem, labels: Sequence[int]) -> int:
     paid = [cast(int, row[label]) for row, label in zip(problem.costs, taken, strict=True)]
     for maker, numbers in enumerate(problem.users):
         uses = (problem.uses[number] for number in numbers)
-        needs = {use.needs[taken[use.user]] for use in uses}
+        needs: set[int] = {use.needs[taken[use.user]] for use in uses}
         paid += (int(problem.conversions[maker][taken[maker], need]) for need in needs)
     return IMPOSSIBLE if any(cost >= IMPOSSIBLE for cost in paid) else sum(paid)
 
@@ -194,13 +194,15 @@ def _cost(cost: object, what: str) -> int:
 
 
 def _table(table: object, node: int, labels: int) -> Any:
-    found = np.array(table)
+    try:
+        found = np.array(table)
+    except ValueError:
+        raise LayoutError(f"node {node}: conversions {shown(table)}: expected rows of one length") from None
     if found.size == 0:
         found = np.zeros((labels, found.shape[1] if found.ndim == 2 else 0), np.int64)
     if found.dtype.kind not in "iu" or found.ndim != 2 or len(found) != labels:
-        raise LayoutError(
-            f"node {node}: conversions of shape {found.shape} and type {found.dtype}: expected whole numbers of shape [{labels}, needs]"
-        )
+        read = f"of shape {found.shape} and type {found.dtype}"
+        raise LayoutError(f"node {node}: conversions {read}: expected whole numbers for {labels} labels and each need")
     if (found < 0).any():
         raise LayoutError(f"node {node}: a conversion costs {found.min()}: expected at least 0")
     found = np.minimum(found, IMPOSSIBLE).astype(np.int64)

@@ -53,10 +53,10 @@ def random_problem(
 
     pairs: list[tuple[int, int]] = []
     for user in range(1, nodes):
-        for _ in range(1 if shape == "tree" else int(draw.integers(0, degree + 1))):
-            pairs.append((int(draw.integers(0, user)), user))
+        count = 1 if shape == "tree" else int(draw.integers(0, degree + 1))
+        pairs += [(int(draw.integers(0, user)), user) for _ in range(count)]
     if shape == "tree":
-        pairs = [pair if draw.random() < 0.5 else pair[::-1] for pair in pairs]
+        pairs = [(m, u) if draw.random() < 0.5 else (u, m) for m, u in pairs]
     if shape == "loops":
         pairs += [(int(draw.integers(0, nodes)), int(draw.integers(0, nodes))) for _ in range(1 + nodes // 4)]
     uses = [Use(m, u, tuple(map(int, draw.integers(0, wants[m], sizes[u])))) for m, u in pairs]

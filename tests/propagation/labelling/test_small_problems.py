@@ -23,7 +23,7 @@ def test_cheapest_of_all(shape: str, never: float) -> None:
         problem = random_problem(seed, nodes, labels, shape, never=never)
         least = cheapest(problem)
         if least >= IMPOSSIBLE:
-            with pytest.raises(PlanError, match="node [0-9]+"):
+            with pytest.raises(PlanError, match=r"node [0-9]+"):
                 solve(problem)
             continue
         found = solve(problem)
