@@ -47,8 +47,8 @@ def _targets() -> Sequence[str]:
 def check(file: str, llvm: int, target: str, written: str, as_json: bool) -> int:
     """Check the layouts of the module in FILE: whether every work-item holds what its elements of a result are made of.
 
-    FILE may be `-` for standard input. Each finding names the first element that is missing, who holds it, and what would repair
-    it. Exits with 0 where the layouts are right, with 1 where they are not, with 2 where the text cannot be read.
+    FILE may be `-` for standard input. Each finding names the first element that is missing, who holds it, and what would
+    repair it. Exits with 0 where the layouts are right, with 1 where they are not, with 2 where the text cannot be read.
     """
     from layoutalg.propagation.checking import check as checked
     from layoutalg.show.checks import check_facts, print_conversions

@@ -225,7 +225,11 @@ def missing_pairs(needed: NDArray[Any], held: NDArray[Any], rank: int, axes: tup
     lacking = needed[~np.isin(rows[: len(needed)], rows[len(needed) :])]
     if not len(lacking):
         return None
-    first = min(map(tuple, lacking.tolist()))
-    element, place = tuple(first[:rank]), tuple(first[rank:])
+    first = min(_listed(lacking))
+    element, place = first[:rank], first[rank:]
     holders = held[(held[:, :rank] == np.array(element)).all(axis=1)][:, rank:]
-    return Missing(element, axes, place, tuple(sorted(map(tuple, holders.tolist()))[:_SHOWN_HOLDERS]))
+    return Missing(element, axes, place, tuple(sorted(_listed(holders))[:_SHOWN_HOLDERS]))
+
+
+def _listed(rows: NDArray[Any]) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in rows.tolist()]

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import NoneAttr, TensorType, UnregisteredAttr, UnregisteredOp, VectorType
+from xdsl.dialects.builtin import NoneAttr, TensorType, UnregisteredAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
@@ -39,6 +39,7 @@ from layoutalg.core.notation import Distributed
 from layoutalg.ir.dialects.iree_vector_ext import NestedLayoutAttr
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.notations import parse
+from layoutalg.propagation.relations import shape_of
 
 __all__ = ["Statement", "called", "statement_in_type", "statements_of"]
 
@@ -108,10 +109,9 @@ def _of_descriptor(operation: Operation) -> Iterator[Statement]:
     """What the descriptor says of the value that goes through it; of a packed or transposed value it says nothing."""
     for kind in (operand.type for operand in operation.operands):
         if isinstance(kind, TensorDescType):
-            if isinstance(kind.layout, LayoutAttr | SliceAttr):
+            if isinstance(kind.layout, LayoutAttr | SliceAttr) and "transpose" not in operation.properties:
                 for number, about in _about(operation, "layout"):
-                    plain = "transpose" not in operation.properties
-                    if isinstance(about.type, VectorType) and about.type.get_shape() == kind.get_shape() and plain:
+                    if shape_of(about) == kind.get_shape():
                         yield Statement(operation, number, about, "descriptor", _value(kind.layout))
             break
 

@@ -23,7 +23,6 @@ A constant that nothing is stated about has no layout: every work-item makes wha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -64,8 +63,8 @@ _FREE = frozenset(
 class Held:
     """Who holds what of a value: the `layout` counts at the `levels` that are said (of `sg` and `lane`).
 
-    `attribute` is the layout as it is written, where the value has it as a whole; `how` says whether it is stated about the value,
-    carried to it from its operands, or wanted by its uses; `statement` is where it comes from.
+    `attribute` is the layout as it is written, where the value has it as a whole. `how` says whether it is stated about the
+    value, carried to it from its operands, or wanted by its uses; `statement` is where it comes from.
 
     >>> Held(Layout.parse("d0 = 8@lane"), frozenset({"lane"}), None, "carried", None).how
     'carried'

@@ -144,9 +144,7 @@ class Repairing:
         layout = choices[0].attribute
         if demand.number is not None:
             return self.of_operand(demand.user, demand.number, value, held, layout)
-        return (
-            Repair("state", self.names.of(demand.value), None, layout, place_of(demand.user), 0, self.target),
-        )
+        return (Repair("state", self.names.of(demand.value), None, layout, place_of(demand.user), 0, self.target),)
 
     def _written(self, layout: Layout, shape: tuple[int, ...]) -> LayoutAttr | SliceAttr | Layout | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""

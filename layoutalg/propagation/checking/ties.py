@@ -57,9 +57,7 @@ def projected(layout: Layout, kept: tuple[str, ...]) -> Projected:
 
 
 @lru_cache(maxsize=1 << 14)
-def lacking(
-    relation: Layout, result: Layout, operand: Layout, kept: tuple[str, ...], combines: bool
-) -> Missing | None:
+def lacking(relation: Layout, result: Layout, operand: Layout, kept: tuple[str, ...], combines: bool) -> Missing | None:
     """The first element that a work-item needs of an operand and does not hold, counted on the axes in `kept`.
 
     With `combines` it is an element of the result that a work-item gets and has no part of.

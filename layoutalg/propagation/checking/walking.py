@@ -153,7 +153,9 @@ class _Checking:
                 return
         yield from self._registers(chosen, other, statement.user, name, kept)
 
-    def _registers(self, held: Held, needed: Held, user: Operation, name: str, kept: tuple[str, ...]) -> Iterator[Mistake]:
+    def _registers(
+        self, held: Held, needed: Held, user: Operation, name: str, kept: tuple[str, ...]
+    ) -> Iterator[Mistake]:
         """The same holders, and other registers: right where only instruction tiles differ, which blocking takes away."""
         if held.attribute is None or needed.attribute is None or held.attribute == needed.attribute:
             return
@@ -175,7 +177,7 @@ class _Checking:
             kept, name = _common(held, needed), self.names.of(statement.value)
             gap = missing(projected(needed.layout, kept), projected(held.layout, kept)) if kept else None
             if gap is not None:
-                message = f"wants {name} as {_named(statement)} says: {gap.where} needs element {gap.element}, which is {gap.held}"
+                message = f"wants {name} as its {statement.name} says: {_told(gap)}"
                 repairs = self.repairing.of_operand(statement.user, statement.number, value, held, needed.attribute)
                 yield self._mistake(
                     "layouts.operand", message, statement.user, name, needed, held, gap, repairs=repairs
@@ -190,7 +192,11 @@ class _Checking:
             value = self.flow.value_of(tie.operand)
             operand = self.held.get(value.number)
             result = self.held.get(self.flow.value_of(tie.result).number)
-            if operand is None or result is None or (operand.layout is result.layout and equal_coordinates(tie.relation)):
+            if (
+                operand is None
+                or result is None
+                or (operand.layout is result.layout and equal_coordinates(tie.relation))
+            ):
                 continue
             kept = _common(operand, result)
             if not tie.combines and tie.reach != "work-item":
@@ -217,7 +223,7 @@ class _Checking:
             message = f"{gap.where} gets element {gap.element} of {made} and has no part of it: those are {gap.held}"
             repairs = self.repairing.of_result(tie, operand)
             return self._mistake("layouts.part", message, tie.user, name, result, operand, gap, repairs=repairs)
-        message = f"{gap.where} needs element {gap.element} of {name}, which is {gap.held}"
+        message = _told(gap, name)
         repairs = self.repairing.of_tie(tie, value, operand, result)
         return self._mistake(
             "layouts.operand", message, tie.user, name, result, operand, gap, repairs=repairs, made=tie
@@ -235,7 +241,9 @@ class _Checking:
 
     def _not_compared(self, tie: Tie, why: str) -> Mistake:
         name = self.names.of(tie.operand)
-        return self._mistake("layouts.unknown", f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning")
+        return self._mistake(
+            "layouts.unknown", f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning"
+        )
 
     # What operations take and make
 
@@ -275,8 +283,8 @@ class _Checking:
         if held is not None:
             notes.append(f"{operand} is {self._whence(held)}")
         if needed is not None:
-            what = operand if made is None else self.names.of(made.result)
-            notes.append(f"{'needed' if made is None else what + ' is'}: {self._whence(needed)}" if made is None else f"{what} is {self._whence(needed)}")
+            what = "needed" if made is None else f"{self.names.of(made.result)} is"
+            notes.append(f"{what}{':' if made is None else ''} {self._whence(needed)}")
         notes += [f"repair: {one}" for one in repairs]
         finding = Finding(rule, message, called(user), place_of(user), OURS, level, tuple(notes))
         return Mistake(
@@ -305,6 +313,11 @@ class _Checking:
 def _common(one: Held, other: Held) -> tuple[str, ...]:
     """The axes of the levels that both say."""
     return tuple([axis for axis in _AXES if axis in one.levels and axis in other.levels])
+
+
+def _told(gap: Missing, name: str = "") -> str:
+    of = f" of {name}" if name else ""
+    return f"{gap.where} needs element {gap.element}{of}, which is {gap.held}"
 
 
 def _named(statement: Statement | None) -> str:
