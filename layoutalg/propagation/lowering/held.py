@@ -67,7 +67,7 @@ def layout_of(attribute: Distributed, shape: tuple[int, ...], machine: Machine) 
 
     >>> strips = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 2))
     >>> print(layout_of(strips, (8, 1), Machine(lanes=16)))
-    d0 = 8@reg, d1 = 1@_ | replicas 16@lane
+    d0 = 8@reg, d1 = 1 | replicas 16@lane
     """
     try:
         return spread(attribute, shape, machine)
