@@ -14,16 +14,19 @@ convert %y 172
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import place_of
+from layoutalg.propagation.checking.compilers import compiler_mistake, right_for_matrix
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
 from layoutalg.propagation.relations import given, needed
+from layoutalg.propagation.spread import levels_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
 if TYPE_CHECKING:
@@ -43,19 +46,28 @@ class Repairing:
 
     >>> from layoutalg.propagation.flow import flow_of
     >>> flow = flow_of(la.read("gpu.barrier").parts[0].module)
-    >>> Repairing(flow, None, Machine(lanes=16), "pvc", 22).target
+    >>> Repairing(flow, {}, None, Machine(lanes=16), "pvc", 22).target
     'pvc'
     """
 
-    def __init__(self, flow: Flow, names: Names, machine: Machine, target: str, llvm: int) -> None:
+    def __init__(
+        self, flow: Flow, held: dict[int, Held], names: Names, machine: Machine, target: str, llvm: int
+    ) -> None:
         self.flow, self.names, self.machine, self.target, self.llvm = flow, names, machine, target, llvm
+        self.held = held
+        self.demands: dict[int, list[Demand]] = {}
+        for demand in flow.demands:
+            if demand.value in flow:
+                self.demands.setdefault(flow.value_of(demand.value).number, []).append(demand)
 
     def of_operand(
         self, user: Operation, number: int | None, value: Value, held: Held, layout: Distributed | None
     ) -> tuple[Repair, ...]:
         """For an operand that is needed in `layout`: a conversion before the operation, or that layout where it is made.
 
-        >>> Repairing(None, None, Machine(lanes=16), "pvc", 22).of_operand(None, 0, None, None, None)
+        >>> from layoutalg.propagation.flow import flow_of
+        >>> flow = flow_of(la.read("gpu.barrier").parts[0].module)
+        >>> Repairing(flow, {}, None, Machine(lanes=16), "pvc", 22).of_operand(None, 0, None, None, None)
         ()
         """
         if layout is None:
@@ -78,13 +90,23 @@ class Repairing:
         if any(operand in self.flow for operand in maker.operands):
             return None
         uses = sum(1 for member in value.members for _ in member.uses)
-        if uses != 1 or any(
-            demand.problem(layout, self.machine, self.target) is not None
-            for demand in self.flow.demands
-            if demand.user is maker and demand.value in value.members
-        ):
+        if uses != 1 or not self._fits(value, layout, maker):
             return None
         return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target)
+
+    def _fits(self, value: Value, layout: Distributed, user: Operation | None = None) -> bool:
+        """Whether the operations that make and take a value (or one of them) take this layout, and compilers get it right."""
+        for demand in self.demands.get(value.number, ()):
+            if user is None or demand.user is user:
+                if demand.problem(layout, self.machine, self.target) is not None:
+                    return False
+                found = compiler_mistake(demand.user, demand.value, layout)
+                if found is not None and self.llvm in found.versions:
+                    return False
+        if user is None or any(demand.user is user for demand in self.demands.get(value.number, ())):
+            return True
+        found = compiler_mistake(user, value.members[0], layout)
+        return found is None or self.llvm not in found.versions
 
     def of_tie(self, tie: Tie, value: Value, held: Held, result: Held) -> tuple[Repair, ...]:
         """For an operand that an operation's result needs otherwise.
@@ -137,14 +159,47 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        level = "lane" if "lane" in held.levels else "inst"
-        choices = demand.choices(level, self.machine, self.target, self.llvm)
-        if not choices:
+        found: list[Distributed] = []
+        for one in (demand, *self.demands.get(value.number, ())):
+            for level in ("lane", "inst"):
+                if level in levels_of(held.attribute or held.layout):
+                    choices = one.choices(level, self.machine, self.target, self.llvm)
+                    found += [_within(held.attribute, choice.attribute) for choice in choices]
+        # A layout that everybody takes is better than one that this operation alone takes.
+        right = [one for one in found if self._fits(value, one)] or [
+            one for one in found if demand.problem(one, self.machine, self.target) is None
+        ]
+        if not right:
             return ()
-        layout = choices[0].attribute
         if demand.number is not None:
-            return self.of_operand(demand.user, demand.number, value, held, layout)
-        return (Repair("state", self.names.of(demand.value), None, layout, place_of(demand.user), 0, self.target),)
+            return self.of_operand(demand.user, demand.number, value, held, right[0])
+        return (Repair("state", self.names.of(demand.value), None, right[0], place_of(demand.user), 0, self.target),)
+
+    def of_compiler(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
+        """For what compilers get wrong: a layout that they get right.
+
+        >>> checked = la.check("gpu.barrier")
+        >>> [mistake.repairs for mistake in checked.mistakes]
+        []
+        """
+        if user.name == "vector.multi_reduction":
+            return self._sliced(user, value)
+        layouts = list(right_for_matrix(user, held.attribute, value.shape))
+        found = [repair for layout in layouts for repair in self.of_operand(user, number, value, held, layout)]
+        if number is None:
+            name = self.names.of(value.members[0])
+            found = [Repair("state", name, None, one, place_of(user), 0, self.target) for one in layouts]
+        priced = [repair for repair in found if repair.cost is not None]
+        return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
+
+    def _sliced(self, user: Operation, value: Value) -> tuple[Repair, ...]:
+        """A reduction's result as a slice of its operand's layout."""
+        operand = self.held.get(self.flow.value_of(user.operands[0]).number)
+        dims: Any = getattr(user, "reduction_dims", None)
+        if operand is None or dims is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
+            return ()
+        layout = SliceAttr(operand.attribute, tuple(dims.get_values()))
+        return (Repair("state", self.names.of(value.members[0]), None, layout, place_of(user), 0, self.target),)
 
     def _written(self, layout: Layout, shape: tuple[int, ...]) -> LayoutAttr | SliceAttr | Layout | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""
@@ -154,3 +209,16 @@ class Repairing:
             return to_xegpu(layout, llvm=self.llvm)
         except LayoutError:
             return layout
+
+
+def _within(held: Distributed | None, choice: Distributed) -> Distributed:
+    """A layout with the levels of a choice in place of its own."""
+    if not isinstance(held, LayoutAttr) or not isinstance(choice, LayoutAttr):
+        return choice
+    said = {
+        field.name: getattr(choice, field.name) for field in fields(choice) if getattr(choice, field.name) is not None
+    }
+    try:
+        return replace(held, **said)
+    except LayoutError:
+        return choice
