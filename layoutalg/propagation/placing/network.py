@@ -196,7 +196,7 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
             if not found:
                 lost[number] = tie
             ways.append([(number, held, price) for held, price in found])
-        cost = option.cost + slots * builder.prices.registers(option.held)
+        cost = option.cost + slots * builder.prices.registers(option.held) + _converted(builder, maker, option.held)
         for way in islice(product(*ways), _MOST_LABELS):
             needs = {number: held for number, held, _ in way}
             labels.append(Label(option, weight * (cost + sum(price for _, _, price in way)), needs))
@@ -207,6 +207,17 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
             )
         labels = [Label(option, weight * option.cost, {}) for option in options]
     return labels[:_MOST_LABELS] or [Label(None, 0, {})]
+
+
+def _converted(builder: _Builder, maker: Operation | None, held: Held) -> int:
+    """What a conversion costs that the text has."""
+    if maker is None or maker.name != CONVERSION or maker.operands[0] not in builder.flow:
+        return 0
+    source = builder.flow.value_of(maker.operands[0])
+    statement = builder.candidates.wanted.get((maker, 0))
+    known = builder.candidates.fixed[source.number] if statement is None else told(statement.attribute, source.shape)
+    price = None if known is None else builder.prices.conversion(known, held, bits_of(source.element))
+    return price or 0
 
 
 def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[Held, int]] | None:
