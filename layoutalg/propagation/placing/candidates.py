@@ -30,12 +30,12 @@ from xdsl.ir import Operation, SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.flow import Flow, Value
-from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held, told
+from layoutalg.propagation.placing.held import Held, agree, carry_back, carry_on, held, told
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
 from layoutalg.propagation.stated import Statement
 
-__all__ = ["MOST", "Asked", "Candidates", "Option", "candidates_of"]
+__all__ = ["MOST", "Asked", "Candidates", "Option", "candidates_of", "carried", "cost_at", "options_of", "owner_of"]
 
 MOST = 8
 """Candidates of one value."""
@@ -242,7 +242,7 @@ def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
         if demand.value not in search.flow:
             continue
         value = search.flow.value_of(demand.value)
-        options = _options(demand, value, search.asked)
+        options = options_of(demand, value.shape, search.asked)
         if demand.number is None:
             fixed = search.found.fixed[value.number]
             if fixed is None and options:
@@ -251,22 +251,50 @@ def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
                 search.keys[value.number].clear()
                 made.append((value.number, options))
             elif fixed is not None:
-                cost = demand.price(fixed.attribute, search.asked.machine, search.asked.target)
+                cost = cost_at(demand, fixed, search.asked)
                 search.found.options[value.number] = [Option(fixed, _WRITTEN, cost)]
         else:
             search.found.demanded[number] = options
-            taken.append((value.number, options))
+            name = demand.user.name
+            taken.append((value.number, [Option(one.held, f"{name} takes it: {one.why}") for one in options]))
     return made, taken
 
 
-def _options(demand: Demand, value: Value, asked: Asked) -> list[Option]:
+def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+    """The layouts that an operation takes or makes, each map once.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> [one.held.key for one in options_of(flow.demands[1], (16, 16), Asked("lane", "pvc", 24, Machine(lanes=16)))]
+    ['lane: d0 = 16@reg, d1 = 16@lane']
+    """
     choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
     options: dict[str, Option] = {}
     for choice in choices:
-        known = held(choice.attribute, value.shape, asked.llvm)
+        known = held(choice.attribute, shape, asked.llvm)
         if known is not None:
             options.setdefault(known.key, Option(known, choice.why, choice.cost))
     return list(options.values())
+
+
+def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
+    """What an operation costs with a layout: that of its choice, or its price where the layout is none of its choices.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    0
+    """
+    for option in options_of(demand, known.shape, asked):
+        if agree(option.held, known):
+            return option.cost
+    return demand.price(known.attribute, asked.machine, asked.target)
 
 
 def _unreached(search: _Search) -> None:

@@ -37,6 +37,7 @@ from layoutalg.propagation.placing.candidates import (
     Candidates,
     Option,
     carried,
+    cost_at,
     owner_of,
 )
 from layoutalg.propagation.placing.costs import Prices, bits_of, frequency, slots_per_element
@@ -258,7 +259,7 @@ def _operands(builder: _Builder) -> None:
         if statement is not None:
             known = told(statement.attribute, flow.value_of(demand.value).shape)
             if known is not None:
-                cost = demand.price(known.attribute, builder.asked.machine, builder.asked.target)
+                cost = cost_at(demand, known, builder.asked)
                 options = [Option(known, "written there", cost)]
         _taken(builder, demand.user, demand.number, options)
     for (user, number), statement in candidates.wanted.items():

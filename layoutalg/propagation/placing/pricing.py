@@ -23,7 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.placing.again import Again
-from layoutalg.propagation.placing.candidates import CONVERSION, Asked, carried
+from layoutalg.propagation.placing.candidates import CONVERSION, Asked, carried, cost_at
 from layoutalg.propagation.placing.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.placing.held import Held, agree, carry_back, carry_on, told
 from layoutalg.propagation.relations import Tie
@@ -125,7 +125,7 @@ class _Count:
             if demand.number is not None:
                 held = self.wanted.get((demand.user, demand.number), held)
             if held is not None:
-                price = demand.price(held.attribute, self.asked.machine, self.asked.target)
+                price = cost_at(demand, held, self.asked)
                 self.work += price * frequency(demand.user.parent, self.frequencies)
 
     def _tied(self, tie: Tie, prices: Prices, again: Again) -> None:
