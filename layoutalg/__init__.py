@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.notations import parse as parse
     from layoutalg.propagation.checking import Check as Check, check as check
     from layoutalg.propagation.lowering import Lowered as Lowered, lower as lower
+    from layoutalg.propagation.placing import Propagated as Propagated, propagate as propagate
     from layoutalg.show import picture as picture
     from layoutalg.triton import (
         LinearLayout as LinearLayout,
@@ -122,6 +123,7 @@ _NAMES = {
     "notations": ("parse",),
     "propagation.checking": ("Check", "check"),
     "propagation.lowering": ("Lowered", "lower"),
+    "propagation.placing": ("Propagated", "propagate"),
     "show": ("picture",),
     "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),
     "xegpu": ("LayoutAttr", "MemDescType", "SgMapAttr", "SliceAttr", "TensorDescType", "to_xegpu"),
