@@ -1,3 +1,8 @@
-"""From layouts to code: a module at workgroup or subgroup level becomes one at lane level, conversions and all."""
+"""From workgroup or subgroup level to lane level: what every work-item holds, loads, computes, exchanges and stores."""
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from layoutalg.propagation.lowering.kernels import Exchanged
+from layoutalg.propagation.lowering.lowered import Lowered, lower
+
+__all__ = ["Exchanged", "Lowered", "lower"]

@@ -27,6 +27,9 @@ The law: executed by all lanes of all subgroups, the operations do what `plan.ap
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -41,13 +44,17 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.notation import Machine
 from layoutalg.hardware import target_info
+from layoutalg.ir.dialects.func import FuncOp as HostFuncOp
 from layoutalg.ir.dialects.gpu import FuncOp
-from layoutalg.propagation.lowering.divergence import Divergence
+from layoutalg.propagation.lowering.divergence import Differs, Divergence
 from layoutalg.propagation.lowering.insertion import Insertion
-from layoutalg.propagation.lowering.shared_memory import Shared, SharedMemory
+from layoutalg.propagation.lowering.shared_memory import SHARED, Shared, SharedMemory, placeholder
 from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 
-__all__ = ["Exchanges", "moved_bits"]
+if TYPE_CHECKING:
+    from layoutalg.propagation.lowering.kernels import KernelText
+
+__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here"]
 
 _WIDER = {"i1": "i8", "index": "i64"}
 """Elements that are moved as others: to these before, and back afterwards."""
@@ -165,31 +172,9 @@ class Exchanges:
 
     def _chain(self, plan: ConversionPlan, before: Operation) -> tuple[Program, ...]:
         """The programs of the cheapest way that can be taken here."""
-        lanes, subgroups = plan.programs[0].lanes, plan.programs[0].subgroups
-        if self.machine.lanes not in (None, lanes):
-            raise ConversionError(
-                f"planned for subgroups of {lanes} lanes; those of the kernel have {self.machine.lanes}"
-            )
-        if subgroups > 1 and self.machine.subgroups not in (None, subgroups):
-            raise ConversionError(f"planned for {subgroups} subgroups; the kernel has {self.machine.subgroups}")
-        differs = self._differs(before)
-        problem = ""
-        for candidate in plan.candidates:
-            stores = any(program.count(Store) for program in candidate.programs)
-            shuffles = any(program.count(Shuffle) for program in candidate.programs)
-            if differs == "lane" and (stores or shuffles):
-                problem = "lanes take different ways here, and all of a subgroup must take part"
-            elif stores and differs == "subgroup":
-                problem = "subgroups take different ways here, and the conversion has a barrier for all of them"
-            elif stores and self.memory is None:
-                problem = "it needs shared memory, which only a gpu.func can have"
-            elif stores and self.machine.subgroups is None:
-                problem = "it needs shared memory, and how many subgroups share it is not known: say known_block_size"
-            else:
-                return candidate.programs
-        raise ConversionError(problem)
+        return programs_here(plan, self.machine, self._differs(before), memory=self.memory is not None)
 
-    def _differs(self, before: Operation) -> str:
+    def _differs(self, before: Operation) -> Differs:
         if before.parent_op() is self.function:
             return "nowhere"
         if self._divergence is None:
@@ -200,12 +185,118 @@ class Exchanges:
         words = max(program.slm_words for program in chain)
         if not words or self.memory is None:
             return None
-        # A conversion within a subgroup is executed by each of them, in bytes of its own.
-        own = chain[0].subgroups == 1
-        view = self.memory.buffer(words, (self.machine.subgroups or 1) if own else 1)
+        view = self.memory.buffer(words, _owners(chain, self.machine.subgroups))
         taken = writer.taken(view)
         taken.element, taken.size = str(view.type), None
         return taken
+
+
+def exchange(
+    kernel: KernelText,
+    plan: ConversionPlan,
+    pieces: Sequence[Value],
+    sizes: Sequence[int],
+    before: Operation | None = None,
+) -> list[Value]:
+    """Write a plan into the text of a kernel: the pieces of its source become pieces of its destination of these sizes.
+
+    `before` is the operation of the source that needs them, whose control flow decides which way can be taken. Shared memory is
+    a placeholder until the text is finished (see `shared_memory`).
+
+    Raises `ConversionError` as `Exchanges.exchange` does.
+
+    >>> from layoutalg.conversion import convert
+    >>> from layoutalg.core.layout import Layout
+    >>> from layoutalg.propagation.lowering.kernels import KernelText
+    >>> kernel = KernelText("k", Machine(lanes=2, subgroups=1), subgroups=1)
+    >>> plan = convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg"))
+    >>> [made] = exchange(kernel, plan, [Value("f32", 2)], (2,))
+    >>> made.kind
+    'vector<2xf32>'
+    """
+    differs = "nowhere" if before is None else _way_to(before)
+    chain = programs_here(plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups), differs)
+    element = pieces[0].element
+    indices = kernel.indices
+    moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in pieces]
+    words = max(program.slm_words for program in chain)
+    shared = None
+    if words:
+        kernel.shares = True
+        form = placeholder(words, _owners(chain, kernel.subgroups))
+        shared = kernel.writer.value(form, (), f"memref<{words}xi32, {SHARED} : i64>")
+        shared.name = "slm"
+    # Numbers of subgroups count from 0 to those of the workgroup, whatever a program within one was planned for.
+    made = write_chain([_for(program, kernel.subgroups) for program in chain], shared, indices, moved, sizes)
+    return [_returned(indices, piece, element) for piece in made]
+
+
+def programs_here(
+    plan: ConversionPlan, machine: Machine, differs: Differs, *, memory: bool = True
+) -> tuple[Program, ...]:
+    """The programs of the cheapest way to convert where the way taken differs between these.
+
+    Raises `ConversionError` where no way can be taken, or where the kernel's machine is not the plan's.
+
+    >>> import layoutalg as la
+    >>> plan = la.convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane")
+    >>> programs_here(plan, Machine(lanes=16, subgroups=2), "subgroup")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: subgroups take different ways here, and the conversion has a barrier for all of them
+    """
+    lanes, subgroups = plan.programs[0].lanes, plan.programs[0].subgroups
+    if machine.lanes not in (None, lanes):
+        raise ConversionError(f"planned for subgroups of {lanes} lanes; those of the kernel have {machine.lanes}")
+    if subgroups > 1 and machine.subgroups not in (None, subgroups):
+        raise ConversionError(f"planned for {subgroups} subgroups; the kernel has {machine.subgroups}")
+    problem = ""
+    for candidate in plan.candidates:
+        stores = any(program.count(Store) for program in candidate.programs)
+        shuffles = any(program.count(Shuffle) for program in candidate.programs)
+        if differs == "lane" and (stores or shuffles):
+            problem = "lanes take different ways here, and all of a subgroup must take part"
+        elif stores and differs == "subgroup":
+            problem = "subgroups take different ways here, and the conversion has a barrier for all of them"
+        elif stores and not memory:
+            problem = "it needs shared memory, which only a gpu.func can have"
+        elif stores and machine.subgroups is None:
+            problem = "it needs shared memory, and how many subgroups share it is not known: say known_block_size"
+        else:
+            return candidate.programs
+    raise ConversionError(problem)
+
+
+def _owners(chain: Sequence[Program], subgroups: int | None) -> int:
+    """How many buffers a workgroup needs: one, or one for each subgroup where each converts for itself."""
+    return (subgroups or 1) if chain[0].subgroups == 1 else 1
+
+
+def _for(program: Program, subgroups: int) -> Program:
+    """A program within one subgroup, as all subgroups of the workgroup execute it."""
+    if program.subgroups != 1 or subgroups == 1:
+        return program
+    steps = tuple(
+        [
+            step._replace(where=step.where * subgroups) if isinstance(step, Store) and step.where else step
+            for step in program.steps
+        ]
+    )
+    return replace(program, subgroups=subgroups, steps=steps)
+
+
+@lru_cache(maxsize=8)
+def _divergence_of(function: Operation) -> Divergence:
+    return Divergence(function)
+
+
+def _way_to(operation: Operation) -> Differs:
+    """Between whom it differs whether an operation of a function is executed."""
+    function = operation.parent_op()
+    while function is not None and not isinstance(function, FuncOp | HostFuncOp):
+        function = function.parent_op()
+    if function is None or operation.parent_op() is function:
+        return "nowhere"
+    return _divergence_of(function).at(operation)
 
 
 def _element(fragment: Sequence[SSAValue]) -> str:

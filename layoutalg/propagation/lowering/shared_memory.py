@@ -29,15 +29,26 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr, UnrealizedConversionCastOp, i8
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr, UnrealizedConversionCastOp, i8
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import SizeError
+from layoutalg.hardware import target_info
+from layoutalg.ir import Finding, place_of, read_module, write_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.propagation.lowering.insertion import Insertion
 
-__all__ = ["SHARED", "Shared", "SharedMemory", "colours", "is_barrier", "shared_bytes"]
+__all__ = [
+    "SHARED",
+    "Shared",
+    "SharedMemory",
+    "colours",
+    "is_barrier",
+    "place_shared_memory",
+    "placeholder",
+    "shared_bytes",
+]
 
 SHARED = 3
 """The address space of shared memory."""
@@ -66,9 +77,9 @@ class Shared:
 
 @dataclass(slots=True, eq=False)
 class _Buffer:
-    """A buffer that was asked for: a placeholder for its view, its bytes, and whether each subgroup has one of its own."""
+    """A buffer that was asked for: a placeholder for its view, its bytes, and how many subgroups have one of their own."""
 
-    place: UnrealizedConversionCastOp
+    place: Operation
     size: int
     subgroups: int
     loads: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
@@ -143,6 +154,58 @@ def is_barrier(operation: Operation) -> bool:
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
 
 
+def placeholder(words: int, subgroups: int = 1) -> str:
+    """The operation that stands for a buffer of words until the kernel is written.
+
+    >>> placeholder(64, subgroups=4)
+    'builtin.unrealized_conversion_cast to memref<64xi32, 3 : i64> {subgroups = 4 : i64}'
+    """
+    return (
+        f"builtin.unrealized_conversion_cast to memref<{words}xi32, {SHARED} : i64> {{subgroups = {subgroups} : i64}}"
+    )
+
+
+def _buffers(function: Operation) -> Iterator[_Buffer]:
+    """The buffers that stand in a kernel as placeholders."""
+    for operation in function.walk():
+        count = operation.attributes.get("subgroups")
+        if (
+            isinstance(operation, UnrealizedConversionCastOp)
+            and isinstance(count, IntegerAttr)
+            and not operation.inputs
+        ):
+            kind = operation.results[0].type
+            words = prod(kind.get_shape()) if isa(kind, MemRefType[Attribute]) else 0
+            yield _Buffer(operation, 4 * words, count.value.data)
+
+
+def place_shared_memory(module: Operation, target: str) -> tuple[Finding, ...]:
+    """Give the buffers of every kernel of a module their places, in place; a finding where there is not enough memory.
+
+    >>> from layoutalg.ir import read_module
+    >>> place_shared_memory(read_module("gpu.barrier"), "pvc")
+    ()
+    """
+    found: list[Finding] = []
+    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
+        try:
+            SharedMemory(function, target_info(target).slm_bytes).finish()
+        except SizeError as problem:
+            found.append(Finding("lower.shared_memory", str(problem), function.name, place_of(function)))
+    return tuple(found)
+
+
+def with_shared_memory(text: str, target: str, llvm: int) -> tuple[str, tuple[Finding, ...]]:
+    """The text of a module whose placeholders have their places, and what `place_shared_memory` finds.
+
+    >>> with_shared_memory("gpu.barrier", "pvc", 24)[0].splitlines()[1]
+    '  gpu.barrier'
+    """
+    module = read_module(text)
+    findings = place_shared_memory(module, target)
+    return write_module(module, llvm=llvm), findings
+
+
 class SharedMemory:
     """The shared memory of one kernel, at most `limit` bytes beside what it already declares.
 
@@ -161,29 +224,18 @@ class SharedMemory:
     def __init__(self, function: FuncOp, limit: int) -> None:
         self.function = function
         self.limit = limit
-        self._buffers: list[_Buffer] = []
 
-    def buffer(self, words: int, subgroups: int = 1, element: Attribute | None = None) -> SSAValue:
-        """A memref of so many elements (words of 32 bits, unless another type is given); one for each of `subgroups`.
+    def buffer(self, words: int, subgroups: int = 1) -> SSAValue:
+        """A memref of so many words of 32 bits: one for all, or one for each of `subgroups`.
 
         >>> from layoutalg.ir import read_module
         >>> text = "gpu.module @m { gpu.func @k() kernel { gpu.return } }"
         >>> kernel = next(op for op in read_module(text).walk() if op.name == "gpu.func")
-        >>> SharedMemory(kernel, 4096).buffer(256, element=i8).type.element_type
-        IntegerType(8)
+        >>> str(SharedMemory(kernel, 4096).buffer(16).type)
+        'memref<16xi32, 3 : i64>'
         """
-        kind = IntegerType(32) if element is None else element
-        bits = getattr(kind, "bitwidth", 64)
-        view = MemRefType(kind, [words], NoneAttr(), _SPACE)
-        place = UnrealizedConversionCastOp.get([], [view])
-        block = self.function.body.blocks[0]
-        if block.first_op is None:
-            block.add_op(place)
-        else:
-            place.location = block.first_op.location
-            block.insert_op_before(place, block.first_op)
-        self._buffers.append(_Buffer(place, -(-words * bits // 8), subgroups))
-        return place.results[0]
+        writer = Insertion(self.function.body.blocks[0])
+        return writer.given(writer.value(placeholder(words, subgroups), (), "memref"))
 
     def finish(self) -> Shared:
         """Give every buffer its place and put in the barriers that are missing.
@@ -196,7 +248,7 @@ class SharedMemory:
         >>> SharedMemory(kernel, 4096).finish()
         Shared(bytes=0, starts=(), barriers=0)
         """
-        buffers = self._buffers
+        buffers = list(_buffers(self.function))
         if not buffers:
             return Shared(0, (), 0)
         order = {operation: number for number, operation in enumerate(self.function.walk())}
@@ -235,10 +287,10 @@ class SharedMemory:
             if home is not None and block is not None:
                 Insertion(block, home[0]).do("gpu.barrier")
         starts = tuple([sum(widths[:place]) for place in places])
-        self._place(starts, sum(widths))
+        self._place(buffers, starts, sum(widths))
         return Shared(sum(widths), starts, len(missing))
 
-    def _place(self, starts: Sequence[int], size: int) -> None:
+    def _place(self, buffers: Sequence[_Buffer], starts: Sequence[int], size: int) -> None:
         """Put the block of bytes among the arguments, and a view of it in the place of every buffer."""
         function = self.function
         block = function.body.blocks[0]
@@ -247,7 +299,7 @@ class SharedMemory:
         everything = block.insert_arg(kind, len(function.function_type.inputs) + count)
         everything.name_hint = "slm"
         function.attributes["workgroup_attributions"] = IntegerAttr(count + 1, 64)
-        for start, buffer in zip(starts, self._buffers, strict=True):
+        for start, buffer in zip(starts, buffers, strict=True):
             writer = Insertion(block, buffer.place)
             shared, place = writer.taken(everything), writer.value(f"arith.constant {start} : index", (), "index")
             if buffer.subgroups > 1:

@@ -6,6 +6,7 @@ from layoutalg.propagation.relations.carrying import given, needed, settled, wit
 from layoutalg.propagation.relations.relation import (
     Choice,
     Demand,
+    Makes,
     Reach,
     Relation,
     Tie,
@@ -19,6 +20,7 @@ from layoutalg.propagation.relations.relation import (
 __all__ = [
     "Choice",
     "Demand",
+    "Makes",
     "Reach",
     "Relation",
     "Tie",

@@ -37,6 +37,7 @@ from layoutalg.propagation.relations.subjects import SUBJECTS
 __all__ = [
     "Choice",
     "Demand",
+    "Makes",
     "Reach",
     "Relation",
     "Tie",
@@ -49,6 +50,11 @@ __all__ = [
 
 Reach = Literal["work-item", "subgroup", "workgroup"]
 """How far an operation moves elements by itself."""
+
+
+Makes = Literal["equal", "counted", "listed"]
+"""A value that work-items make themselves: all elements are equal, so any layout is free (a splat); an element follows from its
+position (a step, a mask); or the elements are listed, and each work-item needs its own (a constant that is no splat)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,10 @@ class Tie:
     relation: Layout
     reach: Reach = "work-item"
     combines: bool = False
+    beside: int | None = None
+    """Of an operation without a result: which operand of `user` stands for it in `result` (what a store stores)."""
+    covered: Layout | None = None
+    """Elements of the result that are made of another operand instead: the part of an insert."""
 
     @property
     def operand(self) -> SSAValue:
@@ -105,7 +115,11 @@ class Demand(Protocol):
         ...
 
     def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> Sequence[Choice]:
-        """The layouts that it takes or makes, the usual one first."""
+        """The layouts that it takes or makes at a level ("workgroup", "inst", "lane"), the usual one first."""
+        ...
+
+    def price(self, attribute: Distributed, machine: Machine | None, target: str | None) -> int:
+        """What the operation costs with this layout, in issue slots of a subgroup: as `Choice.cost`, of any layout."""
         ...
 
 
@@ -117,6 +131,10 @@ class Relation:
     demands: tuple[Demand, ...] = ()
     one: tuple[tuple[SSAValue, ...], ...] = ()
     """Such as the carried value of a loop: the argument of its region and its result."""
+    uniform: tuple[Tie, ...] = ()
+    """Ties to scalars that every work-item has then (an element taken out, a sum of everything)."""
+    makes: Makes | None = None
+    """How a result comes about that is made of no operand."""
 
 
 _Relates = TypeVar("_Relates", bound=Callable[..., Relation])
@@ -131,7 +149,7 @@ def relates(*names: str) -> Callable[[_Relates], _Relates]:
     ...     return Relation()
     >>> from xdsl.dialects.test import TestOp
     >>> relation_of(TestOp())
-    Relation(ties=(), demands=(), one=())
+    Relation(ties=(), demands=(), one=(), uniform=(), makes=None)
     """
 
     def register(function: _Relates) -> _Relates:

@@ -1,0 +1,12 @@
+"""The modules that say how operations are lowered: one for each kind of operation."""
+
+__all__ = ["SUBJECTS"]
+
+_ROOM = "layoutalg.propagation.lowering"
+SUBJECTS = (
+    f"{_ROOM}.elementwise",
+    f"{_ROOM}.converting",
+    f"{_ROOM}.blocks",
+    f"{_ROOM}.numbers",
+    f"{_ROOM}.regions",
+)
