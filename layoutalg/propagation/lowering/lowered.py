@@ -147,14 +147,8 @@ class _LoweredPrinter(ModulePrinter):
         if kernel is None or not isinstance(op, FuncOp):
             super().print_op(op)
             return
-        level = _INDENT * _depth(op)
-        lines = [
-            *kernel.globals,
-            f"{_header(op, kernel)}{{",
-            kernel.writer.text(level + _INDENT).removeprefix(level),
-            "}",
-        ]
-        self.print_string(("\n" + level).join(lines))
+        lines = [*kernel.globals, f"{_header(op, kernel)}{{", kernel.writer.text(_INDENT), "}"]
+        self.print_string("\n".join(lines))
 
 
 class _HeaderPrinter(ModulePrinter):
@@ -170,13 +164,6 @@ class _HeaderPrinter(ModulePrinter):
 
     def print_region(self, *_: Any, **__: Any) -> None:
         """Nothing: the body is written elsewhere."""
-
-
-def _depth(op: Operation) -> int:
-    depth, parent = 0, op.parent_op()
-    while parent is not None:
-        depth, parent = depth + 1, parent.parent_op()
-    return depth
 
 
 def _header(function: FuncOp, kernel: Kernel) -> str:
