@@ -60,7 +60,7 @@ def surface_of(descriptor: SSAValue, kernel: Kernel) -> Surface:
     return found
 
 
-def mixed(numbers: Any, values: Sequence[Value]) -> list[Value | int]:
+def mixed(numbers: Any, values: Sequence[Value | int]) -> list[Value | int]:
     """A list of numbers and values as MLIR keeps it: numbers, with a mark where a value stands."""
     if numbers is None:
         return list(values)
@@ -78,10 +78,10 @@ def create(op: Any, kernel: Kernel) -> None:
             refuse(op, "block", f"describes several blocks side by side ({kind}), which is not lowered")
     source = kernel.scalar(op.source)
     shape, strides = (
-        mixed(numbers, [kernel.scalar(value) for value in values])
+        mixed(numbers, [kernel.number(value) for value in values])
         for numbers, values in ((op.const_shape, op.shape), (op.const_strides, op.strides))
     )
-    offsets = mixed(op.const_offsets, [kernel.scalar(value) for value in op.offsets])
+    offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets])
     said = bool(shape)
     if not said and isinstance(op.source.type, MemRefType):
         shape, strides = _of_memref(op, source, kernel)
@@ -184,7 +184,7 @@ def places(
     op: Any, kernel: Kernel, surface: Surface, layout: Layout, origins: Sequence[tuple[int, ...]]
 ) -> list[list[Value | int]]:
     """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own."""
-    offsets = mixed(op.const_offsets, [kernel.scalar(value) for value in op.offsets]) or [0] * len(surface.offsets)
+    offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets]) or [0] * len(surface.offsets)
     corner: list[Value | int] = []
     for first, second, own in zip(surface.offsets, offsets, terms(layout), strict=True):
         start = kernel.indices.plus(first, second)

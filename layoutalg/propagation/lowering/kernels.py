@@ -1,13 +1,17 @@
 """The kernel that is written: its text, the numbers of lane and subgroup, and what each value of the source is in it.
 
 A value that is spread over work-items is a `Fragment` there; everything else (numbers, pointers, buffers) is one value. What
-depends on the numbers of lane and subgroup alone is written once for each region:
+depends on the numbers of lane and subgroup alone is written once, at the beginning:
 
 >>> kernel = KernelText("k", Machine(lanes=16, subgroups=1), subgroups=4)
->>> with kernel.region("scf.if %s {", (kernel.indices.constant(1, "i1"),)):
-...     inside = kernel.indices.number("sg")
->>> kernel.indices.number("sg") is inside
-False
+>>> with kernel.region("test.region {", ()):
+...     kernel.writer.do("test.use %s : i32", (kernel.indices.number("lane"),))
+>>> print(kernel.writer.text())
+%0 = gpu.lane_id
+%lane = arith.index_cast %0 : index to i32
+test.region {
+  test.use %lane : i32
+}
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from xdsl.ir import Operation, SSAValue
 
@@ -97,6 +101,37 @@ class RegionWriter(Writer):
     }
     """
 
+    def __init__(self, arguments: Sequence[Value] = ()) -> None:
+        super().__init__(arguments)
+        self._first: list[Any] = []
+
+    @contextmanager
+    def at_entry(self) -> Generator[None]:
+        """What is written inside the `with` stands at the beginning of the text.
+
+        >>> writer = RegionWriter()
+        >>> writer.do("gpu.barrier")
+        >>> with writer.at_entry():
+        ...     writer.do("test.first")
+        >>> writer.text().splitlines()
+        ['test.first', 'gpu.barrier']
+        """
+        lines, depth = self._lines, self._depth
+        self._lines, self._depth = self._first, 0
+        yield
+        self._lines, self._depth = lines, depth
+
+    def names(self) -> dict[Value, str]:
+        """The name of every value, those at the beginning first.
+
+        >>> RegionWriter().names()
+        {}
+        """
+        if self._first:
+            self._first.extend(self._lines)
+            self._lines, self._first = self._first, []
+        return super().names()
+
     @contextmanager
     def region(
         self, form: str, operands: Sequence[Value], results: Sequence[Value] = (), arguments: Sequence[Value] = ()
@@ -132,16 +167,35 @@ class LaneIndices(Indices):
     True
     """
 
+    writer: RegionWriter
+
+    def __init__(self, writer: RegionWriter, subgroups: int, lanes: int) -> None:
+        super().__init__(writer, subgroups, lanes)
+        self._here: dict[object, Value] = {}
+        self._early: set[Value] = set()
+
     @contextmanager
     def scope(self) -> Generator[None]:
-        """What is made inside is not used after it."""
-        before = dict(self._made)
+        """What is made inside, of values that are made there, is not used after it."""
+        before = dict(self._here)
         yield
-        self._made = before
+        self._here = before
 
-    def once(self, key: object, make: Callable[[], Value]) -> Value:
-        """What `make` writes, once in each region."""
-        return self._once(key, make)
+    def _once(self, key: object, make: Callable[[], Value]) -> Value:
+        """What depends on the numbers of lane and subgroup alone stands at the beginning."""
+        if key not in self._made:
+            with self.writer.at_entry():
+                self._made[key] = make()
+            self._early.add(self._made[key])
+        return self._made[key]
+
+    def once(self, key: object, parts: Sequence[Value], make: Callable[[], Value]) -> Value:
+        """What `make` writes of some values: at the beginning where they are, otherwise once in each region."""
+        if self._early.issuperset(parts):
+            return self._once(key, make)
+        if key not in self._here:
+            self._here[key] = make()
+        return self._here[key]
 
     def along(self, terms: Sequence[Term]) -> Value:
         """The sum of terms, as an index."""
@@ -163,7 +217,7 @@ class LaneIndices(Indices):
                 return left
             right = self.constant(right, "index")
         a, b = left, right
-        return self._once(("plus", a, b), lambda: self.binary("addi", a, b))
+        return self.once(("plus", a, b), (a, b), lambda: self.binary("addi", a, b))
 
     def times(self, left: Value | int, right: Value | int) -> Value | int:
         """The product of two indices, each once.
@@ -180,7 +234,7 @@ class LaneIndices(Indices):
                 return left if right else 0
             right = self.constant(right, "index")
         a, b = left, right
-        return self._once(("times", a, b), lambda: self.binary("muli", a, b))
+        return self.once(("times", a, b), (a, b), lambda: self.binary("muli", a, b))
 
     def index(self, number: Value | int) -> Value:
         """A number as a value."""
@@ -209,6 +263,8 @@ class KernelText:
         """The texts of operations that are written several times."""
         self.globals: list[str] = []
         """Operations of the module around the kernel: its shared memory."""
+        self.shares = False
+        """Whether placeholders of shared memory stand in the text (see `shared_memory`)."""
         self.exchanges: list[Exchanged] = []
         self.findings: list[Finding] = []
 

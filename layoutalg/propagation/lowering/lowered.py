@@ -24,6 +24,7 @@ from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.kernels import Exchanged
 from layoutalg.propagation.lowering.rules import Kernel
+from layoutalg.propagation.lowering.shared_memory import with_shared_memory
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of, machine_of
 from layoutalg.propagation.stated import Statement
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -72,7 +73,11 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
         for kernel in kernels.values():
             exchanges += kernel.exchanges
             findings += kernel.findings
-        texts.append(_text(part.module, kernels, version))
+        text = _text(part.module, kernels, version)
+        if any(kernel.shares for kernel in kernels.values()):
+            text, missing = with_shared_memory(text, target, version)
+            findings += missing
+        texts.append(text)
     whole = not any(finding.level == "error" for finding in findings)
     made = Module(SEPARATOR.join(texts), module.file) if whole else None
     return Lowered(made, tuple(exchanges), tuple(findings))
@@ -142,14 +147,8 @@ class _LoweredPrinter(ModulePrinter):
         if kernel is None or not isinstance(op, FuncOp):
             super().print_op(op)
             return
-        level = _INDENT * _depth(op)
-        lines = [
-            *kernel.globals,
-            f"{_header(op, kernel)}{{",
-            kernel.writer.text(level + _INDENT).removeprefix(level),
-            "}",
-        ]
-        self.print_string(("\n" + level).join(lines))
+        lines = [*kernel.globals, f"{_header(op, kernel)}{{", kernel.writer.text(_INDENT), "}"]
+        self.print_string("\n".join(lines))
 
 
 class _HeaderPrinter(ModulePrinter):
@@ -165,13 +164,6 @@ class _HeaderPrinter(ModulePrinter):
 
     def print_region(self, *_: Any, **__: Any) -> None:
         """Nothing: the body is written elsewhere."""
-
-
-def _depth(op: Operation) -> int:
-    depth, parent = 0, op.parent_op()
-    while parent is not None:
-        depth, parent = depth + 1, parent.parent_op()
-    return depth
 
 
 def _header(function: FuncOp, kernel: Kernel) -> str:

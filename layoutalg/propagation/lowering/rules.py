@@ -18,6 +18,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion import convert
@@ -26,6 +27,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
+from layoutalg.ir.dialects.arith import ConstantOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.propagation.lowering.exchanges import exchange
@@ -114,6 +116,13 @@ class Kernel(KernelText):
         if found is not None and found.layout == layout:
             return found.sizes
         return piece_sizes(registers_of(layout))
+
+    def number(self, value: SSAValue) -> Value | int:
+        """A number of the source: itself, where it is a constant."""
+        owner = value.owner
+        if isinstance(owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return int(owner.value.value.data)
+        return self.scalar(value)
 
     def give(self, result: SSAValue, layout: Layout, pieces: Sequence[Value]) -> None:
         """Say what a spread result is."""
@@ -204,7 +213,7 @@ class Kernel(KernelText):
                     notes=(f"it has   {fragment.layout}", f"it needs {layout}"),
                 )
             )
-        return exchange(self, plan, fragment.pieces, sizes)
+        return exchange(self, plan, fragment.pieces, sizes, op)
 
     def take(
         self, op: Operation, number: int, result: Layout, relation: Layout, sizes: Sequence[int] | None = None

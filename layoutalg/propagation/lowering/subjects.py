@@ -7,6 +7,8 @@ SUBJECTS = (
     f"{_ROOM}.elementwise",
     f"{_ROOM}.converting",
     f"{_ROOM}.blocks",
+    f"{_ROOM}.moving",
     f"{_ROOM}.numbers",
+    f"{_ROOM}.products",
     f"{_ROOM}.regions",
 )
