@@ -18,6 +18,7 @@ from contextlib import suppress
 import click
 
 from layoutalg.cli.banks import banks
+from layoutalg.cli.check import check
 from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
@@ -47,7 +48,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, run, migrate, gemm):
+for _command in (show, draw, same, banks, convert, verify, check, run, migrate, gemm):
     cli.add_command(_command)
 
 

@@ -13,6 +13,8 @@ d0 = 8@reg, d1 = 16@lane
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
@@ -25,10 +27,12 @@ from layoutalg.core.notation import Distributed, Machine, plain_layout, single_o
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "planned", "spread"]
+__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "planned", "spread", "unblocked"]
 
 DEFAULT_TARGET = "pvc"
 _CACHED = 1 << 14
+_LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp")
+_SUBGROUPS = "ttg.num-warps"
 
 
 @lru_cache(maxsize=_CACHED)
@@ -36,11 +40,15 @@ def spread(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> 
     """Who holds what of a tensor of this shape; work-items of the machine that the layout does not use hold copies.
 
     Raises `DistributionError` where the layout does not fit the shape.
+
+    >>> print(spread(LayoutAttr(lane_layout=(8,), lane_data=(1,)), (8,), Machine(lanes=16)))
+    d0 = 8@lane | replicas 2@lane:8
     """
     sizes = shape if attribute.needs_shape else None
     return plain_layout(attribute, single_operand(attribute, sizes, machine))
 
 
+@lru_cache(maxsize=_CACHED)
 def levels_of(attribute: Distributed) -> frozenset[str]:
     """The levels that a layout says: of `sg`, `inst` and `lane`. Other notations than XeGPU say subgroups and lanes.
 
@@ -55,29 +63,77 @@ def levels_of(attribute: Distributed) -> frozenset[str]:
 
 
 @lru_cache(maxsize=_CACHED)
+def unblocked(attribute: Distributed) -> Distributed:
+    """The layout without instruction tiles, which change the order of registers alone; who holds what stays.
+
+    >>> print(unblocked(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1))))
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    if isinstance(attribute, SliceAttr):
+        parent = unblocked(attribute.parent)
+        return replace(attribute, parent=parent) if isinstance(parent, LayoutAttr | SliceAttr) else attribute
+    if not isinstance(attribute, LayoutAttr) or attribute.inst_data is None:
+        return attribute
+    if attribute.lane_layout is None:
+        return attribute if attribute.sg_layout is None else replace(attribute, inst_data=None)
+    data = attribute.lane_data
+    if data is None:
+        sizes = [divmod(tile, lanes) for tile, lanes in zip(attribute.inst_data, attribute.lane_layout, strict=True)]
+        if any(rest or not size for size, rest in sizes):
+            return attribute
+        data = tuple([size for size, _ in sizes])
+    return replace(attribute, inst_data=None, lane_data=data)
+
+
+@lru_cache(maxsize=_CACHED)
 def planned(
     source: Distributed, result: Distributed, shape: tuple[int, ...], bits: int, machine: Machine, target: str
 ) -> ConversionPlan:
-    """The plan of the conversion between two layouts of a value (see `layoutalg.convert`), which is kept."""
+    """The plan of the conversion between two layouts of a value (see `layoutalg.convert`), which is kept.
+
+    >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
+    >>> planned(plain, vnni, (16, 16), 16, Machine(lanes=16), "pvc").kind
+    'identity'
+    """
     return convert(source, result, shape, machine=machine, element_bits=bits, target=target)
 
 
-def machine_of(function: Operation, target: str = DEFAULT_TARGET) -> Machine:
-    """The lanes of a subgroup and the subgroups of a workgroup that a kernel says; the chip's lanes where it doesn't.
+def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Iterable[Distributed] = ()) -> Machine:
+    """The lanes of a subgroup and the subgroups of a workgroup that a kernel says.
+
+    Where it does not say them, they are what its `layouts` use, and the chip's lanes where those use none.
 
     >>> from layoutalg.ir import read_module
     >>> text = '''gpu.module @m { gpu.func @k() kernel attributes {intel_reqd_sub_group_size = 16 : i32,
     ...   known_block_size = array<i32: 64, 2, 1>} { gpu.return } }'''
     >>> machine_of(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
     Machine(lanes=16, subgroups=8, threads=None)
+    >>> machine_of(read_module("gpu.barrier"), layouts=[LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16))])
+    Machine(lanes=16, subgroups=8, threads=None)
     """
-    lanes = target_info(target).subgroup_size
-    for name in ("intel_reqd_sub_group_size", "reqd_sub_group_size"):
-        said = function.attributes.get(name)
-        if isinstance(said, IntegerAttr) and said.value.data > 0:
-            lanes = said.value.data
+    said = [layout.parent_layout() for layout in set(layouts) if isinstance(layout, LayoutAttr | SliceAttr)]
+    lanes = next((found for name in _LANES if (found := _number(function, name))), None)
+    if lanes is None:
+        lanes = target_info(target).subgroup_size
+        used = max([prod(layout.lane_layout) for layout in said if layout.lane_layout is not None], default=lanes)
+        lanes = max(lanes, used)
     block = getattr(function, "known_block_size", None)
-    if not isinstance(block, DenseArrayBase):
-        return Machine(lanes=lanes)
-    items = prod(block.get_values())
-    return Machine(lanes=lanes, subgroups=items // lanes) if items >= lanes else Machine(lanes=lanes)
+    if isinstance(block, DenseArrayBase):
+        items = prod(block.get_values())
+        if items >= lanes:
+            return Machine(lanes=lanes, subgroups=items // lanes)
+    subgroups = _number(function, _SUBGROUPS)
+    if subgroups is None:
+        subgroups = max([prod(layout.sg_layout) for layout in said if layout.sg_layout is not None], default=None)
+    return Machine(lanes=lanes, subgroups=subgroups)
+
+
+def _number(function: Operation, name: str) -> int | None:
+    """A positive number that a function or an operation around it says."""
+    around: Operation | None = function
+    while around is not None:
+        said = around.attributes.get(name)
+        if isinstance(said, IntegerAttr) and said.value.data > 0:
+            return said.value.data
+        around = around.parent_op()
+    return None

@@ -1,0 +1,14 @@
+"""The modules that say how operations are lowered: one for each kind of operation."""
+
+__all__ = ["SUBJECTS"]
+
+_ROOM = "layoutalg.propagation.lowering"
+SUBJECTS = (
+    f"{_ROOM}.elementwise",
+    f"{_ROOM}.converting",
+    f"{_ROOM}.blocks",
+    f"{_ROOM}.moving",
+    f"{_ROOM}.numbers",
+    f"{_ROOM}.products",
+    f"{_ROOM}.regions",
+)
