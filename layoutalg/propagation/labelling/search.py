@@ -15,7 +15,7 @@ Six variables of two values, where each pair that agrees costs 1: at best, three
 >>> search(clique, range(6), budget=10**6, most=8).bound
 6
 >>> search(clique, range(6), budget=0, most=8).bound
-0
+3
 """
 
 from __future__ import annotations
