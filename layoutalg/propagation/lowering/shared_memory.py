@@ -299,8 +299,8 @@ class SharedMemory:
         everything = block.insert_arg(kind, len(function.function_type.inputs) + count)
         everything.name_hint = "slm"
         function.attributes["workgroup_attributions"] = IntegerAttr(count + 1, 64)
+        writer = Insertion(block)
         for start, buffer in zip(starts, buffers, strict=True):
-            writer = Insertion(block, buffer.place)
             shared, place = writer.taken(everything), writer.value(f"arith.constant {start} : index", (), "index")
             if buffer.subgroups > 1:
                 own = writer.value("gpu.subgroup_id : index", (), "index")
