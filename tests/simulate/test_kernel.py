@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError, ParseError
-from layoutalg.simulate import Memory, run_kernel
+from layoutalg.simulate import Memory, launch, run_kernel
 from tests.oracle.toolchains import require
 from tests.oracle.toolchains import run as run_program
 
