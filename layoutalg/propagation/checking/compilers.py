@@ -126,13 +126,13 @@ def moves_others(attribute: Distributed, shape: tuple[int, ...], memory: MemDesc
         layout = replace(given, sg_layout=None, sg_data=None, inst_data=None).layout(tile, attribute)
         if prod(map(int, layout.shape)) > _MOST_ELEMENTS or len(memory.shape) < len(tile):
             return None
-        held = layout.fragment_map()[0]
+        held: Any = layout.fragment_map()[0]
         ahead = len(memory.shape) - len(tile)
         coordinates = [np.zeros(held.shape[:-1], np.int64)] * ahead + [held[..., d] for d in range(held.shape[-1])]
         address: Any = places(memory.layout(), coordinates)["addr"]
     except LayoutError:
         return None
-    wrong: Any = np.argwhere(address - address[:, :1] != np.arange(address.shape[1]))
+    wrong: Any = np.argwhere(np.not_equal(address - address[:, :1], np.arange(address.shape[1])))
     if not len(wrong):
         return None
     lane, register = map(int, wrong[0])
