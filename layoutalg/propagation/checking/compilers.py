@@ -129,7 +129,7 @@ def moves_others(attribute: Distributed, shape: tuple[int, ...], memory: MemDesc
         held = layout.fragment_map()[0]
         ahead = len(memory.shape) - len(tile)
         coordinates = [np.zeros(held.shape[:-1], np.int64)] * ahead + [held[..., d] for d in range(held.shape[-1])]
-        address = places(memory.layout(), coordinates)["addr"]
+        address: Any = places(memory.layout(), coordinates)["addr"]
     except LayoutError:
         return None
     wrong: Any = np.argwhere(address - address[:, :1] != np.arange(address.shape[1]))
@@ -137,7 +137,8 @@ def moves_others(attribute: Distributed, shape: tuple[int, ...], memory: MemDesc
         return None
     lane, register = map(int, wrong[0])
     first, other = (tuple(map(int, held[lane, at])) for at in (0, register))
-    return f"lane {lane} moves {address.shape[1]} neighbours in memory from {first} on, and its element {other} is not among them"
+    count = address.shape[1]
+    return f"lane {lane} moves {count} neighbours in memory from {first} on, and its element {other} is not among them"
 
 
 def neighbouring(attribute: Distributed, shape: tuple[int, ...], memory: MemDescType | None) -> Iterator[LayoutAttr]:

@@ -25,8 +25,9 @@ from layoutalg.propagation.checking.compilers import compiler_mistake, right_for
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
-from layoutalg.propagation.relations import given, needed
-from layoutalg.propagation.spread import levels_of
+from layoutalg.propagation.checking.ties import lacking, projected
+from layoutalg.propagation.relations import given, needed, settled
+from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class Repairing:
     ) -> None:
         self.flow, self.names, self.machine, self.target, self.llvm = flow, names, machine, target, llvm
         self.held = held
+        self.wanted: dict[Operation, list[Statement]] = {}
+        for statement in flow.wanted:
+            self.wanted.setdefault(statement.user, []).append(statement)
         self.demands: dict[int, list[Demand]] = {}
         for demand in flow.demands:
             if demand.value in flow:
@@ -76,13 +80,21 @@ class Repairing:
         name = self.names.of(operand)
         source = held.attribute or held.layout
         cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
-        found = [Repair("convert", name, source, layout, place_of(user), cost, self.target)]
-        made = self._made(value, held, layout)
+        restated = self._restated(user, number, layout)
+        found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
+        made = self._made(value, held, layout, restated)
         if made is not None:
             found.insert(0 if made.cost == 0 else 1, made)
         return tuple(found)
 
-    def _made(self, value: Value, held: Held, layout: Distributed) -> Repair | None:
+    def _restated(self, user: Operation, number: int | None, layout: Distributed) -> str:
+        """The attribute of an operation that says another layout of its operand."""
+        for statement in self.wanted.get(user, ()):
+            if statement.number == number and statement.attribute != layout:
+                return statement.name
+        return ""
+
+    def _made(self, value: Value, held: Held, layout: Distributed, restated: str) -> Repair | None:
         """Another layout where the value is made, where that is stated there and moves nothing else."""
         if held.how != "stated" or held.statement is None:
             return None
@@ -92,7 +104,7 @@ class Repairing:
         uses = sum(1 for member in value.members for _ in member.uses)
         if uses != 1 or not self._fits(value, layout, maker):
             return None
-        return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target)
+        return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target, restated)
 
     def _fits(self, value: Value, layout: Distributed, user: Operation | None = None) -> bool:
         """Whether the operations that make and take a value (or one of them) take this layout, and compilers get it right."""
@@ -115,14 +127,41 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        layout: Distributed | None = result.attribute if equal_coordinates(tie.relation) else None
-        if layout is None:
-            try:
-                found = needed(tie.relation, result.layout)
-            except LayoutError:
-                return ()
-            layout = self._written(found, value.shape)
+        if equal_coordinates(tie.relation) and result.attribute is not None:
+            return self.of_operand(tie.user, tie.number, value, held, result.attribute)
+        if tie.reach == "subgroup":
+            return self.of_operand(tie.user, tie.number, value, held, self._of_subgroups(tie, value, held, result))
+        try:
+            layout = self._written(needed(tie.relation, result.layout), value.shape)
+        except LayoutError:
+            return ()
         return self.of_operand(tie.user, tie.number, value, held, layout)
+
+    def _of_subgroups(self, tie: Tie, value: Value, held: Held, result: Held) -> Distributed | None:
+        """The operand's layout with its blocks in the subgroups that need them; its lanes stay."""
+        if not isinstance(held.attribute, LayoutAttr):
+            return None
+        found = [replace(held.attribute, order=None)]
+        if isinstance(result.attribute, LayoutAttr) and result.attribute.rank == held.attribute.rank:
+            found.append(replace(held.attribute, order=result.attribute.order))
+        try:
+            blocks = settled(needed(tie.relation, projected(result.layout, ("sg",))))
+            written = to_xegpu(blocks, llvm=self.llvm)
+            if isinstance(written, LayoutAttr):
+                data = written.sg_data or tuple(
+                    size // count for size, count in zip(value.shape, written.sg_layout or (), strict=True)
+                )
+                found.append(replace(held.attribute, sg_layout=written.sg_layout, sg_data=data, order=written.order))
+        except LayoutError:
+            pass
+        for layout in found:
+            try:
+                spread_so = spread(layout, value.shape, self.machine)
+                if lacking(tie.relation, result.layout, spread_so, ("sg",)) is None and self._fits(value, layout):
+                    return layout
+            except LayoutError:
+                continue
+        return None
 
     def of_result(self, tie: Tie, operand: Held) -> tuple[Repair, ...]:
         """For a reduction's result: where the parts are.
