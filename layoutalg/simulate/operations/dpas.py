@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import StringAttr, VectorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
 from layoutalg.ir.dialects.xegpu import block
+from layoutalg.ir.dialects.xevm import MMAOp
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
@@ -48,8 +49,19 @@ def matrix_product(op: block.DpasOp, compiling: Compiling) -> Step:
     return _of_matrices(op, compiling, vectors, names)
 
 
+@compiled_by(MMAOp)
+def mma(op: MMAOp, compiling: Compiling) -> Step:
+    """`xevm.mma`: the same of fragments, whose types say what is signed."""
+    types = [*(value.type for value in op.arguments[:2]), op.d.type]
+    vectors = [kind for kind in types if isa(kind, VectorType[Attribute]) and kind.get_num_dims() == 1]
+    if op.types is None or len(op.arguments) not in (2, 3) or len(vectors) != 3:
+        fail(op, "expected two or three vectors of one dimension, and the types of their elements")
+    written = [kind.data if isinstance(kind, StringAttr) else str(kind) for kind in op.types.types]
+    return _of_fragments(op, compiling, vectors, [*written[1:3], written[0]])
+
+
 def _of_fragments(
-    op: block.DpasOp, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
+    op: block.DpasOp | MMAOp, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
 ) -> Step:
     if compiling.level != "lane":
         fail(op, f"1-D vectors are fragments of lanes, and this kernel is at {compiling.level} level")
