@@ -31,7 +31,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
-from layoutalg.propagation.relations import Demand, Tie, relation_of, shape_of
+from layoutalg.propagation.relations import Demand, Makes, Tie, relation_of, shape_of
 from layoutalg.propagation.stated import Statement, statement_in_type, statements_of
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Value:
     element: str
     members: list[SSAValue]
     stated: list[Statement] = field(default_factory=list[Statement])
+    makes: Makes | None = None
+    """How work-items make it themselves, of no operand: a constant, a step (see `Relation.makes`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -161,6 +163,8 @@ def flow_of(function: Operation) -> Flow:
             parts.unknown.append(operation)
         for result in operation.results:
             _add(parts, result, shared)
+            if relation is not None and relation.makes is not None and result in parts.by_member:
+                parts.by_member[result].makes = relation.makes
         for statement in statements_of(operation):
             found = parts.by_member.get(statement.value)
             if found is None:  # a scalar, or a shape that is not known

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from layoutalg.ir.findings import Finding
     from layoutalg.propagation.checking.conversions import CheckedConversion
     from layoutalg.propagation.checking.mistakes import Mistake
+    from layoutalg.viz.graph import Graph
 
 __all__ = ["Check", "check"]
 
@@ -93,6 +94,19 @@ class Check:
         0
         """
         return sum(one.cost or 0 for one in self.conversions)
+
+    def picture(self, function: str | None = None) -> Graph:
+        """The operations and layouts of one function (the first, without a name), with what is wrong; see `flow_graph`.
+
+        Raises `LayoutError` where there is no such function.
+
+        >>> check("gpu.barrier").picture()
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: no function with distributed values in text
+        """
+        from layoutalg.propagation.checking.picture import flow_graph
+
+        return flow_graph(self, function)
 
     def __str__(self) -> str:
         told = [counted(self.operations, "operation"), counted(len(self.conversions), "conversion")]

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,9 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import Place, place_of
-from layoutalg.propagation.spread import levels_of, planned, spread
+from layoutalg.propagation.spread import levels_of, planned, spread, unblocked
 from layoutalg.propagation.stated import Statement, called
+from layoutalg.xegpu import LayoutAttr
 
 if TYPE_CHECKING:
     from layoutalg.module import Module
@@ -125,10 +126,24 @@ def price(
     """
     if levels_of(source) - {"inst"} != levels_of(result) - {"inst"}:
         return None, "one of the two says a level that the other leaves open"
+    # Instruction tiles vanish when values are cut into them; lanes that are not said are the usual ones.
+    one, other = (_with_lanes(unblocked(layout), machine) for layout in (source, result))
+    if one == other or levels_of(source) <= {"inst"}:
+        return 0, ""
     try:
         bits = element_bits(element)
         if bits not in (8, 16, 32, 64):
             bits = 8 if bits < 8 else 32
-        return planned(source, result, shape, bits, machine, target).cost, ""
+        return planned(one, other, shape, bits, machine, target).cost, ""
     except LayoutError as error:
         return None, str(error)
+
+
+def _with_lanes(layout: Distributed, machine: Machine) -> Distributed:
+    """A layout that says subgroups alone, with the lanes of a subgroup along the last dimension."""
+    if not isinstance(layout, LayoutAttr) or layout.lane_layout is not None or layout.sg_data is None:
+        return layout
+    lanes, rest = machine.lanes or 1, (1,) * (len(layout.sg_data) - 1)
+    if layout.sg_data[-1] % lanes:
+        return layout
+    return replace(layout, lane_layout=(*rest, lanes), lane_data=(*rest, 1))

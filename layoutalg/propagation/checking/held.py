@@ -34,29 +34,13 @@ from layoutalg.propagation.relations import Tie, given, needed
 from layoutalg.propagation.spread import levels_of, spread
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation
-
     from layoutalg.propagation.flow import Flow, Value
     from layoutalg.propagation.stated import Statement
 
-__all__ = ["Held", "equal_coordinates", "held_in", "held_of", "makes_what_is_needed"]
+__all__ = ["Held", "equal_coordinates", "held_in", "held_of"]
 
 _CACHED = 1 << 14
 _LEVELS = frozenset(("sg", "lane"))
-_FREE = frozenset(
-    (
-        "arith.constant",
-        "vector.step",
-        "vector.create_mask",
-        "vector.constant_mask",
-        "ub.poison",
-        "tensor.empty",
-        "tensor.splat",
-        "vector.broadcast",
-        "vector.splat",
-    )
-)
-"""Operations that every work-item can execute for the elements that it needs, where their operands are not spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +110,7 @@ class _Settling:
         # What loops carry is known at their end; after that, what uses want.
         self._spread([value.number for value in flow.values if value.number in self.found])
         for value in reversed(flow.values):
-            if value.number not in self.found and not makes_what_is_needed(value):
+            if value.number not in self.found and value.makes is None:
                 self._want(value)
         self._spread([value.number for value in flow.values if value.number in self.found])
 
@@ -172,25 +156,6 @@ class _Settling:
                     self._carry(value)
                     if value.number in self.found:
                         waiting.append(value.number)
-
-
-def makes_what_is_needed(value: Value) -> bool:
-    """Whether every work-item can make of a value what it needs: a constant, and what is broadcast from a scalar.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.propagation.flow import flow_of
-    >>> flow = flow_of(read_module("%x = arith.constant dense<0.0> : vector<8xf32>"))
-    >>> makes_what_is_needed(flow.values[0])
-    True
-    """
-    if value.stated or len(value.members) > 1:
-        return False
-    owner = value.members[0].owner
-    name = getattr(owner, "name", "")
-    if name not in _FREE:
-        return False
-    maker: Operation = owner  # pyright: ignore[reportAssignmentType] (a block has no name)
-    return all(not hasattr(operand.type, "get_shape") for operand in maker.operands)
 
 
 def _carried(tie: Tie, operand: Held) -> Held | None:

@@ -28,7 +28,8 @@ class Repair:
     """A change of the module after which the mistake is gone: a conversion of the operand, or another layout where it is made.
 
     `kind` is "convert" (put a conversion of `value` from `source` to `layout` before `place`) or "state" (say `layout` about
-    `value`, where `place` makes it). `cost` is in issue slots of the target; None where it is not known.
+    `value`, where `place` makes it). Where `restated` is not empty, it is the attribute in which the operation that takes the
+    value then says `layout` too. `cost` is in issue slots of the target; None where it is not known.
 
     >>> print(Repair("state", "%x", None, la.parse("#xegpu.layout<lane_layout = [1, 16]>"), None, 0))
     make %x in #xegpu.layout<lane_layout = [1, 16]>: no cost
@@ -41,15 +42,17 @@ class Repair:
     place: Place | None
     cost: int | None
     target: str = "pvc"
+    restated: str = ""
 
     def __str__(self) -> str:
         line = f" (line {self.place.line})" if self.place is not None and self.kind == "state" else ""
         price = "of a cost that is not known"
         if self.cost is not None:
             price = f"{counted(self.cost, 'issue slot')} on {self.target}" if self.cost else "no cost"
+        also = f", and say so in {self.restated}" if self.restated else ""
         if self.kind == "state":
-            return f"make {self.value}{line} in {self.layout}: {price}"
-        return f"convert {self.value} to {self.layout} before it: {price}"
+            return f"make {self.value}{line} in {self.layout}{also}: {price}"
+        return f"convert {self.value} to {self.layout} before it{also}: {price}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,20 @@ convert %y 172
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import place_of
+from layoutalg.propagation.checking.compilers import compiler_mistake, right_for_matrix
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
-from layoutalg.propagation.relations import given, needed
+from layoutalg.propagation.checking.ties import lacking, projected
+from layoutalg.propagation.relations import given, needed, settled
+from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
 if TYPE_CHECKING:
@@ -43,19 +47,31 @@ class Repairing:
 
     >>> from layoutalg.propagation.flow import flow_of
     >>> flow = flow_of(la.read("gpu.barrier").parts[0].module)
-    >>> Repairing(flow, None, Machine(lanes=16), "pvc", 22).target
+    >>> Repairing(flow, {}, None, Machine(lanes=16), "pvc", 22).target
     'pvc'
     """
 
-    def __init__(self, flow: Flow, names: Names, machine: Machine, target: str, llvm: int) -> None:
+    def __init__(
+        self, flow: Flow, held: dict[int, Held], names: Names, machine: Machine, target: str, llvm: int
+    ) -> None:
         self.flow, self.names, self.machine, self.target, self.llvm = flow, names, machine, target, llvm
+        self.held = held
+        self.wanted: dict[Operation, list[Statement]] = {}
+        for statement in flow.wanted:
+            self.wanted.setdefault(statement.user, []).append(statement)
+        self.demands: dict[int, list[Demand]] = {}
+        for demand in flow.demands:
+            if demand.value in flow:
+                self.demands.setdefault(flow.value_of(demand.value).number, []).append(demand)
 
     def of_operand(
         self, user: Operation, number: int | None, value: Value, held: Held, layout: Distributed | None
     ) -> tuple[Repair, ...]:
         """For an operand that is needed in `layout`: a conversion before the operation, or that layout where it is made.
 
-        >>> Repairing(None, None, Machine(lanes=16), "pvc", 22).of_operand(None, 0, None, None, None)
+        >>> from layoutalg.propagation.flow import flow_of
+        >>> flow = flow_of(la.read("gpu.barrier").parts[0].module)
+        >>> Repairing(flow, {}, None, Machine(lanes=16), "pvc", 22).of_operand(None, 0, None, None, None)
         ()
         """
         if layout is None:
@@ -64,13 +80,21 @@ class Repairing:
         name = self.names.of(operand)
         source = held.attribute or held.layout
         cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
-        found = [Repair("convert", name, source, layout, place_of(user), cost, self.target)]
-        made = self._made(value, held, layout)
+        restated = self._restated(user, number, layout)
+        found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
+        made = self._made(value, held, layout, restated)
         if made is not None:
             found.insert(0 if made.cost == 0 else 1, made)
         return tuple(found)
 
-    def _made(self, value: Value, held: Held, layout: Distributed) -> Repair | None:
+    def _restated(self, user: Operation, number: int | None, layout: Distributed) -> str:
+        """The attribute of an operation that says another layout of its operand."""
+        for statement in self.wanted.get(user, ()):
+            if statement.number == number and statement.attribute != layout:
+                return statement.name
+        return ""
+
+    def _made(self, value: Value, held: Held, layout: Distributed, restated: str) -> Repair | None:
         """Another layout where the value is made, where that is stated there and moves nothing else."""
         if held.how != "stated" or held.statement is None:
             return None
@@ -78,13 +102,23 @@ class Repairing:
         if any(operand in self.flow for operand in maker.operands):
             return None
         uses = sum(1 for member in value.members for _ in member.uses)
-        if uses != 1 or any(
-            demand.problem(layout, self.machine, self.target) is not None
-            for demand in self.flow.demands
-            if demand.user is maker and demand.value in value.members
-        ):
+        if uses != 1 or not self._fits(value, layout, maker):
             return None
-        return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target)
+        return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target, restated)
+
+    def _fits(self, value: Value, layout: Distributed, user: Operation | None = None) -> bool:
+        """Whether the operations that make and take a value (or one of them) take this layout, and compilers get it right."""
+        for demand in self.demands.get(value.number, ()):
+            if user is None or demand.user is user:
+                if demand.problem(layout, self.machine, self.target) is not None:
+                    return False
+                found = compiler_mistake(demand.user, demand.value, layout)
+                if found is not None and self.llvm in found.versions:
+                    return False
+        if user is None or any(demand.user is user for demand in self.demands.get(value.number, ())):
+            return True
+        found = compiler_mistake(user, value.members[0], layout)
+        return found is None or self.llvm not in found.versions
 
     def of_tie(self, tie: Tie, value: Value, held: Held, result: Held) -> tuple[Repair, ...]:
         """For an operand that an operation's result needs otherwise.
@@ -93,14 +127,41 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        layout: Distributed | None = result.attribute if equal_coordinates(tie.relation) else None
-        if layout is None:
-            try:
-                found = needed(tie.relation, result.layout)
-            except LayoutError:
-                return ()
-            layout = self._written(found, value.shape)
+        if equal_coordinates(tie.relation) and result.attribute is not None:
+            return self.of_operand(tie.user, tie.number, value, held, result.attribute)
+        if tie.reach == "subgroup":
+            return self.of_operand(tie.user, tie.number, value, held, self._of_subgroups(tie, value, held, result))
+        try:
+            layout = self._written(needed(tie.relation, result.layout), value.shape)
+        except LayoutError:
+            return ()
         return self.of_operand(tie.user, tie.number, value, held, layout)
+
+    def _of_subgroups(self, tie: Tie, value: Value, held: Held, result: Held) -> Distributed | None:
+        """The operand's layout with its blocks in the subgroups that need them; its lanes stay."""
+        if not isinstance(held.attribute, LayoutAttr):
+            return None
+        found = [replace(held.attribute, order=None)]
+        if isinstance(result.attribute, LayoutAttr) and result.attribute.rank == held.attribute.rank:
+            found.append(replace(held.attribute, order=result.attribute.order))
+        try:
+            blocks = settled(needed(tie.relation, projected(result.layout, ("sg",))))
+            written = to_xegpu(blocks, llvm=self.llvm)
+            if isinstance(written, LayoutAttr):
+                data = written.sg_data or tuple(
+                    size // count for size, count in zip(value.shape, written.sg_layout or (), strict=True)
+                )
+                found.append(replace(held.attribute, sg_layout=written.sg_layout, sg_data=data, order=written.order))
+        except LayoutError:
+            pass
+        for layout in found:
+            try:
+                spread_so = spread(layout, value.shape, self.machine)
+                if lacking(tie.relation, result.layout, spread_so, ("sg",)) is None and self._fits(value, layout):
+                    return layout
+            except LayoutError:
+                continue
+        return None
 
     def of_result(self, tie: Tie, operand: Held) -> tuple[Repair, ...]:
         """For a reduction's result: where the parts are.
@@ -137,14 +198,47 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        level = "lane" if "lane" in held.levels else "inst"
-        choices = demand.choices(level, self.machine, self.target, self.llvm)
-        if not choices:
+        found: list[Distributed] = []
+        for one in (demand, *self.demands.get(value.number, ())):
+            for level in ("lane", "inst"):
+                if level in levels_of(held.attribute or held.layout):
+                    choices = one.choices(level, self.machine, self.target, self.llvm)
+                    found += [_within(held.attribute, choice.attribute) for choice in choices]
+        # A layout that everybody takes is better than one that this operation alone takes.
+        right = [one for one in found if self._fits(value, one)] or [
+            one for one in found if demand.problem(one, self.machine, self.target) is None
+        ]
+        if not right:
             return ()
-        layout = choices[0].attribute
         if demand.number is not None:
-            return self.of_operand(demand.user, demand.number, value, held, layout)
-        return (Repair("state", self.names.of(demand.value), None, layout, place_of(demand.user), 0, self.target),)
+            return self.of_operand(demand.user, demand.number, value, held, right[0])
+        return (Repair("state", self.names.of(demand.value), None, right[0], place_of(demand.user), 0, self.target),)
+
+    def of_compiler(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
+        """For what compilers get wrong: a layout that they get right.
+
+        >>> checked = la.check("gpu.barrier")
+        >>> [mistake.repairs for mistake in checked.mistakes]
+        []
+        """
+        if user.name == "vector.multi_reduction":
+            return self._sliced(user, value)
+        layouts = list(right_for_matrix(user, held.attribute, value.shape))
+        found = [repair for layout in layouts for repair in self.of_operand(user, number, value, held, layout)]
+        if number is None:
+            name = self.names.of(value.members[0])
+            found = [Repair("state", name, None, one, place_of(user), 0, self.target) for one in layouts]
+        priced = [repair for repair in found if repair.cost is not None]
+        return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
+
+    def _sliced(self, user: Operation, value: Value) -> tuple[Repair, ...]:
+        """A reduction's result as a slice of its operand's layout."""
+        operand = self.held.get(self.flow.value_of(user.operands[0]).number)
+        dims: Any = getattr(user, "reduction_dims", None)
+        if operand is None or dims is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
+            return ()
+        layout = SliceAttr(operand.attribute, tuple(dims.get_values()))
+        return (Repair("state", self.names.of(value.members[0]), None, layout, place_of(user), 0, self.target),)
 
     def _written(self, layout: Layout, shape: tuple[int, ...]) -> LayoutAttr | SliceAttr | Layout | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""
@@ -154,3 +248,16 @@ class Repairing:
             return to_xegpu(layout, llvm=self.llvm)
         except LayoutError:
             return layout
+
+
+def _within(held: Distributed | None, choice: Distributed) -> Distributed:
+    """A layout with the levels of a choice in place of its own."""
+    if not isinstance(held, LayoutAttr) or not isinstance(choice, LayoutAttr):
+        return choice
+    said = {
+        field.name: getattr(choice, field.name) for field in fields(choice) if getattr(choice, field.name) is not None
+    }
+    try:
+        return replace(held, **said)
+    except LayoutError:
+        return choice

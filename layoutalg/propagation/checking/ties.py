@@ -5,7 +5,7 @@ Of that it holds one element.
 
 >>> columns = Layout.parse("d0 = 4@reg, d1 = 4@lane")
 >>> transpose = Layout.parse("d0 = 4@d1, d1 = 4@d0")
->>> print(lacking(transpose, columns, columns, ("lane",), False))
+>>> print(lacking(transpose, columns, columns, ("lane",)))
 lane 0 needs element (0, 1), which is in lane 1
 
 A sum over columns adds what every lane has, so each lane that gets the result has to have a part of it:
@@ -57,40 +57,59 @@ def projected(layout: Layout, kept: tuple[str, ...]) -> Projected:
 
 
 @lru_cache(maxsize=1 << 14)
-def lacking(relation: Layout, result: Layout, operand: Layout, kept: tuple[str, ...], combines: bool) -> Missing | None:
+def lacking(
+    relation: Layout,
+    result: Layout,
+    operand: Layout,
+    kept: tuple[str, ...],
+    gathers: bool = False,
+    covered: Layout | None = None,
+) -> Missing | None:
     """The first element that a work-item needs of an operand and does not hold, counted on the axes in `kept`.
 
-    With `combines` it is an element of the result that a work-item gets and has no part of.
+    With `gathers` the operation adds up what all work-items have; what is missing is then an element of the result that a
+    work-item gets and has no part of. Elements of the result in `covered` are made of something else.
 
     Raises `LayoutError` where layouts have symbols, and where they have no closed form and are too large to write out.
 
     >>> rows, columns = Layout.parse("d0 = 4@lane, d1 = 4@reg"), Layout.parse("d0 = 4@reg, d1 = 4@lane")
-    >>> print(lacking(Layout.parse("d0 = 4@d0, d1 = 4@d1"), columns, rows, ("lane",), False))
+    >>> print(lacking(Layout.parse("d0 = 4@d0, d1 = 4@d1"), columns, rows, ("lane",)))
     lane 1 needs element (0, 1), which is in lane 0
     """
     if not kept:
         return None
     wanted, held = projected(result, kept), projected(operand, kept)
-    if combines:
+    if gathers:
         return _no_part_of(relation, wanted, held)
     try:
-        return missing(needed(relation, wanted), held)
+        found = missing(needed(relation, wanted), held)
     except LayoutError:
-        return _written_out(relation, wanted, held, kept)
+        return _written_out(relation, wanted, held, kept, covered)
+    return found if found is None or covered is None else _written_out(relation, wanted, held, kept, covered)
 
 
 def _no_part_of(relation: Layout, result: Layout, operand: Layout) -> Missing | None:
     return missing(result, given(relation, operand))
 
 
-def _written_out(relation: Layout, result: Layout, operand: Layout, kept: tuple[str, ...]) -> Missing | None:
+def _written_out(
+    relation: Layout, result: Layout, operand: Layout, kept: tuple[str, ...], covered: Layout | None
+) -> Missing | None:
     """The same with every pair of an element and a place listed."""
+    import numpy as np
+
     from layoutalg.core.table import Table
 
-    pairs = Table.of(result).compose(Table.of(relation).inverse())
-    held = Table.of(operand)
-    dims = tuple([f"d{d}" for d in range(operand.rank)])
-    return missing_pairs(_rows(pairs, dims, kept), _rows(held, dims, kept), len(dims), kept)
+    wanted, dims = Table.of(result), tuple([f"d{d}" for d in range(operand.rank)])
+    if covered is not None:
+        made = tuple([f"d{d}" for d in range(result.rank)])
+        others = _rows(Table.of(covered).inverse(), made, ())
+        rows: Any = np.concatenate([wanted.domain, others])
+        numbers = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        kept_rows = ~np.isin(numbers[: len(wanted.domain)], numbers[len(wanted.domain) :])
+        wanted = Table(wanted.names, wanted.axes, wanted.domain[kept_rows], wanted.codomain[kept_rows])
+    pairs = wanted.compose(Table.of(relation).inverse())
+    return missing_pairs(_rows(pairs, dims, kept), _rows(Table.of(operand), dims, kept), len(dims), kept)
 
 
 def _rows(table: Any, dims: tuple[str, ...], kept: tuple[str, ...]) -> NDArray[Any]:

@@ -25,6 +25,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
+from layoutalg.propagation.checking.compilers import compiler_mistake
 from layoutalg.propagation.checking.conversions import CheckedConversion, conversions_of
 from layoutalg.propagation.checking.held import Held, equal_coordinates, held_in, held_of
 from layoutalg.propagation.checking.mistakes import Mistake
@@ -39,12 +40,16 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from layoutalg.module import Module
-    from layoutalg.propagation.flow import Flow
+    from layoutalg.propagation.flow import Flow, Value
     from layoutalg.propagation.relations import Tie
 
 __all__ = ["Found", "check_flow"]
 
 _AXES = ("sg", "lane")
+_BEYOND = {"work-item": ("sg", "lane"), "subgroup": ("sg",), "workgroup": ()}
+"""The axes along which an operation of each reach moves nothing by itself."""
+_GONE_WRONG = frozenset(("xegpu.load_matrix", "xegpu.store_matrix", "vector.multi_reduction"))
+"""Operations that compilers get wrong in some layouts."""
 _ADDING = frozenset(("add", "mul", "xor"))
 _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 """What LLVM's own verifiers look at; the rest it finds out when it distributes, or never."""
@@ -83,7 +88,7 @@ class _Checking:
         self.module = module
         self.names = Names(module.lines)
         self.held = held_in(flow, self.machine)
-        self.repairing = Repairing(flow, self.names, self.machine, target, llvm)
+        self.repairing = Repairing(flow, self.held, self.names, self.machine, target, llvm)
 
     def found(self) -> Found:
         mistakes = [
@@ -92,6 +97,7 @@ class _Checking:
             *self._wanted(),
             *self._ties(),
             *self._demands(),
+            *self._compilers(),
         ]
         users: set[Operation] = set()
         for value in self.flow.values:
@@ -199,16 +205,17 @@ class _Checking:
             ):
                 continue
             kept = _common(operand, result)
-            if not tie.combines and tie.reach != "work-item":
-                kept = tuple([axis for axis in kept if axis == "sg" and tie.reach == "subgroup"])
+            gathers = tie.combines and tie.reach == "workgroup"
+            if not gathers:
+                kept = tuple([axis for axis in kept if axis in _BEYOND[tie.reach]])
             try:
-                gap = lacking(tie.relation, result.layout, operand.layout, kept, tie.combines)
+                gap = lacking(tie.relation, result.layout, operand.layout, kept, gathers, tie.covered)
             except LayoutError as error:
                 yield self._not_compared(tie, str(error))
                 continue
             if gap is not None:
                 yield self._lacks(tie, operand, result, gap)
-            elif tie.combines:
+            elif gathers:
                 yield from self._counted_twice(tie, operand, kept)
             elif tie.reach == "work-item" and equal_coordinates(tie.relation):
                 name = self.names.of(tie.operand)
@@ -218,7 +225,7 @@ class _Checking:
     def _lacks(self, tie: Tie, operand: Held, result: Held, gap: Missing) -> Mistake:
         name = self.names.of(tie.operand)
         value = self.flow.value_of(tie.operand)
-        if tie.combines:
+        if tie.combines and tie.reach == "workgroup":
             made = self.names.of(tie.result)
             message = f"{gap.where} gets element {gap.element} of {made} and has no part of it: those are {gap.held}"
             repairs = self.repairing.of_result(tie, operand)
@@ -258,10 +265,36 @@ class _Checking:
             problem = demand.problem(held.attribute, self.machine, self.target)
             if problem is not None:
                 name = self.names.of(demand.value)
-                verb = "makes" if demand.number is None else "takes"
-                message = f"{verb} {name} otherwise: {problem}"
+                message = f"cannot {'make' if demand.number is None else 'take'} {name} so: {problem}"
                 repairs = self.repairing.of_demand(demand, value, held)
                 yield self._mistake("layouts.demand", message, demand.user, name, None, held, None, repairs=repairs)
+
+    # What compilers get wrong
+
+    def _compilers(self) -> Iterator[Mistake]:
+        for value in self.flow.values:
+            for statement in value.stated:
+                if statement.user.name in _GONE_WRONG:
+                    yield from self._compiled(statement.user, None, value, statement.attribute)
+        stated = {statement.user: statement for statement in self.flow.wanted if statement.user.name in _GONE_WRONG}
+        for value in self.flow.values:
+            for use in (use for member in value.members for use in member.uses):
+                held = self.held.get(value.number)
+                if use.operation.name == "xegpu.store_matrix" and use.index == 0:
+                    statement = stated.get(use.operation)
+                    attribute = statement.attribute if statement is not None else held and held.attribute
+                    if attribute is not None:
+                        yield from self._compiled(use.operation, 0, value, attribute)
+
+    def _compiled(self, user: Operation, number: int | None, value: Value, attribute: Distributed) -> Iterator[Mistake]:
+        operand = value.members[0] if number is None else user.operands[number]
+        found, held = compiler_mistake(user, operand, attribute), self.held.get(value.number)
+        if found is None or self.llvm not in found.versions or held is None:
+            return
+        what = "move other elements" if found.rule == "compiler.matrix" else "crash"
+        message = f"is right, and {found.by} {what}: {found.message}"
+        repairs = self.repairing.of_compiler(user, number, value, held)
+        yield self._mistake(found.rule, message, user, self.names.of(operand), None, held, None, repairs=repairs)
 
     # Words
 

@@ -89,7 +89,7 @@ def passes_keep_meaning(
     first = read(module) if isinstance(module, str) else module
     trial = Trial(first, arguments, grid, kernel, seed, target)
     dump, refused = _dump(first.source, passes, compiler)
-    parts = read(dump).parts if dump.strip() else ()
+    parts = Module(dump, "dump").parts if dump.strip() else ()
     if refused and not parts:
         raise LayoutError(refused)
     stages: list[Stage] = []

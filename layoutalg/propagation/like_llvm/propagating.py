@@ -1,16 +1,22 @@
 """The layouts that one version of LLVM writes into a module: its pass `xegpu-propagate-layout`, reproduced.
 
+The levels have the names of layoutalg; LLVM's `layout-kind` says `subgroup` for "workgroup". The chip is what
+`xevm-attach-target` says to a `gpu.module`: functions outside of one have none.
+
 >>> from layoutalg.ir import read_module
->>> propagated_like(read_module("gpu.barrier"), llvm=24, level="lane", target="pvc").name
+>>> propagated_like(read_module("gpu.barrier"), llvm=22, level="lane", target="pvc").name
 'builtin.module'
 """
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.propagation.like_llvm.analysis import held, shape_in
+from layoutalg.propagation.like_llvm.versions import VERSIONS
 
 __all__ = ["LEVELS", "propagated_like"]
 
@@ -29,8 +35,31 @@ def propagated_like(module: ModuleOp, llvm: int, level: str, target: str = "pvc"
     """
     instance_of(module, ModuleOp, "module")
     instance_of(level, str, "level")
-    if llvm not in (22, 23, 24):
+    instance_of(target, str, "target")
+    version = VERSIONS.get(llvm) if type(llvm) is int else None
+    if version is None:
         raise LayoutError(f"LLVM {llvm!r}: its propagation is not known; expected 22, 23 or 24")
     if level not in LEVELS:
         raise LayoutError(f"level {level!r} is not known; expected one of {', '.join(LEVELS)}")
-    return module.clone()
+    copy = module.clone()
+    try:
+        version.propagate(copy, level, target)
+    except VerifyException as problem:
+        raise LayoutError(f"LLVM {llvm}: {problem}") from None
+    _verify(copy, llvm)
+    return copy
+
+
+def _verify(module: ModuleOp, llvm: int) -> None:
+    """What LLVM verifies after the pass: of conversions, that both layouts are there and fit."""
+    for op in module.walk():
+        if op.name != "xegpu.convert_layout":
+            continue
+        for name, word in (("input_layout", "input"), ("target_layout", "target")):
+            layout = held(op, name)
+            if layout is None:
+                raise LayoutError(f"LLVM {llvm}: '{op.name}' op requires attribute '{name}'")
+            shape = shape_in(op.operands[0])
+            if shape and layout.check(shape, llvm) is not None:
+                problem = f"invalid {word} layout, data cannot be evenly distributed."
+                raise LayoutError(f"LLVM {llvm}: '{op.name}' op {problem} ({layout}, {'x'.join(map(str, shape))})")

@@ -13,20 +13,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr, VectorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
 from layoutalg.ir.dialects.xegpu import block
-from layoutalg.ir.dialects.xevm import MMAOp
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
 from layoutalg.simulate.values.elements import element
 
-__all__: list[str] = []
+__all__ = ["product_of_fragments"]
 
 _NAMES = {"i8": "s8", "si8": "s8", "ui8": "u8", "i4": "s4", "si4": "s4", "ui4": "u4", "i32": "s32", "si32": "s32"}
 _MOST_KEPT = 1 << 24
@@ -43,26 +42,25 @@ def matrix_product(op: block.DpasOp, compiling: Compiling) -> Step:
         fail(op, f"the accumulator is {op.acc.type} and the result {op.result.type}")
     ranks = {vector.get_num_dims() for vector in vectors}
     if ranks == {1}:
-        return _of_fragments(op, compiling, vectors, names)
+        return product_of_fragments(op, compiling, vectors, names)
     if 1 in ranks:
         fail(op, "a dpas of 1-D and other vectors is not simulated; at lane level all of them are 1-D")
     return _of_matrices(op, compiling, vectors, names)
 
 
-@compiled_by(MMAOp)
-def mma(op: MMAOp, compiling: Compiling) -> Step:
-    """`xevm.mma`: the same of fragments, whose types say what is signed."""
-    types = [*(value.type for value in op.arguments[:2]), op.d.type]
-    vectors = [kind for kind in types if isa(kind, VectorType[Attribute]) and kind.get_num_dims() == 1]
-    if op.types is None or len(op.arguments) not in (2, 3) or len(vectors) != 3:
-        fail(op, "expected two or three vectors of one dimension, and the types of their elements")
-    written = [kind.data if isinstance(kind, StringAttr) else str(kind) for kind in op.types.types]
-    return _of_fragments(op, compiling, vectors, [*written[1:3], written[0]])
-
-
-def _of_fragments(
-    op: block.DpasOp | MMAOp, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
+def product_of_fragments(
+    op: Operation, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
 ) -> Step:
+    """The product of what lanes hold, for the types of A, B and the result and the hardware's names of their elements.
+
+    >>> from xdsl.dialects.builtin import ModuleOp, f16
+    >>> from xdsl.dialects.test import TestOp
+    >>> compiling, fragments = Compiling(ModuleOp([]), 16, (16, 1, 1), "subgroup"), [VectorType(f16, [8])] * 3
+    >>> product_of_fragments(TestOp(), compiling, fragments, ["f16"] * 3)
+    Traceback (most recent call last):
+    layoutalg.simulate.machine.SimulationError: line 0: test.op: 1-D vectors are fragments of lanes, and this kernel is \
+at subgroup level
+    """
     if compiling.level != "lane":
         fail(op, f"1-D vectors are fragments of lanes, and this kernel is at {compiling.level} level")
     lengths = [vector.element_count() for vector in vectors]

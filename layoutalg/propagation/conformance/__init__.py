@@ -1,0 +1,12 @@
+"""Compilers asked whether they keep the meaning of kernels: generated, distributed by them, run, and reduced where wrong.
+
+>>> from layoutalg.propagation.conformance.generating import kernels
+>>> [kernel.operation for kernel in kernels(0, 2, only=["gemm", "softmax"])]
+['gemm', 'softmax']
+"""
+
+from __future__ import annotations
+
+from layoutalg.propagation.conformance.generating import GeneratedKernel, kernels, meaning
+
+__all__ = ["GeneratedKernel", "kernels", "meaning"]

@@ -1,0 +1,178 @@
+"""A kernel that was generated: its text, what it takes, and what it computes before anything is distributed.
+
+>>> from layoutalg.propagation.conformance.generating import kernels
+>>> kernel = next(iter(kernels(0, 1, level="workgroup", only="math.exp")))
+>>> result = meaning(kernel, arrays_for(kernel))
+>>> result.shape == kernel.arguments[-1][1]
+True
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import LayoutError
+
+__all__ = ["GeneratedKernel", "Level", "agrees", "arrays_for", "first_difference", "meaning", "spelled", "with_text"]
+
+Array = NDArray[Any]
+Level = Literal["workgroup", "plain"]
+"""`workgroup`: tensors of a workgroup with full layouts. `plain`: tensors of one subgroup, with at most anchors."""
+
+
+@dataclass(frozen=True)
+class GeneratedKernel:
+    """A module with one kernel, in the syntax of LLVM 22.
+
+    `arguments` are the element type and the shape of each; the kernel writes the last one. `tolerance` is relative: 0 where
+    every order of computing gives the same bits. `subgroups` of 16 lanes are one workgroup.
+
+    >>> GeneratedKernel("empty", "", (), operation="gpu.return", layout_kind="none").level
+    'workgroup'
+    """
+
+    name: str
+    text: str
+    arguments: tuple[tuple[str, tuple[int, ...]], ...]
+    grid: tuple[int, int, int] = (1, 1, 1)
+    tolerance: float = 0.0
+    operation: str = ""
+    layout_kind: str = ""
+    level: Level = "workgroup"
+    seed: int = 0
+    subgroups: int = 1
+
+    def spelled_for(self, llvm: int) -> str:
+        """The text in the syntax of a version of LLVM.
+
+        >>> GeneratedKernel("b", "gpu.barrier", ()).spelled_for(24)
+        'builtin.module {\\n  gpu.barrier\\n}\\n'
+        """
+        return spelled(self.text, llvm)
+
+
+@lru_cache(maxsize=4096)
+def spelled(text: str, llvm: int) -> str:
+    """A text in the syntax of a version of LLVM.
+
+    >>> spelled("gpu.barrier", 22)
+    'gpu.barrier'
+    """
+    if llvm <= 22:
+        return text
+    from layoutalg.ir import read_module, write_module
+
+    return write_module(read_module(text), llvm=llvm)
+
+
+def with_text(kernel: GeneratedKernel, text: str) -> GeneratedKernel:
+    """The same kernel with another text.
+
+    >>> with_text(GeneratedKernel("b", "gpu.barrier", ()), "").text
+    ''
+    """
+    from dataclasses import replace
+
+    return replace(kernel, text=text)
+
+
+def arrays_for(kernel: GeneratedKernel, number: int = 0) -> list[Array]:
+    """Arrays for the arguments: small integers that differ from kernel to kernel, and 77 where the kernel writes.
+
+    >>> [array.shape for array in arrays_for(GeneratedKernel("k", "", (("f32", (2, 3)),)))]
+    [(2, 3)]
+    """
+    from layoutalg.simulate import numpy_type
+
+    random = np.random.default_rng((zlib.crc32(kernel.name.encode()), number))
+    arrays: list[Array] = []
+    for at, (element, shape) in enumerate(kernel.arguments):
+        dtype = _dtype(element, numpy_type)
+        if at == len(kernel.arguments) - 1:
+            arrays.append(np.full(shape, 77).astype(dtype))
+        else:
+            arrays.append(random.integers(-4, 5, shape).astype(dtype))
+    return arrays
+
+
+def _dtype(element: str, numpy_type: Any) -> Any:
+    from ml_dtypes import bfloat16
+
+    known: dict[str, Any] = {
+        "f16": np.float16,
+        "bf16": bfloat16,
+        "f32": np.float32,
+        "f64": np.float64,
+        "i8": np.int8,
+        "i16": np.int16,
+        "i32": np.int32,
+        "i64": np.int64,
+    }
+    if element not in known:
+        raise LayoutError(f"{element}: kernels are generated for {', '.join(known)}")
+    return known[element]
+
+
+def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
+    """What the kernel writes when it runs on whole tensors: a new array; `arrays` stay as they are.
+
+    Raises `LayoutError` where the kernel does something wrong.
+
+    >>> text = '''gpu.module @k { gpu.func @k(%p0: i64) kernel attributes {intel_reqd_sub_group_size = 16 : i32,
+    ...   known_block_size = array<i32: 16, 1, 1>} {
+    ...   %t = xegpu.create_nd_tdesc %p0, shape : [8, 16], strides : [16, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
+    ...   %x = arith.constant dense<3.0> : vector<8x16xf32>
+    ...   xegpu.store_nd %x, %t[0, 0] : vector<8x16xf32>, !xegpu.tensor_desc<8x16xf32>
+    ...   gpu.return } }'''
+    >>> kernel = GeneratedKernel("k", text, (("f32", (8, 16)),), level="plain")
+    >>> float(meaning(kernel, arrays_for(kernel)).mean())
+    3.0
+    """
+    from layoutalg.simulate import launch
+
+    copies = [array.copy() for array in arrays]
+    level = "workgroup" if kernel.level == "workgroup" else "subgroup"
+    found = launch(kernel.text, copies, kernel.grid, level=level).findings
+    if found:
+        raise LayoutError(f"{kernel.name}: {found[0]}")
+    return copies[-1]
+
+
+def agrees(found: Array, expected: Array, tolerance: float) -> bool:
+    """Whether two results are the same: the same values (NaN is NaN), or within a relative tolerance.
+
+    >>> agrees(np.array([1.0, np.nan]), np.array([1.0, np.nan]), 0.0)
+    True
+    """
+    return not _differs(found, expected, tolerance).any()
+
+
+def first_difference(found: Array, expected: Array, tolerance: float) -> tuple[tuple[int, ...], int] | None:
+    """The first element that differs, and how many do; None where none does.
+
+    >>> first_difference(np.array([1, 5, 6]), np.array([1, 2, 3]), 0.0)
+    ((1,), 2)
+    """
+    wrong = _differs(found, expected, tolerance)
+    if not wrong.any():
+        return None
+    first = np.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape)
+    return tuple(int(at) for at in first), int(wrong.sum())
+
+
+def _differs(found: Array, expected: Array, tolerance: float) -> Array:
+    wide, exact = found.astype(np.float64), expected.astype(np.float64)
+    same = (wide == exact) | (np.isnan(wide) & np.isnan(exact))
+    if tolerance:
+        finite = np.abs(exact[np.isfinite(exact)])
+        scale = float(finite.max()) if finite.size else 0.0
+        with np.errstate(invalid="ignore"):
+            same |= np.abs(wide - exact) <= tolerance * np.maximum(np.abs(exact), scale / 64)
+    return ~same

@@ -1,0 +1,202 @@
+"""One layout of one tensor: the attribute that says it, and who then holds what.
+
+Two attributes that mean the same map have the same `key`, whatever their text; that is how candidates are merged, and why no
+conversion is placed between two names of one map:
+
+>>> from layoutalg.xegpu import LayoutAttr
+>>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
+>>> pairs = held(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
+>>> rows.key == pairs.key, rows.key
+(True, 'lane: d0 = 16@reg, d1 = 16@lane')
+
+A layout that is carried across an operation (`carry_back`, `carry_on`) needs an attribute again. The result's own attribute
+is tried first, then its dimensions permuted, then a slice of it; `to_xegpu` finds the attribute where none of them means the
+map. What a version of LLVM does not accept is not a candidate.
+
+>>> from layoutalg.core.layout import Layout
+>>> transpose = Layout.parse("d0 = 16@d1, d1 = 8@d0")
+>>> columns = held(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 8))
+>>> print(carry_back(transpose, columns, (8, 16), 24).attribute)
+#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1], order = [0, 1]>
+>>> broadcast = Layout.parse("d0 = 8@_, d1 = 16@d0")
+>>> print(carry_back(broadcast, held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), (16,), 24).attribute)
+#xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [0]>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.propagation.relations import given, needed, without
+from layoutalg.propagation.spread import levels_of, spread
+from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
+
+__all__ = ["Held", "agree", "carry_back", "carry_on", "held", "spelled", "told"]
+
+_CACHED = 1 << 16
+_OPEN = Machine()
+_AXES = frozenset(("sg", "lane"))
+"""Work-items that a layout may leave out; tiles of instructions are an order of registers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """A layout of a tensor of this shape: how it is written, what it means, and a key that equal maps share.
+
+    >>> held(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1)), (16, 16)).levels
+    ('lane',)
+    """
+
+    attribute: Distributed
+    shape: tuple[int, ...]
+    layout: Layout
+    levels: tuple[str, ...]
+    key: str
+
+
+@lru_cache(maxsize=_CACHED)
+def told(attribute: Distributed, shape: tuple[int, ...]) -> Held | None:
+    """What somebody wrote, whether a version of LLVM accepts it or not; None where it has no layout of the shape.
+
+    >>> told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 17))
+    """
+    try:
+        layout = spread(attribute, shape, _OPEN)
+    except LayoutError:
+        return None
+    levels = tuple(sorted(levels_of(attribute) & _AXES))
+    return Held(attribute, shape, layout, levels, f"{' '.join(levels)}: {layout.canonical()}")
+
+
+@lru_cache(maxsize=_CACHED)
+def held(attribute: Distributed, shape: tuple[int, ...], llvm: int = 24) -> Held | None:
+    """The layout that an attribute says of a tensor, where that version of LLVM accepts it; None otherwise.
+
+    >>> held(LayoutAttr(lane_layout=(1, 16)), (8, 16), 24)
+    """
+    found = told(attribute, shape)
+    if found is None or (isinstance(attribute, LayoutAttr | SliceAttr) and attribute.check(shape, llvm) is not None):
+        return None
+    return found
+
+
+@lru_cache(maxsize=_CACHED)
+def carry_back(relation: Layout, result: Held, operand: tuple[int, ...], llvm: int = 24) -> Held | None:
+    """What an operand of this shape must be spread like, for a result that is spread so; None where no attribute says it.
+
+    >>> from layoutalg.propagation.relations import identity
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> carry_back(identity((8, 16)), rows, (8, 16)).key == rows.key
+    True
+    """
+    try:
+        layout = needed(relation, result.layout)
+    except LayoutError:
+        return None
+    if layout.shape != operand or any(layout.origins) or layout.offsets:
+        return None
+    return spelled(layout, result, operand, llvm)
+
+
+@lru_cache(maxsize=_CACHED)
+def carry_on(relation: Layout, operand: Held, result: tuple[int, ...], llvm: int = 24) -> Held | None:
+    """How a result of this shape is spread, when its operand is spread so; None where no attribute says it.
+
+    >>> total = Layout.parse("d0 = 8@d0 | replicas 16@d1")
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> print(carry_on(total, rows, (8,)).attribute)
+    #xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [1]>
+    """
+    try:
+        layout = given(relation, operand.layout)
+    except LayoutError:
+        return None
+    if layout.shape != result or any(layout.origins) or layout.offsets:
+        return None
+    return spelled(layout, operand, result, llvm)
+
+
+def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> Held | None:
+    """The attribute that means a layout, written as near to `like` as it can be.
+
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> print(spelled(Layout.parse("d0 = 32@reg, d1 = 16@lane"), rows, (32, 16), 24).attribute)
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    key = f"{' '.join(like.levels)}: {layout.canonical()}"
+    for attribute in _forms(like.attribute, len(like.shape), len(shape)):
+        found = held(attribute, shape, llvm)
+        if found is not None and found.key == key:
+            return found
+    try:
+        attribute = to_xegpu(layout, llvm=llvm)
+    except LayoutError:
+        return None
+    written = _usual(attribute)
+    for form in (written, attribute):
+        found = held(form, shape, llvm)
+        if found is not None and found.layout == layout:
+            return found
+    return None
+
+
+def _forms(attribute: Distributed, rank: int, wanted: int) -> Iterator[Distributed]:
+    """Attributes that are written like this one, for a tensor of another rank or with its dimensions in another order."""
+    if not isinstance(attribute, LayoutAttr | SliceAttr):
+        return
+    if rank == wanted:
+        yield attribute
+        if isinstance(attribute, LayoutAttr) and rank == 2:
+            yield _turned(attribute)
+    elif rank > wanted:
+        if wanted == 1 or rank == wanted + 1:
+            dropped = [(dim,) for dim in range(rank)] if rank == wanted + 1 else []
+        else:
+            dropped = [tuple(range(rank - wanted)), tuple(range(wanted, rank))]
+        for dims in dropped:
+            yield SliceAttr(attribute, dims)
+    elif isinstance(attribute, SliceAttr) and attribute.parent.rank == wanted:
+        yield attribute.parent
+
+
+def _turned(attribute: LayoutAttr) -> LayoutAttr:
+    """A layout of two dimensions with the two exchanged; the ids still count through the same elements."""
+
+    def other(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        return None if field is None else field[::-1]
+
+    order = (0, 1) if attribute.order in (None, (1, 0)) else None
+    fields = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data")
+    turned = replace(attribute, **{name: other(getattr(attribute, name)) for name in fields})
+    return turned if turned.sg_layout is None and turned.lane_layout is None else replace(turned, order=order)
+
+
+def _usual(attribute: LayoutAttr | SliceAttr) -> LayoutAttr | SliceAttr:
+    """With `lane_data` of 1 in every dimension, as LLVM writes it where that means the same."""
+    if isinstance(attribute, SliceAttr):
+        return SliceAttr(_usual(attribute.parent), attribute.dims)
+    if attribute.lane_layout is None:
+        return attribute
+    return replace(attribute, lane_data=(1,) * len(attribute.lane_layout))
+
+
+@lru_cache(maxsize=_CACHED)
+def agree(one: Held, other: Held) -> bool:
+    """Whether two layouts of a tensor are the same map, at the levels that both say.
+
+    >>> rows, tiles = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), LayoutAttr(inst_data=(8, 16))
+    >>> agree(held(rows, (8, 16)), held(tiles, (8, 16)))
+    True
+    """
+    if one.levels == other.levels:
+        return one.key == other.key
+    common = set(one.levels) & set(other.levels)
+    if not common:
+        return True  # registers alone are left, and those of a subgroup and of a lane do not compare
+    gone = {*_AXES - common, "reg"}
+    return without(one.layout, gone) == without(other.layout, gone)
