@@ -23,6 +23,7 @@ from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
 from layoutalg.cli.migrate import migrate
+from layoutalg.cli.propagate import propagate
 from layoutalg.cli.run import run
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
@@ -48,7 +49,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, check, run, migrate, gemm):
+for _command in (show, draw, same, banks, convert, verify, check, run, migrate, propagate, gemm):
     cli.add_command(_command)
 
 
