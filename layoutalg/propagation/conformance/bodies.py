@@ -17,10 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from layoutalg.propagation.conformance.kinds import BITS
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = ["Body", "Spread", "Value", "vector_type"]
 
+_LEAST_ROW = 64
+"""Bytes of a row in memory that a block message takes."""
 Spread = LayoutAttr | SliceAttr
 """A layout of XeGPU."""
 
@@ -112,10 +115,15 @@ class Body:
     ) -> tuple[str, str]:
         """A descriptor of a whole new argument (or of a tile of a larger `matrix`): its name and type.
 
+        Block messages want rows of at least 64 bytes, so an argument may be wider than its tile.
+
         >>> Body("plain").descriptor("f32", (8, 16), None)
         ('%t0', '!xegpu.tensor_desc<8x16xf32>')
         """
         whole = tuple(shape if matrix is None else matrix)
+        least = _LEAST_ROW * 8 // BITS[element]
+        if len(whole) == 2 and whole[1] < least:
+            whole = (whole[0], least)
         number = self.argument(element, whole)
         said = "" if layout is None or self.level == "plain" else f", {layout}"
         kind = f"!xegpu.tensor_desc<{'x'.join(map(str, (*shape, element)))}{said}>"

@@ -32,7 +32,7 @@ _SECONDS = 20.0
 """For one module; a batch has a second more for each."""
 _VERSION = re.compile(r"(LLVM|IREE)\b[^\n]*?\bversion (\d+)\.(\d+)|\b(IREE) \(?.*?(\d+)\.(\d+)")
 _ERROR = re.compile(r"^(?:<stdin>|within split at <stdin>:(\d+) offset ?):(\d+):\d+: error: (.*)$", re.MULTILINE)
-_NAME = re.compile(r"func\.func (?:private )?@([\w.$-]+)")
+_NAME = re.compile(r"\b(?:gpu|func)\.func (?:private )?@([\w.$-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,17 @@ def run_all(
     if code in (0, 1):
         made = _by_name(output)
         errors = _errors(words, [texts[name] for name in names])
-        return {
-            name: Answer(text=made[name])
-            if name in made and number not in errors
-            else Answer(refusal=errors.get(number) or _first_line(words) or "it printed nothing")
-            for number, name in enumerate(names)
-        }
+        answers: dict[str, Answer] = {}
+        for number, name in enumerate(names):
+            if number in errors:
+                answers[name] = Answer(refusal=errors[number])
+            elif name in made:
+                answers[name] = Answer(text=made[name])
+            elif len(names) == 1:
+                answers[name] = Answer(refusal=_first_line(words) or "it printed nothing")
+            else:
+                answers |= run_all(compiler, {name: texts[name]}, pipeline, options=options, seconds=seconds)
+        return answers
     if len(names) == 1:
         return {names[0]: Answer(crash=_died(code, words))}
     middle = len(names) // 2

@@ -11,26 +11,36 @@ Labelling(labels=(0, 1, 1), cost=18, bound=18, methods=((3, 'elimination, width 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import gcd, inf
+from typing import cast
 
 import numpy as np
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, whole_number
+from layoutalg.propagation.labelling.cut import minimum_cut, sides
 from layoutalg.propagation.labelling.elimination import eliminate, elimination_order
 from layoutalg.propagation.labelling.network import Network, network_of
-from layoutalg.propagation.labelling.problem import Labelling, Problem, cost_of
+from layoutalg.propagation.labelling.problem import IMPOSSIBLE, Labelling, Problem, cost_of
+from layoutalg.propagation.labelling.reduction import reduced
+from layoutalg.propagation.labelling.search import OVERHEAD, search
 
-__all__ = ["BUDGET", "solve"]
+__all__ = ["BUDGET_OF_A_NODE", "MOST_BUDGET", "components", "solve"]
 
-BUDGET = 1 << 25
-"""How many entries of tables may be computed, when nothing else is said: under a second."""
+BUDGET_OF_A_NODE, MOST_BUDGET = 1 << 17, 1 << 26
+"""How many entries of tables may be computed for each node when nothing else is said, and for all nodes: a few seconds."""
 
-_MOST_ENTRIES = 1 << 20
+_MOST_ENTRIES = 1 << 18
+"""The largest table."""
+_EASY = 1 << 12
+"""A component whose tables have no more entries than so many for each variable is eliminated as it is."""
 
 
-def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
+def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
     """The cheapest labels for a problem, as far as `budget` allows: how many entries of tables may be computed.
+
+    Components that are narrow, and those where two layouts meet, are solved exactly whatever the budget.
 
     Raises `PlanError` where no labelling is possible, and names a node that has no label left.
 
@@ -44,59 +54,114 @@ def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
     layoutalg.core.errors.PlanError: node 1: no label is possible
     """
     instance_of(problem, Problem, "problem =")
-    whole_number(budget, "budget =", 0)
+    nodes = len(problem.costs)
+    left = min(BUDGET_OF_A_NODE * nodes, MOST_BUDGET) if budget is None else whole_number(budget, "budget =", 0)
     network = network_of(problem)
-    count = len(problem.costs)
-    for node in range(count):
+    for node in range(nodes):
         if not np.isfinite(network.unary[node]).any():
             raise PlanError(f"node {node}: no label is possible")
+    step = _step(problem)
+    whole = reduced(network, range(len(network.unary)), thorough=False)
+    if whole.emptied is not None:
+        raise _no_labels(network, range(len(network.unary)), nodes)
     values: dict[int, int] = {}
     methods: list[tuple[int, str]] = []
-    bound = 0
-    for component in components(network):
-        size = sum(one < count for one in component)
-        order = elimination_order(network, component, _MOST_ENTRIES)
-        if order.rest:
-            found = first_values(network, component)
-            least = sum(float(network.unary[one].min()) for one in component)
-            values |= found
-            bound += round(least)
-            methods.append((size, "one after the other"))
-            continue
-        least, found = eliminate(network, order.variables)
-        if least == np.inf:
-            raise PlanError(f"node {min(component)}: no label is possible beside those of the nodes around it")
+    bound = round(whole.constant)
+    for component in components(whole.network, whole.variables):
+        solved = _solve_component(whole.network, component, left * len(component) // len(whole.variables), step)
+        if solved is None:
+            raise _no_labels(whole.network, component, nodes)
+        found, least, how = solved
         values |= found
-        bound += round(least)
-        methods.append((size, f"elimination, width {order.width}"))
-    labels = tuple(values[node] for node in range(count))
-    return Labelling(labels, cost_of(problem, labels), bound, tuple(methods))
+        bound += least
+        if len(component) > 1:
+            methods.append((sum(one < nodes for one in component), how))
+    full = whole.complete(values)
+    labels = tuple(full[node] for node in range(nodes))
+    alone = nodes - sum(size for size, _ in methods)
+    methods.sort(reverse=True)
+    return Labelling(labels, cost_of(problem, labels), bound, (*methods, *[(alone, "alone")] * bool(alone)))
 
 
-def components(network: Network) -> Sequence[Sequence[int]]:
+def _solve_component(
+    network: Network, component: Sequence[int], budget: int, step: int
+) -> tuple[dict[int, int], int, str] | None:
+    """Values, a bound and how they were found; None where no values are possible."""
+    order = elimination_order(network, component, _EASY)
+    if not order.rest and order.entries <= _EASY * len(component):
+        cost, values = eliminate(network, order.variables)
+        return None if cost == inf else (values, round(cost), _by_elimination(order.width))
+    smaller = reduced(network, component)
+    if smaller.emptied is not None:
+        return None
+    values: dict[int, int] = {}
+    total, hows = round(smaller.constant), ["reduction"]
+    budget -= OVERHEAD * len(component)
+    for core in components(smaller.network, smaller.variables):
+        found = _solve_core(smaller.network, core, max(0, budget * len(core) // len(smaller.variables)), step)
+        if found is None:
+            return None
+        values |= found[0]
+        total += found[1]
+        hows.append(found[2])
+    return smaller.complete(values), total, max(hows, key=_effort)
+
+
+def _solve_core(
+    network: Network, core: Sequence[int], budget: int, step: int
+) -> tuple[dict[int, int], int, str] | None:
+    order = elimination_order(network, core, _MOST_ENTRIES)
+    if not order.rest and order.entries <= max(budget, _EASY * len(core)):
+        cost, values = eliminate(network, order.variables)
+        return None if cost == inf else (values, round(cost), _by_elimination(order.width))
+    side = sides(network, core)
+    if side is not None:
+        cost, values = minimum_cut(network, core, side)
+        return None if cost == inf else (values, round(cost), "minimum cut")
+    found = search(network, core, budget=budget, most=_MOST_ENTRIES, step=step)
+    if found.values is None:
+        return None
+    return found.values, round(found.bound), f"branch and bound, {found.parts} part{'s' * (found.parts != 1)}"
+
+
+def _by_elimination(width: int) -> str:
+    return "tree" if width <= 1 else f"elimination, width {width}"
+
+
+def _effort(how: str) -> tuple[int, int]:
+    """Of the methods of several parts the one that took most is named."""
+    words = how.split()
+    number = int(words[-1]) if words[-1].isdigit() else 0
+    return ("reduction", "tree", "elimination,", "minimum", "branch").index(words[0]), number
+
+
+def _no_labels(network: Network, component: Sequence[int], nodes: int) -> PlanError:
+    """The error that names a node of a component that has no labelling."""
+    emptied = reduced(network, component).emptied
+    if emptied is None:
+        size = sum(one < nodes for one in component)
+        return PlanError(f"node {component[0]}: no labels of the {size} nodes that hang together are possible together")
+    # What isn't a node is a need of several users.
+    node = emptied if emptied < nodes else min(network.neighbours[emptied])
+    return PlanError(f"node {node}: no label is possible beside those of the nodes around it")
+
+
+def _step(problem: Problem) -> int:
+    """The greatest common divisor of all costs: the cost of any labelling is a multiple of it."""
+    costs = {cast(int, cost) for row in problem.costs for cost in row}
+    costs.update(*(np.unique(table).tolist() for table in problem.conversions))
+    return gcd(*(cost for cost in costs if cost < IMPOSSIBLE)) or 1
+
+
+def components(network: Network, variables: Iterable[int]) -> list[list[int]]:
     """The variables that hang together, each group and the list of groups in ascending order.
 
-    >>> components(Network([np.zeros(1)] * 2, [{}, {}]))
+    >>> components(Network([np.zeros(1)] * 2, [{}, {}]), [0, 1])
     [[0], [1]]
     """
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(network.unary)))
-    graph.add_edges_from((one, other) for one, around in enumerate(network.neighbours) for other in around)
+    graph.add_nodes_from(variables)
+    graph.add_edges_from((one, other) for one in list(graph) for other in network.neighbours[one] if other > one)
     return sorted(sorted(group) for group in nx.connected_components(graph))
-
-
-def first_values(network: Network, component: Sequence[int]) -> dict[int, int]:
-    """Values taken one variable after the other, each the cheapest beside those that are taken.
-
-    >>> first_values(Network([np.array([2.0, 1.0])], [{}]), [0])
-    {0: 1}
-    """
-    values: dict[int, int] = {}
-    for one in component:
-        costs = network.unary[one].copy()
-        for other, table in network.neighbours[one].items():
-            costs += table[:, values[other]] if other in values else table.min(axis=1)
-        values[one] = int(costs.argmin())
-    return values

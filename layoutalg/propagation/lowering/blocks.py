@@ -34,7 +34,7 @@ from layoutalg.propagation.lowering.registers import terms
 from layoutalg.propagation.lowering.rules import Kernel, lowers
 from layoutalg.propagation.stated import statements_of
 
-__all__ = ["Surface", "surface_of"]
+__all__ = ["Surface", "hints", "listed", "mixed", "surface_of"]
 
 
 @dataclass(slots=True)
@@ -123,14 +123,14 @@ def tile(kernel: Kernel, surface: Surface, size: tuple[int, ...]) -> Value:
         form, operands = "xegpu.create_nd_tdesc %s", [surface.source]
         if surface.said:
             for name, numbers in (("shape", surface.shape), ("strides", surface.strides)):
-                form += f", {name} : {_listed(numbers)}"
+                form += f", {name} : {listed(numbers)}"
                 operands += [one for one in numbers if isinstance(one, Value)]
         made = kernel.writer.value(f"{form} : {surface.source.kind} -> {kind}", operands, kind)
         surface.tiles[size] = made
     return surface.tiles[size]
 
 
-def _listed(numbers: Sequence[Value | int]) -> str:
+def listed(numbers: Sequence[Value | int]) -> str:
     return f"[{', '.join(['%s' if isinstance(one, Value) else str(one) for one in numbers])}]"
 
 
@@ -194,7 +194,7 @@ def places(
     ]
 
 
-def _hints(op: Any, *more: str) -> str:
+def hints(op: Any, *more: str) -> str:
     """The properties of a message: what the caches do, and `more`."""
     stream = StringIO()
     printer = ModulePrinter(stream)
@@ -224,7 +224,9 @@ def load(op: Any, kernel: Kernel) -> None:
     size = vector_size(message.registers) or 1
     pieces: list[Value] = []
     for place in places(op, kernel, surface, layout, message.origins):
-        form = f"xegpu.load_nd %s{_listed(place)}{_hints(op, *more)} : {descriptor.kind} -> vector<{size}x{surface.element}>"
+        form = (
+            f"xegpu.load_nd %s{listed(place)}{hints(op, *more)} : {descriptor.kind} -> vector<{size}x{surface.element}>"
+        )
         operands = [descriptor, *(one for one in place if isinstance(one, Value))]
         pieces.append(kernel.writer.value(form, operands, surface.element, size))
     kernel.give(op.value, layout, [_unpacked(kernel, piece) for piece in pieces])
@@ -249,7 +251,7 @@ def store(op: Any, kernel: Kernel) -> None:
     descriptor = tile(kernel, surface, (message.rows, message.width))
     for place, one in zip(places(op, kernel, surface, layout, message.origins), pieces, strict=True):
         piece = _packed(kernel, one)
-        form = f"xegpu.store_nd %s, %s{_listed(place)}{_hints(op)} : {piece.kind}, {descriptor.kind}"
+        form = f"xegpu.store_nd %s, %s{listed(place)}{hints(op)} : {piece.kind}, {descriptor.kind}"
         kernel.writer.do(form, [piece, descriptor, *(one for one in place if isinstance(one, Value))])
 
 
@@ -271,5 +273,5 @@ def prefetch(op: Any, kernel: Kernel) -> None:
     message, layout = plan
     descriptor = tile(kernel, surface, (message.rows, message.width))
     for place in places(op, kernel, surface, layout, message.origins):
-        form = f"xegpu.prefetch_nd %s{_listed(place)}{_hints(op)} : {descriptor.kind}"
+        form = f"xegpu.prefetch_nd %s{listed(place)}{hints(op)} : {descriptor.kind}"
         kernel.writer.do(form, [descriptor, *(one for one in place if isinstance(one, Value))])

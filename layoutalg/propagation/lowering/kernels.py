@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xdsl.ir import Operation, SSAValue
@@ -34,7 +35,8 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.propagation.lowering.forms import Form
 from layoutalg.propagation.lowering.fragments import Fragment
-from layoutalg.propagation.lowering.registers import Term
+from layoutalg.propagation.lowering.registers import Term, coordinates, terms
+from layoutalg.propagation.stated import called
 
 if TYPE_CHECKING:
     from layoutalg.conversion import ConversionPlan
@@ -58,7 +60,7 @@ def refuse(operation: Operation, rule: str, message: str, *notes: str) -> NoRetu
     Traceback (most recent call last):
     layoutalg.propagation.lowering.kernels.Refused: error: 'test.op' op is not lowered [layoutalg: lower.operation]
     """
-    raise Refused(Finding(f"lower.{rule}", message, operation.name, place_of(operation), notes=notes))
+    raise Refused(Finding(f"lower.{rule}", message, called(operation), place_of(operation), notes=notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +199,18 @@ class LaneIndices(Indices):
             self._here[key] = make()
         return self._here[key]
 
-    def along(self, terms: Sequence[Term]) -> Value:
+    def early(self, key: object, form: str, kind: str) -> Value:
+        """A value without operands, written once at the beginning.
+
+        >>> indices = LaneIndices(RegionWriter(), 4, 16)
+        >>> indices.early("half", "arith.constant 5.0e-1 : f32", "f32").kind
+        'f32'
+        """
+        return self._once(key, lambda: self.writer.value(form, (), kind))
+
+    def along(self, parts: Sequence[Term]) -> Value:
         """The sum of terms, as an index."""
-        key = tuple(terms)
+        key = tuple(parts)
         return self._once(("along", key), lambda: self.as_index(self.address(Address(0, factors=key))))
 
     def plus(self, left: Value | int, right: Value | int) -> Value | int:
@@ -291,6 +302,55 @@ class KernelText:
         made = self.writer.value(f"memref.get_global @{symbol} : {kind}", (), kind)
         made.name = name
         return made
+
+    def compared(self, predicate: str, left: Value, right: Value) -> Value:
+        """Whether two integers compare, each pair once."""
+        form = f"arith.cmpi {predicate}, %s, %s : {left.kind}"
+        make = partial(self.writer.value, form, (left, right), "i1")
+        return self.indices.once((predicate, left, right), (left, right), make)
+
+    def both(self, left: Value, right: Value) -> Value:
+        """Whether two conditions hold, each pair once."""
+        return self.indices.once(("and", left, right), (left, right), lambda: self.indices.binary("andi", left, right))
+
+    def places(self, layout: Layout) -> list[list[Value | int]]:
+        """The coordinates of each register's element, in this work-item.
+
+        >>> kernel = KernelText("k", Machine(lanes=16, subgroups=1), subgroups=4)
+        >>> [[row, _], [next_row, _]] = kernel.places(Layout.parse("d0 = 2@reg, d1 = 16@lane"))
+        >>> row, next_row
+        (0, 1)
+        """
+        moving = [
+            self.indices.along((*own["sg"], *own["lane"])) if own["sg"] or own["lane"] else 0 for own in terms(layout)
+        ]
+        return [
+            [self.indices.plus(start, int(more)) for start, more in zip(moving, place, strict=True)]
+            for place in coordinates(layout)[0, 0].tolist()
+        ]
+
+    def first_copy(self, layout: Layout) -> Value | None:
+        """Whether this work-item is the first of those that hold the same; None where no two do."""
+        found: Value | None = None
+        for axis, count in (("sg", self.machine.subgroups or 1), ("lane", self.lanes)):
+            first = {factor for factor in layout.replicas if factor.axis == axis and factor.extent != 1}
+            if not first:
+                continue
+            numbers = range(count)
+            copies = [any(n // int(f.stride) % int(f.extent) for f in first) for n in numbers]
+            mask = sum(1 << n for n in numbers if not copies[n])
+            here = self.indices.holds(axis, mask)
+            found = here if found is None else self.both(found, here)
+        return found
+
+    @contextmanager
+    def only(self, where: Value | None) -> Generator[None]:
+        """What is written inside the `with` is executed by some work-items only; by all for None."""
+        if where is None:
+            yield
+            return
+        with self.region("scf.if %s {", (where,)):
+            yield
 
     def scalar(self, value: SSAValue) -> Value:
         """What a value that is not spread is here. Raises `Refused` where its operation was refused."""

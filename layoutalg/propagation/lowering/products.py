@@ -129,7 +129,8 @@ def product(op: Any, kernel: Kernel) -> None:
             here = np.full_like(rows, step)
             one = _found(op, at_a, rows, here, "A")
             other = _found(op, at_b, here, columns, "B")
-            made[number] = _written(kernel, a[one], b[other], made[number], str(result.type.element_type), size)
+            made[number] = _written(
+                kernel, instruction, a[one], b[other], made[number], str(result.type.element_type), size)
     kernel.give(result, layout, [value for value in made if value is not None])
 
 
@@ -178,11 +179,20 @@ def _found(op: Any, where: dict[bytes, int], rows: Any, columns: Any, name: str)
     return at
 
 
-def _written(kernel: Kernel, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
+def _written(kernel: Kernel, unit: Dpas, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
+    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it."""
     operands = [_vector(kernel, one) for one in (a, b, acc) if one is not None]
     names = ", ".join(["%s"] * len(operands))
     kinds = ", ".join(one.kind for one in operands)
-    made = kernel.writer.value(f"xegpu.dpas {names} : {kinds} -> vector<{size}x{element}>", operands, element, size)
+    result = f"vector<{size}x{element}>"
+    if unit.acc_type == "s32":
+        of_acc = "" if acc is None else ", c = s32"
+        shape = f"shape = <m = {unit.m}, n = {unit.n}, k = {unit.k}>"
+        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}{of_acc}>"
+        form = f"xevm.mma {names} {{{shape}, {types}}} : ({kinds}) -> {result}"
+    else:
+        form = f"xegpu.dpas {names} : {kinds} -> {result}"
+    made = kernel.writer.value(form, operands, element, size)
     if size > 1:
         return made
     return kernel.writer.value(f"vector.extract %s[0] : {element} from {made.kind}", (made,), element)

@@ -33,11 +33,12 @@ from layoutalg.ir.places import place_of
 from layoutalg.propagation.lowering.exchanges import exchange
 from layoutalg.propagation.lowering.forms import passed_on
 from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes, regrouped
-from layoutalg.propagation.lowering.held import HeldIn
+from layoutalg.propagation.lowering.held import HeldIn, layout_of
 from layoutalg.propagation.lowering.kernels import Exchanged, KernelText, Refused, refuse
 from layoutalg.propagation.lowering.registers import positions, sizes_of
 from layoutalg.propagation.lowering.subjects import SUBJECTS
-from layoutalg.propagation.relations import needed, relation_of
+from layoutalg.propagation.relations import needed, relation_of, shape_of
+from layoutalg.propagation.stated import statements_of
 
 if TYPE_CHECKING:
     from layoutalg.propagation.lowering.blocks import Surface
@@ -109,6 +110,15 @@ class Kernel(KernelText):
                 "state one (layout_result_0), or complete the module with layoutalg propagate",
             )
         return found.layout
+
+    def stated(self, op: Operation, number: int) -> Layout | None:
+        """The layout that an operation states for an operand; None where it states none."""
+        value = op.operands[number]
+        shape = shape_of(value)
+        for statement in statements_of(op):
+            if shape is not None and statement.number == number:
+                return layout_of(statement.attribute, shape, self.machine)
+        return None
 
     def sizes(self, value: SSAValue, layout: Layout) -> tuple[int, ...]:
         """The pieces in which a value is held."""
