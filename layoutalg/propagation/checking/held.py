@@ -199,11 +199,13 @@ def _needed(relation: Layout, result: Layout) -> Layout:
 
 @lru_cache(maxsize=_CACHED)
 def equal_coordinates(relation: Layout) -> bool:
-    """Whether a relation is between equal coordinates.
+    """Whether a relation is between equal coordinates, of tensors of the same rank.
 
     >>> equal_coordinates(Layout.parse("d0 = 8@d0, d1 = 16@d1")), equal_coordinates(Layout.parse("d0 = 8@d1, d1 = 8@d0"))
     (True, False)
     """
+    if len({factor.axis for factors in relation.dims for factor in factors}) != len(relation.dims):
+        return False  # an axis of one element has a factor too: without it, the operand does not have the dimension
     form = relation.canonical()
     if form.replicas or form.offsets or any(form.origins):
         return False

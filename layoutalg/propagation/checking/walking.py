@@ -98,7 +98,7 @@ class _Checking:
         for value in self.flow.values:
             users.update(use.operation for member in value.members for use in member.uses)
             users.update(member.owner for member in value.members if not hasattr(member.owner, "args"))  # pyright: ignore[reportArgumentType]
-        conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target))
+        conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
 
     # Layouts that don't fit
