@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed
@@ -129,13 +129,14 @@ def moves_others(attribute: Distributed, shape: tuple[int, ...], memory: MemDesc
         held = layout.fragment_map()[0]
         ahead = len(memory.shape) - len(tile)
         coordinates = [np.zeros(held.shape[:-1], np.int64)] * ahead + [held[..., d] for d in range(held.shape[-1])]
-        address: Any = places(memory.layout(), coordinates)["addr"]
+        address = cast("Any", places(memory.layout(), coordinates)["addr"])
     except LayoutError:
         return None
-    wrong: Any = np.argwhere(address - address[:, :1] != np.arange(address.shape[1]))
-    if not len(wrong):
+    apart = address - address[:, :1] - np.arange(int(address.shape[1]))
+    wrong: list[list[int]] = np.argwhere(apart).tolist()
+    if not wrong:
         return None
-    lane, register = map(int, wrong[0])
+    lane, register = wrong[0]
     first, other = (tuple(map(int, held[lane, at])) for at in (0, register))
     count = address.shape[1]
     return f"lane {lane} moves {count} neighbours in memory from {first} on, and its element {other} is not among them"

@@ -31,8 +31,8 @@ from layoutalg.propagation.checking.held import Held, equal_coordinates, held_in
 from layoutalg.propagation.checking.mistakes import Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
-from layoutalg.propagation.checking.ties import copies_within, lacking, projected
-from layoutalg.propagation.spread import machine_of, spread, unblocked
+from layoutalg.propagation.checking.ties import lacking, projected
+from layoutalg.propagation.spread import machine_of, narrowed, spread, unblocked
 from layoutalg.propagation.stated import Statement, called
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
@@ -50,7 +50,6 @@ _BEYOND = {"work-item": ("sg", "lane"), "subgroup": ("sg",), "workgroup": ()}
 """The axes along which an operation of each reach moves nothing by itself."""
 _GONE_WRONG = frozenset(("xegpu.load_matrix", "xegpu.store_matrix", "vector.multi_reduction"))
 """Operations that compilers get wrong in some layouts."""
-_ADDING = frozenset(("add", "mul", "xor"))
 _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 """What LLVM's own verifiers look at; the rest it finds out when it distributes, or never."""
 
@@ -103,7 +102,7 @@ class _Checking:
         for value in self.flow.values:
             users.update(use.operation for member in value.members for use in member.uses)
             users.update(member.owner for member in value.members if not hasattr(member.owner, "args"))  # pyright: ignore[reportArgumentType]
-        conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target))
+        conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
 
     # Layouts that don't fit
@@ -122,8 +121,12 @@ class _Checking:
         words, theirs = problem
         name = self.names.of(statement.value)
         source = f"LLVM {self.llvm}" if theirs and statement.name in _VERIFIED else OURS
+        shared = narrowed(statement.attribute, shape)
+        fits = shared is not None and held_of(statement, shape, self.machine) is not None
+        notes = (f"taken as {shared}: every work-item along a dimension of size 1 has it",) if fits else ()
+        level: Literal["error", "warning"] = "warning" if fits and statement.name.startswith("layout_") else "error"
         told = f"{words} ({statement.name} of {name})"
-        finding = Finding("layouts.fit", told, called(statement.user), place_of(statement.user), source)
+        finding = Finding("layouts.fit", told, called(statement.user), place_of(statement.user), source, level, notes)
         yield Mistake(finding, name, None, statement.attribute)
 
     # Statements about one value
@@ -215,8 +218,6 @@ class _Checking:
                 continue
             if gap is not None:
                 yield self._lacks(tie, operand, result, gap)
-            elif gathers:
-                yield from self._counted_twice(tie, operand, kept)
             elif tie.reach == "work-item" and equal_coordinates(tie.relation):
                 name = self.names.of(tie.operand)
                 if lacking(tie.relation, operand.layout, result.layout, kept, False) is None:
@@ -235,16 +236,6 @@ class _Checking:
         return self._mistake(
             "layouts.operand", message, tie.user, name, result, operand, gap, repairs=repairs, made=tie
         )
-
-    def _counted_twice(self, tie: Tie, operand: Held, kept: tuple[str, ...]) -> Iterator[Mistake]:
-        """Sums of copies: an implementation that adds what every work-item has counts them more than once."""
-        kind = getattr(getattr(tie.user, "kind", None), "data", None)
-        copies = copies_within(operand.layout, kept) if kept else 1
-        if copies == 1 or str(getattr(kind, "value", kind)) not in _ADDING:
-            return
-        name = self.names.of(tie.operand)
-        message = f"adds {name}, of which {copies} work-items hold each element: parts may count {copies} times"
-        yield self._mistake("layouts.copies", message, tie.user, name, None, operand, None, "warning")
 
     def _not_compared(self, tie: Tie, why: str) -> Mistake:
         name = self.names.of(tie.operand)

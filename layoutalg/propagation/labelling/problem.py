@@ -122,7 +122,8 @@ class Problem:
 class Labelling:
     """A label for every node, what that costs, and a `bound`: no labelling costs less.
 
-    `methods` says how each connected component was solved: its number of nodes, and by what.
+    `methods` says how each connected component was solved: its number of nodes, and by what. The largest come first, and all
+    nodes that depend on no other are one entry, "alone".
 
     >>> found = Labelling((0, 1, 1), 18, 16, ((3, "branch and bound"),))
     >>> found.is_optimal, found.gap

@@ -61,21 +61,26 @@ def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
         if not np.isfinite(network.unary[node]).any():
             raise PlanError(f"node {node}: no label is possible")
     step = _step(problem)
+    whole = reduced(network, range(len(network.unary)), thorough=False)
+    if whole.emptied is not None:
+        raise _no_labels(network, range(len(network.unary)), nodes)
     values: dict[int, int] = {}
     methods: list[tuple[int, str]] = []
-    bound = 0
-    variables = len(network.unary)
-    for component in components(network, range(variables)):
-        share = left * len(component) // variables
-        solved = _solve_component(network, component, share, step)
+    bound = round(whole.constant)
+    for component in components(whole.network, whole.variables):
+        solved = _solve_component(whole.network, component, left * len(component) // len(whole.variables), step)
         if solved is None:
-            raise _no_labels(network, component, nodes)
+            raise _no_labels(whole.network, component, nodes)
         found, least, how = solved
         values |= found
         bound += least
-        methods.append((sum(one < nodes for one in component), how))
-    labels = tuple(values[node] for node in range(nodes))
-    return Labelling(labels, cost_of(problem, labels), bound, tuple(methods))
+        if len(component) > 1:
+            methods.append((sum(one < nodes for one in component), how))
+    full = whole.complete(values)
+    labels = tuple(full[node] for node in range(nodes))
+    alone = nodes - sum(size for size, _ in methods)
+    methods.sort(reverse=True)
+    return Labelling(labels, cost_of(problem, labels), bound, (*methods, *[(alone, "alone")] * bool(alone)))
 
 
 def _solve_component(
@@ -85,7 +90,7 @@ def _solve_component(
     order = elimination_order(network, component, _EASY)
     if not order.rest and order.entries <= _EASY * len(component):
         cost, values = eliminate(network, order.variables)
-        return None if cost == inf else (values, round(cost), _by_elimination(len(component), order.width))
+        return None if cost == inf else (values, round(cost), _by_elimination(order.width))
     smaller = reduced(network, component)
     if smaller.emptied is not None:
         return None
@@ -108,7 +113,7 @@ def _solve_core(
     order = elimination_order(network, core, _MOST_ENTRIES)
     if not order.rest and order.entries <= max(budget, _EASY * len(core)):
         cost, values = eliminate(network, order.variables)
-        return None if cost == inf else (values, round(cost), _by_elimination(len(core), order.width))
+        return None if cost == inf else (values, round(cost), _by_elimination(order.width))
     side = sides(network, core)
     if side is not None:
         cost, values = minimum_cut(network, core, side)
@@ -119,15 +124,15 @@ def _solve_core(
     return found.values, round(found.bound), f"branch and bound, {found.parts} part{'s' * (found.parts != 1)}"
 
 
-def _by_elimination(size: int, width: int) -> str:
-    return "alone" if size == 1 else "tree" if width <= 1 else f"elimination, width {width}"
+def _by_elimination(width: int) -> str:
+    return "tree" if width <= 1 else f"elimination, width {width}"
 
 
 def _effort(how: str) -> tuple[int, int]:
     """Of the methods of several parts the one that took most is named."""
     words = how.split()
     number = int(words[-1]) if words[-1].isdigit() else 0
-    return ("reduction", "alone", "tree", "elimination,", "minimum", "branch").index(words[0]), number
+    return ("reduction", "tree", "elimination,", "minimum", "branch").index(words[0]), number
 
 
 def _no_labels(network: Network, component: Sequence[int], nodes: int) -> PlanError:

@@ -83,8 +83,18 @@ class Rule(Protocol):
 class Analysis:
     """The demands of all values of a module, as one version of LLVM finds them."""
 
-    def __init__(self, module: Operation, level: str, rules: Mapping[str, Rule], default: Rule, meet: Meet) -> None:
+    def __init__(
+        self,
+        module: Operation,
+        level: str,
+        rules: Mapping[str, Rule],
+        default: Rule,
+        meet: Meet,
+        *,
+        strict: bool = False,
+    ) -> None:
         self.level = level
+        self._strict = strict
         self.module = module
         self._rules = rules
         self._default = default
@@ -137,6 +147,15 @@ class Analysis:
         demand = self._demands.get(target)
         if demand is not None:
             self._add(value, demand)
+
+    def give_up(self, op: Operation, words: str) -> None:
+        """An anchor finds no layout: LLVM 23 warns and goes on, 24 fails.
+
+        >>> Analysis.give_up.__name__
+        'give_up'
+        """
+        if self._strict:
+            raise LayoutError(f"{op.name}: {words}")
 
     def _add(self, value: SSAValue, new: Demand) -> None:
         old = self._demands.get(value)

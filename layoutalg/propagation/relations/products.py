@@ -49,7 +49,7 @@ from layoutalg.propagation.relations.units import misfit
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
 from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["DpasDemand", "dpas_relation", "product_relations"]
+__all__ = ["DpasDemand", "product_relations"]
 
 _CACHED = 1 << 12
 _ROLES = {"A": (0, 2), "B": (2, 1), "C": (0, 1)}

@@ -104,12 +104,6 @@ def test_a_reduction_that_gives_its_result_to_lanes_without_a_part_of_it() -> No
     assert found.is_right, texts[-1]
 
 
-def test_copies_that_a_sum_may_count_twice_are_a_warning() -> None:
-    text = modules.reduction(modules.lanes("1", "1"), modules.lanes("1, 8", "1, 1"))
-    levels = {finding.rule: finding.level for finding in check(la.read(text)).findings}
-    assert levels["layouts.copies"] == "warning"
-
-
 def test_same_lanes_in_other_registers_are_a_warning_that_names_the_register() -> None:
     text = modules.kernel(
         f"%x = arith.constant {{layout_result_0 = {modules.lanes('1, 16', '1, 1')}}} dense<1.0> : vector<8x32xf32>",
