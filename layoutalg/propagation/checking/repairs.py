@@ -84,7 +84,7 @@ class Repairing:
             return ()
         operand = value.members[0] if number is None else user.operands[number]
         name = self.names.of(operand)
-        source = held.attribute or held.layout
+        source = held.attribute or self._written(held.layout, value.shape, held.levels) or held.layout
         cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
         restated = self._restated(user, number, layout)
         found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
