@@ -65,7 +65,7 @@ class Again:
 
     def __post_init__(self) -> None:
         for tie in self.flow.ties:
-            if tie.operand in self.flow:
+            if tie.operand in self.flow and tie.beside is None:
                 self._ties.setdefault(tie.result, []).append(tie)
 
     def price(self, member: SSAValue, held: Held, depth: int = 0) -> int | None:

@@ -1,8 +1,8 @@
 """The layouts that come into question for every value: from what is written, from what messages take, and carried along ties.
 
-What the user wrote is the only candidate of its value. A load can make what its messages deliver and nothing else. Every other
-value takes the candidates of its neighbours, carried across the operation between them, until nothing new comes: `MOST` of
-them at the most, those from near anchors first; how many were left out is counted. Equal maps are one candidate.
+What the user wrote is the only candidate of its value. Every other value takes the candidates of its neighbours, carried across
+the operation between them, until nothing new comes: `MOST` of them at the most, those from near anchors first; how many were
+left out is counted. A load takes what its messages can deliver and nothing else. Equal maps are one candidate.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.propagation.flow import flows_of
@@ -30,7 +30,8 @@ from xdsl.ir import Operation, SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.flow import Flow, Value
-from layoutalg.propagation.placing.held import Held, agree, carry_back, carry_on, held, told
+from layoutalg.propagation.placing.costs import Prices, bits_of
+from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held, told
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
 from layoutalg.propagation.stated import Statement
@@ -94,11 +95,13 @@ class _Search:
     asked: Asked
     found: Candidates
     closed: list[bool]
-    """Values whose options are all known: written, or made by a message."""
+    """Values about which something is written: that is their only option."""
     keys: list[set[str]]
     ties: list[list[tuple[Tie, bool]]]
     """For each value, its ties; whether it is the result."""
     queue: deque[tuple[int, Option]] = field(default_factory=deque[tuple[int, Option]])
+    made: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """Values that a message or a product makes: it must be able to make an option."""
 
     def offer(self, number: int, option: Option) -> None:
         """Add an option to a value, unless it has that map, or has enough."""
@@ -107,6 +110,11 @@ class _Search:
         if len(self.found.options[number]) >= MOST:
             self.found.dropped += 1
             return
+        demand = self.made.get(number)
+        if demand is not None:
+            if demand.problem(option.held.attribute, self.asked.machine, self.asked.target) is not None:
+                return
+            option = Option(option.held, option.why, cost_at(demand, option.held, self.asked))
         self.keys[number].add(option.held.key)
         self.found.options[number].append(option)
         self.queue.append((number, option))
@@ -246,9 +254,7 @@ def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
         if demand.number is None:
             fixed = search.found.fixed[value.number]
             if fixed is None and options:
-                search.closed[value.number] = True
-                search.found.options[value.number].clear()
-                search.keys[value.number].clear()
+                search.made[value.number] = demand
                 made.append((value.number, options))
             elif fixed is not None:
                 cost = cost_at(demand, fixed, search.asked)
@@ -292,8 +298,12 @@ def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     0
     """
     for option in options_of(demand, known.shape, asked):
-        if agree(option.held, known):
+        if option.held.key == known.key:
             return option.cost
+    if known.levels == ("sg",):
+        # The words that each lane then has: what grids of subgroups cost.
+        count = Prices(asked.machine, asked.target).registers(known)
+        return -(-count * bits_of(str(getattr(demand.value.type, "element_type", demand.value.type))) // 32)
     return demand.price(known.attribute, asked.machine, asked.target)
 
 

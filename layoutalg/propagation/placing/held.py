@@ -30,13 +30,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.propagation.relations import given, needed, without
+from layoutalg.propagation.relations import given, needed, settled, without
 from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
-__all__ = ["Held", "agree", "carry_back", "carry_on", "held", "spelled", "told"]
+__all__ = ["Held", "agree", "carry_back", "carry_on", "held", "is_whole", "spelled", "told"]
 
 _CACHED = 1 << 16
 _OPEN = Machine()
@@ -94,13 +95,58 @@ def carry_back(relation: Layout, result: Held, operand: tuple[int, ...], llvm: i
     >>> carry_back(identity((8, 16)), rows, (8, 16)).key == rows.key
     True
     """
+    layout = _needed(relation, result.layout, operand)
+    if layout is not None:
+        return spelled(layout, result, operand, llvm)
+    layout = _around(relation, result.layout, operand)
+    found = None if layout is None else spelled(layout, result, operand, llvm)
+    made = None if found is None else carry_on(relation, found, result.shape, llvm)
+    return found if made is not None and agree(made, result) else None
+
+
+@lru_cache(maxsize=_CACHED)
+def is_whole(relation: Layout, operand: tuple[int, ...]) -> bool:
+    """Whether all of an operand goes into the result, so that the result's layout says the operand's.
+
+    >>> is_whole(Layout.parse("d0 = 8@d1, d1 = 16@d0"), (16, 8)), is_whole(Layout.parse("d0 = 4@d0 | offset 4@d0"), (16,))
+    (True, False)
+    """
+    reached = dict.fromkeys((f"d{dim}" for dim in range(len(operand))), 1)
+    for factor in (*(one for factors in relation.dims for one in factors), *relation.replicas):
+        if factor.axis in reached:
+            reached[factor.axis] *= int(factor.extent)
+    return not relation.offsets and list(reached.values()) == list(operand)
+
+
+def _needed(relation: Layout, result: Layout, operand: tuple[int, ...]) -> Layout | None:
+    """What is needed of an operand, where that is all of it."""
     try:
-        layout = needed(relation, result.layout)
+        layout = needed(relation, result)
     except LayoutError:
         return None
-    if layout.shape != operand or any(layout.origins) or layout.offsets:
+    return None if layout.shape != operand or any(layout.origins) or layout.offsets else layout
+
+
+def _around(relation: Layout, result: Layout, operand: tuple[int, ...]) -> Layout | None:
+    """An operand of which the result is a part: what the part lacks is in further registers of the same work-items.
+
+    Of 16 elements the even ones, two per lane: a lane has four neighbours, of which it takes two.
+    """
+    dims: list[list[Factor]] = [[Factor(size)] if size != 1 else [] for size in operand]
+    if relation.replicas or relation.rank != result.rank or any(relation.origins) or any(result.origins):
         return None
-    return spelled(layout, result, operand, llvm)
+    for factors, held_there in zip(relation.dims, result.dims, strict=True):
+        if not factors:
+            continue
+        if len(factors) != 1 or factors[0].axis is None:
+            return None
+        dim, size, step = int(factors[0].axis[1:]), int(factors[0].extent), int(factors[0].stride)
+        if operand[dim] % (size * step):
+            return None
+        outside = operand[dim] // (size * step)
+        dims[dim] = [Factor(outside), *held_there, Factor(step)]
+    kept = [[factor for factor in factors if factor.extent != 1] for factors in dims]
+    return settled(Layout(kept, result.replicas))
 
 
 @lru_cache(maxsize=_CACHED)

@@ -290,6 +290,7 @@ def test_a_scan_needs_at_most_the_whole_dimension(dim: int) -> None:
 
 def test_a_dynamic_extract_needs_every_row() -> None:
     a, i = Value("a", (4, 3), "f32"), Value("i", (1,), "index")
-    body = "%n = vector.extract %i[0] : index from vector<1xindex>\n%r = vector.extract %a[%n] : vector<3xf32> from vector<4x3xf32>"
+    body = """%n = vector.extract %i[0] : index from vector<1xindex>
+              %r = vector.extract %a[%n] : vector<3xf32> from vector<4x3xf32>"""
     found = said(body, [a, i], [Value("r", (3,), "f32")])["a", "r"]
     assert (found == np.tile(np.eye(3, dtype=bool), (4, 1))).all()
