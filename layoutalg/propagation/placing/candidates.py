@@ -23,7 +23,7 @@ left out is counted. A load takes what its messages can deliver and nothing else
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -300,6 +300,11 @@ def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     for option in options_of(demand, known.shape, asked):
         if option.held.key == known.key:
             return option.cost
+    if known.tile is not None and "sg" not in known.levels:
+        tiles = options_of(demand, known.shape, replace(asked, level="inst"))
+        cost = next((option.cost for option in tiles if option.held.tile == known.tile), None)
+        if cost is not None:
+            return cost
     if known.levels == ("sg",):
         # The words that each lane then has: what grids of subgroups cost.
         count = Prices(asked.machine, asked.target).registers(known)
