@@ -22,6 +22,7 @@ from layoutalg.cli.check import check
 from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
+from layoutalg.cli.lower import lower
 from layoutalg.cli.migrate import migrate
 from layoutalg.cli.propagate import propagate
 from layoutalg.cli.run import run
@@ -49,7 +50,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, check, run, migrate, propagate, gemm):
+for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm):
     cli.add_command(_command)
 
 

@@ -1,7 +1,7 @@
 """What would repair a mistake: a conversion and its price, or another layout where the operand is made.
 
-Making a value otherwise costs nothing where nobody else uses it and the operation that makes it has no operands of its own that
-would have to move: a constant, or a load whose message can deliver it. Otherwise a conversion comes first.
+Making a value otherwise costs nothing where nobody else uses it and nothing has to move for it: a constant, a load whose
+message can deliver it, a sum that every lane gets. Otherwise a conversion comes first.
 
 >>> checked = la.check('''func.func @f(%x: vector<16x16xf32>) {
 ...   %y = math.exp %x {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<16x16xf32>
@@ -25,7 +25,7 @@ from layoutalg.propagation.checking.compilers import compiler_mistake, right_for
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
-from layoutalg.propagation.checking.ties import lacking, projected
+from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
 from layoutalg.propagation.relations import given, needed, settled
 from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
@@ -56,6 +56,10 @@ class Repairing:
     ) -> None:
         self.flow, self.names, self.machine, self.target, self.llvm = flow, names, machine, target, llvm
         self.held = held
+        self.into: dict[int, list[Tie]] = {}
+        for tie in flow.ties:
+            if tie.operand in flow and tie.result in flow:
+                self.into.setdefault(flow.value_of(tie.result).number, []).append(tie)
         self.wanted: dict[Operation, list[Statement]] = {}
         for statement in flow.wanted:
             self.wanted.setdefault(statement.user, []).append(statement)
@@ -99,12 +103,27 @@ class Repairing:
         if held.how != "stated" or held.statement is None:
             return None
         maker = held.statement.user
-        if any(operand in self.flow for operand in maker.operands):
+        if not all(self._holds_for(tie, value, layout) for tie in self.into.get(value.number, ())):
             return None
         uses = sum(1 for member in value.members for _ in member.uses)
         if uses != 1 or not self._fits(value, layout, maker):
             return None
         return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target, restated)
+
+    def _holds_for(self, tie: Tie, value: Value, layout: Distributed) -> bool:
+        """Whether an operand, as it is or made anew where it is needed, is enough for a result in this layout."""
+        operand = self.flow.value_of(tie.operand)
+        held = self.held.get(operand.number)
+        if operand.makes is not None or held is None:
+            return operand.makes is not None
+        gathers = tie.combines and tie.reach == "workgroup"
+        kept = tuple([axis for axis in ("sg", "lane") if axis in held.levels & levels_of(layout)])
+        kept = kept if gathers else tuple([axis for axis in kept if axis in BEYOND[tie.reach]])
+        try:
+            spread_so = spread(layout, value.shape, self.machine)
+            return lacking(tie.relation, spread_so, held.layout, kept, gathers, tie.covered) is None
+        except LayoutError:
+            return False
 
     def _fits(self, value: Value, layout: Distributed, user: Operation | None = None) -> bool:
         """Whether the operations that make and take a value (or one of them) take this layout, and compilers get it right."""
@@ -214,15 +233,13 @@ class Repairing:
             return self.of_operand(demand.user, demand.number, value, held, right[0])
         return (Repair("state", self.names.of(demand.value), None, right[0], place_of(demand.user), 0, self.target),)
 
-    def of_compiler(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
-        """For what compilers get wrong: a layout that they get right.
+    def of_matrix(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
+        """For what compilers move wrongly through shared memory: a layout that they move rightly.
 
         >>> checked = la.check("gpu.barrier")
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        if user.name == "vector.multi_reduction":
-            return self._sliced(user, value)
         layouts = list(right_for_matrix(user, held.attribute, value.shape))
         found = [repair for layout in layouts for repair in self.of_operand(user, number, value, held, layout)]
         if number is None:
@@ -231,14 +248,21 @@ class Repairing:
         priced = [repair for repair in found if repair.cost is not None]
         return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
 
-    def _sliced(self, user: Operation, value: Value) -> tuple[Repair, ...]:
-        """A reduction's result as a slice of its operand's layout."""
-        operand = self.held.get(self.flow.value_of(user.operands[0]).number)
-        dims: Any = getattr(user, "reduction_dims", None)
-        if operand is None or dims is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
+    def of_reduction(self, statement: Statement, value: Value) -> tuple[Repair, ...]:
+        """For a reduction whose result is wanted in a layout that is not a slice: a conversion from the slice.
+
+        >>> checked = la.check("gpu.barrier")
+        >>> [mistake.repairs for mistake in checked.mistakes]
+        []
+        """
+        reduction: Any = statement.value.owner
+        operand = self.held.get(self.flow.value_of(reduction.operands[0]).number)
+        if operand is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
             return ()
-        layout = SliceAttr(operand.attribute, tuple(dims.get_values()))
-        return (Repair("state", self.names.of(value.members[0]), None, layout, place_of(user), 0, self.target),)
+        source = SliceAttr(operand.attribute, tuple(reduction.reduction_dims.get_values()))
+        cost, _ = price(source, statement.attribute, value.shape, value.element, self.machine, self.target)
+        name, place = self.names.of(statement.value), place_of(statement.user)
+        return (Repair("convert", name, source, statement.attribute, place, cost, self.target),)
 
     def _written(self, layout: Layout, shape: tuple[int, ...]) -> LayoutAttr | SliceAttr | Layout | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""

@@ -36,6 +36,7 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.propagation.lowering.forms import Form
 from layoutalg.propagation.lowering.fragments import Fragment
 from layoutalg.propagation.lowering.registers import Term, coordinates, terms
+from layoutalg.propagation.stated import called
 
 if TYPE_CHECKING:
     from layoutalg.conversion import ConversionPlan
@@ -59,7 +60,7 @@ def refuse(operation: Operation, rule: str, message: str, *notes: str) -> NoRetu
     Traceback (most recent call last):
     layoutalg.propagation.lowering.kernels.Refused: error: 'test.op' op is not lowered [layoutalg: lower.operation]
     """
-    raise Refused(Finding(f"lower.{rule}", message, operation.name, place_of(operation), notes=notes))
+    raise Refused(Finding(f"lower.{rule}", message, called(operation), place_of(operation), notes=notes))
 
 
 @dataclass(frozen=True, slots=True)

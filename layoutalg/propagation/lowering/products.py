@@ -1,13 +1,12 @@
 """Matrix products: one `dpas` for each tile of D and each step along K, with tiles of A and B that the subgroup has.
 
 A subgroup that has 16x32 of D and multiplies 32 deep executes 8 of them: 2x2 tiles of 8x16, two steps of 16. Tile (i, j) of D
-takes, in step k, tile (i, k) of A and (k, j) of B. Where these are not in the registers of the subgroup, as the instruction wants
-them, A or B is exchanged first.
+takes, in step k, tile (i, k) of A and (k, j) of B. Where these are not in the registers of the subgroup, as the instruction
+wants them, A or B is exchanged first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
 from layoutalg.propagation.lowering.kernels import refuse
+from layoutalg.propagation.lowering.messages import factors_above
 from layoutalg.propagation.lowering.registers import coordinates, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
 from layoutalg.propagation.relations import settled
@@ -60,7 +60,7 @@ def in_tiles(result: Layout, tile: Layout, shape: tuple[int, int], follows: int)
     d0 = 2@sg:2 2@reg:32 8@reg, d1 = 4@reg:8 16@lane | replicas 2@sg
     """
     inner = cast("int", tile.shape[follows])
-    outside = _above(result.dims[follows], inner)
+    outside = factors_above(result.dims[follows], inner)
     if outside is None or any(factor.axis == "lane" for factor in outside):
         return None
     own = [factor if factor.axis == "sg" else Factor(factor.extent, 0, None) for factor in outside]
@@ -71,39 +71,19 @@ def in_tiles(result: Layout, tile: Layout, shape: tuple[int, int], follows: int)
     return found if sizes_of(found) == shape else None
 
 
-def _above(factors: Sequence[Factor], inner: int) -> list[Factor] | None:
-    """The factors above a tile of `inner` elements; None where one goes across its border."""
-    found: list[Factor] = []
-    left = inner
-    for factor in reversed(factors):
-        extent = cast("int", factor.extent)
-        if left == 1:
-            found.insert(0, factor)
-        elif left % extent == 0:
-            left //= extent
-        elif extent % left == 0:
-            found.insert(0, Factor(extent // left, factor.stride * left, factor.axis))
-            left = 1
-        else:
-            return None
-    return found if left == 1 else None
-
-
 def _instruction(op: Any, layout: Layout, kernel: Kernel) -> tuple[Dpas, _Origins]:
     """The instruction with the most rows of which the result's layout has whole tiles, and where these are."""
     kinds = [str(value.type.element_type) for value in (*op.operands[:2], op.results[0])]
     a, b, acc = kinds
-    problem = f"no tiles of a matrix instruction: D is held as {layout}"
     for rows in range(8, 0, -1):
         try:
             found = dpas(a, b, acc, kernel.target, rows)
         except (VerificationError, PlanError) as error:
-            problem = str(error)
-            break
+            refuse(op, "dpas", str(error))
         origins = tile_origins(layout, found.c)
         if origins is not None:
             return found, origins
-    refuse(op, "dpas", problem)
+    return refuse(op, "dpas", f"makes tiles of a matrix instruction, and D is held as {layout}")
 
 
 @lowers("xegpu.dpas")
@@ -129,7 +109,9 @@ def product(op: Any, kernel: Kernel) -> None:
             here = np.full_like(rows, step)
             one = _found(op, at_a, rows, here, "A")
             other = _found(op, at_b, here, columns, "B")
-            made[number] = _written(kernel, a[one], b[other], made[number], str(result.type.element_type), size)
+            made[number] = _written(
+                kernel, instruction, a[one], b[other], made[number], str(result.type.element_type), size
+            )
     kernel.give(result, layout, [value for value in made if value is not None])
 
 
@@ -178,11 +160,20 @@ def _found(op: Any, where: dict[bytes, int], rows: Any, columns: Any, name: str)
     return at
 
 
-def _written(kernel: Kernel, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
+def _written(kernel: Kernel, unit: Dpas, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
+    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it."""
     operands = [_vector(kernel, one) for one in (a, b, acc) if one is not None]
     names = ", ".join(["%s"] * len(operands))
     kinds = ", ".join(one.kind for one in operands)
-    made = kernel.writer.value(f"xegpu.dpas {names} : {kinds} -> vector<{size}x{element}>", operands, element, size)
+    result = f"vector<{size}x{element}>"
+    if unit.acc_type == "s32":
+        of_acc = "" if acc is None else ", c = s32"
+        shape = f"shape = <m = {unit.m}, n = {unit.n}, k = {unit.k}>"
+        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}{of_acc}>"
+        form = f"xevm.mma {names} {{{shape}, {types}}} : ({kinds}) -> {result}"
+    else:
+        form = f"xegpu.dpas {names} : {kinds} -> {result}"
+    made = kernel.writer.value(form, operands, element, size)
     if size > 1:
         return made
     return kernel.writer.value(f"vector.extract %s[0] : {element} from {made.kind}", (made,), element)

@@ -1,8 +1,8 @@
 """Reductions: in each work-item first, then across lanes by shuffles, then across subgroups through shared memory.
 
-The rows of a 32x32 tensor, of which each of 4 subgroups has 8 and a lane two columns: every lane adds its two elements of a row,
-then lanes 8, 4, 2 and 1 apart add theirs, and all have the sum. Where subgroups have parts of a row, the parts (a tensor with one
-more dimension, along which there are subgroups) are exchanged, so that each has all parts of the rows that it needs.
+The rows of a 32x32 tensor, of which each of 4 subgroups has 8 and a lane two columns: every lane adds its two elements of a
+row, then lanes 8, 4, 2 and 1 apart add theirs, and all have the sum. Where subgroups have parts of a row, the parts (a tensor
+with one more dimension, along which there are subgroups) are exchanged, so that each has all parts of the rows that it needs.
 
 The order is always the same: registers in their order, then the bits of the lane from the highest, then the subgroups; at last
 the accumulator.

@@ -17,8 +17,8 @@ lane:
 >>> [demand] = relation.demands
 >>> for choice in demand.choices("lane", None, "pvc", 22):
 ...     print(choice.attribute, choice.cost, choice.why)
-#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 8]> 16 1 message, 8 elements each
 #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]> 16 1 message, 8 elements each
+#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 8]> 16 1 message, 8 elements each
 
 An atomic operation is done by every lane that has the element, so copies are wrong there.
 """
@@ -327,8 +327,8 @@ def _lane_layouts(shape: tuple[int, ...], bits: int, lanes: int, chunked: bool) 
         return
     data = max(32 // bits, 1) if bits else 1
     rows = [
-        LayoutAttr(lane_layout=down, lane_data=(*ones[1:], shape[-1])),
         LayoutAttr(lane_layout=down, lane_data=(*ones[1:], data)),
+        LayoutAttr(lane_layout=down, lane_data=(*ones[1:], shape[-1])),
         LayoutAttr(lane_layout=down, lane_data=ones),
     ]
     columns = [

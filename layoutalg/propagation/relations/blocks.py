@@ -50,7 +50,7 @@ from layoutalg.propagation.relations.units import misfit
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["BlockDemand", "Message", "load_nd", "messages", "no_value", "store_nd"]
+__all__ = ["BlockDemand", "Message", "messages"]
 
 _CACHED = 1 << 12
 Kind = Literal["load", "store"]

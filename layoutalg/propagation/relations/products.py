@@ -17,7 +17,7 @@ The demand on A, B and D is the instruction's: its sizes at the level of instruc
 [['#xegpu.layout<inst_data = [8, 16]>'], ['#xegpu.layout<inst_data = [16, 16]>'], ['#xegpu.layout<inst_data = [8, 16]>']]
 >>> from layoutalg.xegpu import LayoutAttr
 >>> relation.demands[0].problem(LayoutAttr(lane_layout=(8, 2), lane_data=(1, 1)), None, "pvc")
-'dpas takes A with one column per lane: dimension 0 of an 8x16 tile is 8@lane:2, expected 8@reg'
+'dpas takes A in another way: dimension 0 of an 8x16 tile is 8@lane:2, expected 8@reg'
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from layoutalg.propagation.relations.units import misfit
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
 from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["DpasDemand", "dpas_relation", "product_relations"]
+__all__ = ["DpasDemand", "product_relations"]
 
 _CACHED = 1 << 12
 _ROLES = {"A": (0, 2), "B": (2, 1), "C": (0, 1)}
@@ -214,6 +214,8 @@ def _fragment(unit: Dpas, role: str) -> LayoutAttr:
     """The operand's fragment as LLVM writes it: neighbours that share a component are one lane's data."""
     lanes = unit.subgroup_size
     data = {"A": (1, max(unit.a_bits // (32 // unit.packed), 1)), "B": (unit.packed, 1), "C": (1, 1)}[role]
+    if role == "A" and unit.k < lanes:
+        return LayoutAttr(lane_layout=(lanes // unit.k, unit.k), lane_data=(1, 1))  # rows side by side
     return LayoutAttr(lane_layout=(1, lanes), lane_data=data)
 
 
@@ -231,9 +233,13 @@ def _problem(
         if len(tile) != 2 or tile[0] not in few or tile[1] != columns:
             expected = f"1 to 8 rows of {columns}" if len(few) > 1 else f"{rows}x{columns}"
             return f"inst_data is {'x'.join(map(str, tile))}; {role} of {unit.builtin} is {expected}"
-    fragment, lanes = _layout(unit, role), "lane" in levels
-    problem = misfit(layout, fragment, lanes)
-    # The rows of A and C are registers: an instruction multiplies any number of them up to 8.
-    if problem is None or (_ROLES[role][0] == 0 and misfit(layout, fragment.restrict(0, 0, 1), lanes) is None):
+    lanes = "lane" in levels
+    problem = misfit(layout, _layout(unit, role), lanes)
+    if problem is None:
         return None
-    return f"dpas takes {role} with one column per lane: {problem}"
+    # An instruction multiplies any number of rows up to 8.
+    for fewer in range(unit.m - 1, 0, -1) if _ROLES[role][0] == 0 else ():
+        other = _instruction(unit.a_type, unit.b_type, unit.acc_type, fewer, unit.target.name)
+        if isinstance(other, Dpas) and misfit(layout, _layout(other, role), lanes) is None:
+            return None
+    return f"dpas takes {role} in another way: {problem}"

@@ -33,8 +33,8 @@ def convert_layout(op: Operation, compiling: Compiling) -> Step:
     fragment = value_shape(op.operands[0].type)
     shape = _tensor(op, source, fragment)
     before, after = (_layout(op, attribute, shape, compiling.lanes) for attribute in (source, target))
-    if before.axes["reg"] != after.axes["reg"] or value_shape(op.results[0].type) != fragment:
-        counts = (f"{layout.axes['reg']} registers" for layout in (before, after))
+    if before.axes.get("reg", 1) != after.axes.get("reg", 1) or value_shape(op.results[0].type) != fragment:
+        counts = (f"{layout.axes.get('reg', 1)} registers" for layout in (before, after))
         fail(op, f"{op.operands[0].type} of a {'x'.join(map(str, shape))} tensor has {' and '.join(counts)}")
     held = after.fragment_map()[0]
     coordinates = tuple(np.moveaxis(held, -1, 0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
@@ -119,6 +119,6 @@ def mma(op: xevm.MMAOp, compiling: Compiling) -> Step:
     vectors = [kind for kind in (*op.arguments.types[:2], op.d.type) if isa(kind, VectorType[Attribute])]
     if op.types is None or len(vectors) != 3:
         fail(op, "types and vectors are needed")
-    written = [str(name) for name in op.types.types.data]
+    written = [name.data if isinstance(name, StringAttr) else str(name) for name in op.types.types.data]
     names = [written[1], written[2], written[0]]
     return product_of_fragments(op, compiling, vectors, [_MMA_NAMES.get(name, name) for name in names])
