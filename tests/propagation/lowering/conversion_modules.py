@@ -18,6 +18,7 @@ Array = NDArray[Any]
 
 DTYPES: dict[str, Any] = {
     "f16": np.float16, "bf16": bfloat16, "f32": np.float32, "i8": np.int8, "i16": np.int16, "i32": np.int32,
+    "f64": np.float64, "i64": np.int64,
 }  # fmt: skip
 
 
@@ -30,6 +31,8 @@ class ConversionModule:
     arrays: tuple[tuple[str, tuple[int, ...]], ...]
     meaning: Callable[..., Array]
     subgroups: int = 1
+    blocks: bool = True
+    """Whether block messages move the tiles, which need rows of 64 bytes."""
 
     @property
     def module(self) -> str:
@@ -39,7 +42,10 @@ class ConversionModule:
     def operands(self) -> list[Array]:
         """Small integers, which every type holds exactly; the result is all ones before."""
         rng = np.random.default_rng(len(self.name))
-        found = [rng.integers(-8, 9, surface(element, shape)).astype(DTYPES[element]) for element, shape in self.arrays]
+        sizes = [surface(element, shape) if self.blocks else shape for element, shape in self.arrays]
+        found = [
+            rng.integers(-8, 9, size).astype(DTYPES[one]) for (one, _), size in zip(self.arrays, sizes, strict=True)
+        ]
         found[-1][:] = 1
         return found
 
@@ -135,18 +141,22 @@ def adds(element: str) -> str:
 def there_and_back(
     name: str, element: str, shape: tuple[int, ...], here: str, there: Sequence[str], subgroups: int = 1
 ) -> ConversionModule:
-    """Load, convert to each layout in turn, double after each, convert back and store: x times two for each."""
+    """Load, convert to each layout in turn, double after each, convert back and store: x times two for each.
+
+    Nothing is doubled in bf16, which SPIR-V of LLVM 22 can't compute with.
+    """
     kind = f"{'x'.join(map(str, shape))}x{element}"
     body = Body()
     body.load("x", "p0", element, shape, here)
-    value, layout = "x", here
+    value, layout, factor = "x", here, 1
     for number, other in enumerate(there):
         body.convert(f"y{number}", value, layout, other, kind)
-        body.add(f"%z{number} = {adds(element)} %y{number}, %y{number} {{layout_result_0 = {other}}} : vector<{kind}>")
-        value, layout = f"z{number}", other
+        value, layout = f"y{number}", other
+        if element != "bf16":
+            body.add(f"%z{number} = {adds(element)} %{value}, %{value} {{layout_result_0 = {other}}} : vector<{kind}>")
+            value, factor = f"z{number}", 2 * factor
     body.convert("back", value, layout, here, kind)
     body.store("back", "p1", element, shape, here)
-    factor = 2 ** len(there)
     arrays = ((element, shape), (element, shape))
     return ConversionModule(
         name, body.kernel(name, 2, subgroups), arrays, lambda x: x * x.dtype.type(factor), subgroups
@@ -287,6 +297,59 @@ def _between() -> list[ConversionModule]:
     return made
 
 
+def _scales() -> list[ConversionModule]:
+    """The three patterns that LLVM is adding, for the scales of `dpas_mx`, on 8x2 (pull request 222693), and their inverses.
+
+    Gathers and scatters move the tiles, so that a store shows in which layout the value is.
+    """
+    everywhere = "#xegpu.slice<#xegpu.layout<lane_layout = [1, 1, 16], lane_data = [1, 1, 1]>, dims = [2]>"
+    groups = (
+        "#xegpu.slice<#xegpu.layout<lane_layout = [8, 1, 2], lane_data = [1, 1, 1], order = [0, 2, 1]>, dims = [0]>"
+    )
+    rows = lanes([8, 1])
+    return [
+        gathered(f"{name}_{element}", element, (8, 2), here, there)
+        for name, here, there in (
+            ("scales_everywhere_to_rows", everywhere, rows),
+            ("scales_groups_to_rows", groups, rows),
+            ("scales_everywhere_to_groups", everywhere, groups),
+            ("scales_rows_to_everywhere", rows, everywhere),
+            ("scales_rows_to_groups", rows, groups),
+        )
+        for element in ("f32", "i8")
+    ]
+
+
+def gathered(name: str, element: str, shape: tuple[int, ...], here: str, there: str) -> ConversionModule:
+    """Gather in one layout, convert, scatter in the other."""
+    kind = "x".join(map(str, shape))
+    offsets = np.arange(np.prod(shape)).reshape(shape).tolist()
+    body = Body()
+    for layout, suffix in ((here, ""), (there, "2")):
+        body.add(f"%o{suffix} = arith.constant {{layout_result_0 = {layout}}} dense<{offsets}> : vector<{kind}xindex>")
+        body.add(f"%m{suffix} = arith.constant {{layout_result_0 = {layout}}} dense<true> : vector<{kind}xi1>")
+    offset_kinds = f"vector<{kind}xindex>, vector<{kind}xi1>"
+    body.add(f"%x = xegpu.load %p0[%o], %m <{{layout = {here}}}> : i64, {offset_kinds} -> vector<{kind}x{element}>")
+    body.convert("y", "x", here, there, f"{kind}x{element}")
+    body.add(f"xegpu.store %y, %p1[%o2], %m2 <{{layout = {there}}}> : vector<{kind}x{element}>, i64, {offset_kinds}")
+    return ConversionModule(name, body.kernel(name, 2), ((element, shape),) * 2, lambda x: x, blocks=False)
+
+
+def _gathers() -> list[ConversionModule]:
+    """Other conversions whose result is scattered as it is."""
+    rows, columns = lanes([1, 16]), lanes([16, 1])
+    return [
+        gathered("gather_columns", "f32", (16, 16), rows, columns),
+        gathered("gather_rows", "f16", (16, 16), columns, rows),
+        gathered("gather_bytes", "i8", (16, 16), rows, columns),
+        gathered("gather_grid", "f32", (8, 16), rows, lanes([4, 4], [1, 2])),
+        gathered("gather_order", "f32", (8, 16), rows, lanes([4, 4], order=[0, 1])),
+        gathered("gather_repacked", "f16", (4, 64), rows, lanes([1, 16], [1, 4])),
+        gathered("gather_64_bits", "f64", (4, 16), rows, lanes([4, 4])),
+        gathered("gather_long", "i64", (4, 16), rows, lanes([2, 8])),
+    ]
+
+
 def _attention() -> list[ConversionModule]:
     """Two products in a row: the accumulator of the first is operand A of the second, which a subgroup has elsewhere."""
     body = Body()
@@ -352,6 +415,6 @@ def _slices() -> list[ConversionModule]:
 MODULES = {
     module.name: module
     for module in (
-        *_transposes(), *_grids(), *_repacks(), *_across(), *_slices(), *_loops(), *_between(), *_attention()
+        *_transposes(), *_grids(), *_repacks(), *_across(), *_slices(), *_scales(), *_gathers(), *_loops(), *_between(), *_attention()
     )
 }  # fmt: skip
