@@ -19,6 +19,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.propagation.lowering.exchanges import way_to
 from layoutalg.propagation.lowering.fragments import Fragment, length, picked, piece_sizes
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.registers import coordinates
@@ -119,7 +120,7 @@ def multi_reduction(op: Any, kernel: Kernel) -> None:
     reduced = tuple(int(dim) for dim in op.reduction_dims.get_values())
     fragment = kernel.fragment(source)
     parts = parts_of(fragment.layout, reduced)
-    pieces = _across_lanes(kernel, _in_registers(kernel, fragment, parts, kind), parts, kind)
+    pieces = _across_lanes(op, kernel, _in_registers(kernel, fragment, parts, kind), parts, kind)
     shape = shape_of(result)
     if shape is None:
         _scalar(op, kernel, pieces, parts, kind)
@@ -133,6 +134,20 @@ def multi_reduction(op: Any, kernel: Kernel) -> None:
     before = kernel.needed(op, 1, layout, sizes)
     made = [kernel.indices.binary(kind, one, other) for one, other in zip(before, pieces, strict=True)]
     kernel.give(result, layout, made)
+
+
+@lowers("vector.reduction")
+def reduction(op: Any, kernel: Kernel) -> None:
+    """A vector of one dimension to a number, which every work-item gets."""
+    source, result = op.operands[0], op.results[0]
+    if not kernel.is_spread(source):
+        kernel.pass_on(op)
+        return
+    kind = combined_as(op, str(op.kind.data.value), str(result.type))
+    fragment = kernel.fragment(source)
+    parts = parts_of(fragment.layout, (0,))
+    pieces = _across_lanes(op, kernel, _in_registers(kernel, fragment, parts, kind), parts, kind)
+    _scalar(op, kernel, pieces, parts, kind)
 
 
 def _in_registers(kernel: Kernel, fragment: Fragment, parts: Parts, kind: str) -> list[Value]:
@@ -157,8 +172,10 @@ def _folded(kernel: Kernel, fragment: Fragment, registers: tuple[int, ...], kind
     return found
 
 
-def _across_lanes(kernel: Kernel, pieces: list[Value], parts: Parts, kind: str) -> list[Value]:
+def _across_lanes(op: Any, kernel: Kernel, pieces: list[Value], parts: Parts, kind: str) -> list[Value]:
     """Every lane combines its parts with those of the lane at each distance, so that all have the whole."""
+    if parts.lanes and way_to(op) == "lane":
+        refuse(op, "divergence", "is executed by some lanes of a subgroup only, and all of them must take part")
     for step in parts.lanes:
         pieces = [kernel.indices.binary(kind, piece, shuffled(kernel, piece, step)) for piece in pieces]
     return pieces
@@ -167,9 +184,12 @@ def _across_lanes(kernel: Kernel, pieces: list[Value], parts: Parts, kind: str) 
 def shuffled(kernel: Kernel, piece: Value, distance: int) -> Value:
     """A piece of the lane whose number differs by XOR with `distance`: words of 32 bits, one after another."""
     writer = kernel.writer
-    bits = element_bits(piece.element)
-    if piece.element == "index" or bits > 32:
+    if piece.element == "index" or (bits := element_bits(piece.element)) > 32:
         return _by_elements(kernel, piece, distance, "i64", 64)
+    if piece.element == "f32":  # a shuffle moves it as it is
+        elements = picked(writer, [piece], range(length(piece)), (1,) * length(piece))
+        received = [_shuffle(kernel, one, distance) for one in elements]
+        return picked(writer, received, range(len(received)), (length(piece),))[0]
     per = 32 // bits
     if piece.size is None or piece.size % per:
         return _by_elements(kernel, piece, distance, f"i{bits}", bits)
@@ -222,9 +242,11 @@ def _cast(kernel: Kernel, value: Value, operation: str, to: str) -> Value:
 
 
 def _shuffle(kernel: Kernel, word: Value, distance: int) -> Value:
-    received = Value("i32")
+    received = Value(word.element)
     operands = (word, kernel.indices.constant(distance), kernel.indices.constant(kernel.lanes))
-    kernel.writer.values("gpu.shuffle xor %s, %s, %s : i32", operands, (received, Value("i1", name="valid")))
+    kernel.writer.values(
+        f"gpu.shuffle xor %s, %s, %s : {word.element}", operands, (received, Value("i1", name="valid"))
+    )
     return received
 
 
@@ -256,10 +278,8 @@ def _scalar(op: Any, kernel: Kernel, pieces: list[Value], parts: Parts, kind: st
     """Everything reduced to one number, which every work-item gets."""
     value = pieces[0]
     if parts.across:
-        subgroups = int(parts.layout.axes.get("sg", 1))
-        lanes = int(parts.layout.axes.get("lane", 1))
-        copies = [Factor(subgroups, 1, "sg"), Factor(lanes, 1, "lane")]
-        everyone = Layout([], [factor for factor in copies if factor.extent != 1])
+        everyone = Layout([], [factor for factor in kernel.everyone() if factor.extent != 1])
         [value] = _across_subgroups(op, kernel, pieces, parts, everyone, (1,), kind)
-    before = kernel.scalar(op.operands[1])
-    kernel.scalars[op.results[0]] = kernel.indices.binary(kind, before, value)
+    if len(op.operands) > 1:
+        value = kernel.indices.binary(kind, kernel.scalar(op.operands[1]), value)
+    kernel.scalars[op.results[0]] = value
