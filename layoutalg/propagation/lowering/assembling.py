@@ -98,8 +98,14 @@ def _part(op: Any, tie: Tie, layout: Layout, mask: _Mask, kernel: Kernel) -> lis
             wanted = needed(tie.relation, layout)
         except CompositionError as problem:
             refuse(op, "relation", f"operand {tie.number} in {fragment.layout}: {problem}")
-        if sizes_of(wanted) != sizes_of(fragment.layout) or any(wanted.origins):
-            refuse(op, "part", f"needs a part of operand {tie.number} that its work-items do not hold")
+        if sizes_of(wanted) != sizes_of(fragment.layout) or any(wanted.origins) or any(wanted.offsets.values()):
+            refuse(
+                op,
+                "part",
+                f"has elements of operand {tie.number} in other work-items than hold them, which is not lowered for a part",
+                f"operand {tie.number} is held as {fragment.layout}",
+                f"the result as {layout}",
+            )
         fragment = Fragment(wanted, tuple(kernel.moved(op, fragment, wanted, number=tie.number)))
         found = positions_where(wanted, layout, tie.relation, mask)
     if found is None:

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.propagation.lowering.fragments import picked, vector_size
+from layoutalg.propagation.lowering.exchanges import way_to
+from layoutalg.propagation.lowering.fragments import Fragment, picked, vector_size
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.registers import coordinates
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.shuffles import from_lane
 from layoutalg.propagation.relations import relation_of
 
 __all__: list[str] = []
@@ -45,8 +48,34 @@ def extract(op: Any, kernel: Kernel) -> None:
     relation = relation_of(op)
     if relation is None or not relation.uniform:
         refuse(op, "operation", "takes an element whose place is not known")
-    everyone = Layout([], [factor for factor in kernel.everyone() if factor.extent != 1])
-    [kernel.scalars[result]] = kernel.take(op, 0, everyone, relation.uniform[0].relation, (1,))
+    place = relation.uniform[0].relation
+    if place.dims or place.replicas:
+        refuse(op, "place", "takes an element from a place that is known when the program runs, which is not lowered")
+    fragment = kernel.fragment(op.operands[0])
+    element = [place.offsets.get(f"d{dim}", 0) for dim in range(len(fragment.layout.dims))]
+    kernel.scalars[result] = _told(op, kernel, fragment, element)
+
+
+def _told(op: Any, kernel: Kernel, fragment: Fragment, element: list[int]) -> Value:
+    """An element, told by the first lane that has it to its subgroup, and by that to the others."""
+    here = coordinates(fragment.layout)
+    owners = np.argwhere(np.all(here == np.array(element), axis=-1))
+    subgroup, lane, register = (int(one) for one in owners[0])
+    value = picked(kernel.writer, fragment.pieces, [register], (1,))[0]
+    same = owners[owners[:, 2] == register]
+    holders = {(int(one), int(other)) for one, other, _ in same}
+    if len(holders) == here.shape[0] * here.shape[1]:
+        return value
+    if {(subgroup, one) for one in range(here.shape[1])} - holders:
+        if way_to(op) == "lane":
+            refuse(op, "divergence", "is executed by some lanes of a subgroup only, and all of them must take part")
+        value = from_lane(kernel, value, lane)
+    if here.shape[0] == 1:
+        return value
+    lanes = kernel.everyone()[1]
+    each = Layout([[Factor(here.shape[0], 1, "sg")]], [lanes])
+    everywhere = Layout([[Factor(here.shape[0], 1, "reg")]], [kernel.everyone()[0], lanes])
+    return kernel.moved(op, Fragment(each, (value,)), everywhere, (1,) * here.shape[0])[subgroup]
 
 
 @lowers("vector.deinterleave")
