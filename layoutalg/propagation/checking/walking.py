@@ -90,6 +90,7 @@ class _Checking:
 
     def found(self) -> Found:
         mistakes = [
+            *self._refused(),
             *self._fits(),
             *self._contradictions(),
             *self._wanted(),
@@ -104,6 +105,16 @@ class _Checking:
                 users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
+
+    def _refused(self) -> Iterator[Mistake]:
+        """Operations that are not as their dialect wants them, in the words of the verifier that refuses them."""
+        if not self.flow.refused:
+            return
+        told = {(one.operation, one.place): one for one in self.module.verify(llvm=self.llvm) if one.level == "error"}
+        for operation in self.flow.refused:
+            name, place = called(operation), place_of(operation)
+            found = told.get((name, place)) or Finding("layouts.operation", "is not as its dialect has it", name, place)
+            yield Mistake(found, "")
 
     # Layouts that don't fit
 
