@@ -46,7 +46,7 @@ OVERHEAD = 1 << 12
 # How much is done for a part; the first one, which is the whole, gets more.
 _SWEEPS, _FEW_SWEEPS = 300, 10
 _FIRST_GROUPS, _GROUPS = 1 << 14, 1 << 11
-_FIRST_REGIONS, _REGIONS = ((1 << 10, 2), (1 << 13, 2)), ((1 << 10, 1),)
+_FIRST_REGIONS, _NEXT_REGIONS, _REGIONS = ((1 << 10, 2), (1 << 13, 2)), ((1 << 13, 2),), ((1 << 10, 1),)
 _ROUNDS = 4
 _WORTHWHILE = 50
 """A further round is worth it when one value of so many was dropped."""
@@ -196,7 +196,7 @@ class _Search:
         network = part.network
         if cost_in(network, values) == np.inf:
             network = _softened(network, part.variables, 2 * self.scale + 1)
-        for most, rounds in _FIRST_REGIONS if self.parts == 1 else _REGIONS:
+        for most, rounds in _REGIONS if self.parts > 1 else _FIRST_REGIONS if self.values is None else _NEXT_REGIONS:
             values, entries = improved(network, part.variables, values, min(self.most, most), rounds)
             self.budget -= entries + OVERHEAD * rounds * len(part.variables)
         self.offer(part, values)
