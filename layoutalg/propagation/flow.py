@@ -162,11 +162,9 @@ def flow_of(function: Operation) -> Flow:
             _add(parts, argument, shared)
             for statement in statement_in_type(operation, argument):
                 parts.by_member[argument].stated.append(statement)
-        try:
-            relation = relation_of(operation)
-        except _MALFORMED:
+        relation = _relation_of(operation)
+        if relation is _REFUSED:
             parts.refused.append(operation)
-            relation = Relation()
         if relation is not None:
             parts.ties.extend(relation.ties)
             parts.demands.extend(relation.demands)
@@ -180,7 +178,7 @@ def flow_of(function: Operation) -> Flow:
             _add(parts, result, shared)
             if relation is not None and relation.makes is not None and result in parts.by_member:
                 parts.by_member[result].makes = relation.makes
-        for statement in statements_of(operation) if operation not in parts.refused[-1:] else ():
+        for statement in statements_of(operation) if relation is not _REFUSED else ():
             found = parts.by_member.get(statement.value)
             if found is None:  # a scalar, or a shape that is not known
                 continue
@@ -189,6 +187,17 @@ def flow_of(function: Operation) -> Flow:
             else:
                 found.stated.append(statement)
     return Flow(function, parts)
+
+
+_REFUSED = Relation()
+"""Of an operation that is not as its dialect wants it."""
+
+
+def _relation_of(operation: Operation) -> Relation | None:
+    try:
+        return relation_of(operation)
+    except _MALFORMED:
+        return _REFUSED
 
 
 def _add(parts: _Parts, member: SSAValue, shared: dict[SSAValue, SSAValue]) -> None:
