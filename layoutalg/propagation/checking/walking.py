@@ -18,11 +18,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from xdsl.ir import OpResult
+
 from layoutalg.compare import same
 from layoutalg.compare.missing import Missing, missing
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.ir.dialects.unread import UndefinedOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.propagation.checking.compilers import compiler_mistake, reduction_mistake
@@ -95,9 +98,10 @@ class _Checking:
             *self._compilers(),
         ]
         users: set[Operation] = set()
-        for value in self.flow.values:
-            users.update(use.operation for member in value.members for use in member.uses)
-            users.update(member.owner for member in value.members if not hasattr(member.owner, "args"))  # pyright: ignore[reportArgumentType]
+        for member in (member for value in self.flow.values for member in value.members):
+            users.update(use.operation for use in member.uses)
+            if isinstance(member, OpResult) and not isinstance(member.op, UndefinedOp):
+                users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
 

@@ -105,8 +105,8 @@ def cheapest(layout: Layout, bits: int, way: Way, target: str) -> Transfer:
 
     >>> from layoutalg.core.layout import Layout
     >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")
-    >>> print(cheapest(turned, 16, "load", "pvc").layout)
-    d0 = 16@reg, d1 = 16@lane
+    >>> cheapest(turned, 16, "load", "pvc").message is None
+    True
     """
     cost = cost_of(target)
     words = -(-registers_of(layout) * bits // 32)

@@ -23,7 +23,8 @@ left out is counted. A load takes what its messages can deliver and nothing else
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
@@ -36,10 +37,23 @@ from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
 from layoutalg.propagation.stated import Statement
 
-__all__ = ["MOST", "Asked", "Candidates", "Option", "candidates_of", "carried", "cost_at", "options_of", "owner_of"]
+__all__ = [
+    "MOST",
+    "Asked",
+    "Candidates",
+    "Option",
+    "candidates_of",
+    "carried",
+    "cost_at",
+    "options_of",
+    "owner_of",
+    "problem_of",
+]
 
 MOST = 8
 """Candidates of one value."""
+_LARGE = 2000
+"""Functions of more values have half as many, so that time and memory stay in proportion."""
 CONVERSION = "xegpu.convert_layout"
 _WRITTEN = "written there"
 
@@ -56,6 +70,8 @@ class Asked:
     target: str
     llvm: int
     machine: Machine
+    kept: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
+    """Answers that were found before: many operations of a module ask the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,7 @@ class _Search:
     ties: list[list[tuple[Tie, bool]]]
     """For each value, its ties; whether it is the result."""
     queue: deque[tuple[int, Option]] = field(default_factory=deque[tuple[int, Option]])
+    most: int = MOST
     made: dict[int, Demand] = field(default_factory=dict[int, Demand])
     """Values that a message or a product makes: it must be able to make an option."""
 
@@ -107,12 +124,12 @@ class _Search:
         """Add an option to a value, unless it has that map, or has enough."""
         if option.held.key in self.keys[number]:
             return
-        if len(self.found.options[number]) >= MOST:
+        if len(self.found.options[number]) >= self.most:
             self.found.dropped += 1
             return
         demand = self.made.get(number)
         if demand is not None:
-            if demand.problem(option.held.attribute, self.asked.machine, self.asked.target) is not None:
+            if problem_of(demand, option.held, self.asked) is not None:
                 return
             option = Option(option.held, option.why, cost_at(demand, option.held, self.asked))
         self.keys[number].add(option.held.key)
@@ -149,6 +166,15 @@ def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], aske
     >>> carried(relation_of(addition).ties[0], rows, True, (8, 16), Asked("lane", "pvc", 24, Machine(lanes=16))).key
     'lane: d0 = 8@reg, d1 = 16@lane'
     """
+    at = (id(tie.relation), tie.reach, tie.combines, tie.user.name == CONVERSION, id(known), is_result, shape)
+    found = asked.kept.get(at)
+    if found is None:
+        # The relation and the layout are kept too, so that nothing else gets their identity.
+        found = asked.kept[at] = (_carried(tie, known, is_result, shape, asked), tie.relation, known)
+    return found[0]
+
+
+def _carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
     if tie.user.name == CONVERSION:
         return None
     if tie.reach == "subgroup":
@@ -178,6 +204,7 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
             ties[flow.value_of(tie.result).number].append((tie, True))
             ties[flow.value_of(tie.operand).number].append((tie, False))
     search = _Search(flow, asked, found, [False] * count, [set() for _ in range(count)], ties)
+    search.most = MOST if count <= _LARGE else MOST // 2
     _written(search)
     made, taken = _demanded(search)
     for number, options in made:
@@ -276,6 +303,39 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
     >>> [one.held.key for one in options_of(flow.demands[1], (16, 16), Asked("lane", "pvc", 24, Machine(lanes=16)))]
     ['lane: d0 = 16@reg, d1 = 16@lane']
     """
+    at = ("options", _kind_of(demand), shape, asked.level)
+    if at not in asked.kept:
+        asked.kept[at] = _options(demand, shape, asked)
+    return asked.kept[at]
+
+
+def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
+    """Why an operation does not take or make a layout; None where it does.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> problem_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    """
+    at = ("problem", _kind_of(demand), known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = demand.problem(known.attribute, asked.machine, asked.target)
+    return asked.kept[at]
+
+
+def _kind_of(demand: Demand) -> tuple[Any, ...]:
+    """What a demand's answers depend on: the operation's name, types and properties, and which value it is about."""
+    user: Any = demand.user
+    about = tuple(getattr(demand, one.name) for one in fields(demand) if one.name != "user")  # pyright: ignore[reportArgumentType]
+    properties = tuple((name, one) for name, one in user.properties.items() if not name.startswith("layout"))
+    types = tuple(value.type for value in (*user.operands, *user.results))
+    return (type(demand), user.name, about, properties, types)
+
+
+def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
     choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
     options: dict[str, Option] = {}
     for choice in choices:
@@ -297,9 +357,21 @@ def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
     0
     """
+    at = ("cost", _kind_of(demand), known.key, known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = _cost_at(demand, known, asked)
+    return asked.kept[at]
+
+
+def _cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     for option in options_of(demand, known.shape, asked):
         if option.held.key == known.key:
             return option.cost
+    if known.tile is not None and "sg" not in known.levels:
+        tiles = options_of(demand, known.shape, replace(asked, level="inst"))
+        cost = next((option.cost for option in tiles if option.held.tile == known.tile), None)
+        if cost is not None:
+            return cost
     if known.levels == ("sg",):
         # The words that each lane then has: what grids of subgroups cost.
         count = Prices(asked.machine, asked.target).registers(known)

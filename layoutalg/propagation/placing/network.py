@@ -330,7 +330,11 @@ def _price(builder: _Builder, held: Held, need: Need) -> int:
     if need.held is None or agree(held, need.held):
         return 0
     bits = bits_of(builder.flow.value_of(need.member).element)
-    price = builder.prices.conversion(held, need.held, bits)
+    at = ("conversion", id(held), id(need.held), bits)
+    kept = builder.asked.kept
+    if at not in kept:
+        kept[at] = (builder.prices.conversion(held, need.held, bits), held, need.held)
+    price: int | None = kept[at][0]
     again = builder.again.price(need.member, need.held)
     costs = [cost for cost in (price, again) if cost is not None]
     return min(costs) * need.times if costs else IMPOSSIBLE
