@@ -56,16 +56,10 @@ def block_lanes(shape: Sequence[int], bits: int, packed: int, *, transformed: bo
     (((1, 16), (1, 1)), ((1, 16), (4, 1)))
     """
     rank = len(shape)
-    bits = _powers(bits)
     data = [1] * rank
     data[rank - 2 if transformed else rank - 1] = packed // bits if bits < packed else 1
     count = min(LANES, shape[-1] // data[-1])
     return (*(1,) * (rank - 1), count), tuple(data)
-
-
-def _powers(bits: int) -> int:
-    """The 19 bits of tf32 count as 16."""
-    return 1 << (bits.bit_length() - 1)
 
 
 def subgroup_shapes(shape: Sequence[int], inst: Sequence[int], count: int) -> list[Ints]:

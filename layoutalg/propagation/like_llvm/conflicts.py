@@ -51,7 +51,7 @@ def resolve(module: Operation, *, ends: bool, copies: bool) -> None:
             scalar = not isinstance(result.type, VectorType | TensorDescType)
             unused = not any(True for _ in result.uses)
             if (scalar and op.name in _REDUCTIONS) or (
-                isinstance(result.type, VectorType) and unused and is_branch(op)
+                ends and isinstance(result.type, VectorType) and unused and is_branch(op)
             ):
                 _anchor(result)
         for number, operand in enumerate(tuple(op.operands)):

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.propagation.like_llvm import anchors, sources
-from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, bits_of, held, hold, shape_in
+from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, held, hold, shape_in
 from layoutalg.propagation.like_llvm.blocks import LANES, PREFETCH, STORE, Blocks
 from layoutalg.propagation.like_llvm.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -72,7 +72,7 @@ _NO_LANES = "Failed to identify lane layouts for the specified inst_data."
 
 def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what: str) -> Attribute | None:
     """The layout of a block store or a prefetch, which it holds from then on."""
-    layout, bits = _said(op, "layout", analysis), bits_of(value)
+    layout, bits = _said(op, "layout", analysis), analysis.bits(value)
     if layout is None:
         count = _count(op, analysis)
         if _unknown(count, analysis):
@@ -108,7 +108,7 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
     wanted = analysis.demanded(op.results[0])
     if wanted is None:
         return
-    layout, bits = _said(op, "layout", analysis), bits_of(op.results[0])
+    layout, bits = _said(op, "layout", analysis), analysis.bits(op.results[0])
     if layout is None:
         count = _count(op, analysis, wanted)
         if _unknown(count, analysis):
@@ -133,7 +133,7 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
 def _dpas(op: Any, analysis: Analysis) -> None:
     names = ("layout_a", "layout_b", "layout_cd")
     values = (op.operands[0], op.operands[1], op.results[0])
-    shapes, bits = [shape_in(value) for value in values], [bits_of(value) for value in values]
+    shapes, bits = [shape_in(value) for value in values], [analysis.bits(value) for value in values]
     layouts: Sequence[Attribute | None] | None = [held(op, name) for name in names]
     if not has_level(layouts[2], analysis.level):
         wanted = analysis.demanded(op.results[0])
@@ -430,7 +430,7 @@ def _bitcast(op: Any, analysis: Analysis) -> None:
     wanted = analysis.demanded(op.results[0])
     if wanted is None:
         return
-    before, after = bits_of(op.operands[0]), bits_of(op.results[0])
+    before, after = analysis.bits(op.operands[0]), analysis.bits(op.results[0])
     if before > after:
         wanted = _grown(wanted, before // after, shape_in(op.results[0])[-1], analysis.level)
     _state(op, wanted)
