@@ -31,6 +31,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
+from layoutalg.ir.dialects.unread import UndefinedOp
 from layoutalg.propagation.relations import Demand, Makes, Tie, relation_of, shape_of
 from layoutalg.propagation.stated import Statement, statement_in_type, statements_of
 
@@ -159,7 +160,9 @@ def flow_of(function: Operation) -> Flow:
             parts.demands.extend(relation.demands)
             for group in relation.one:
                 shared.update((member, group[0]) for member in group[1:])
-        elif any(shape_of(value) is not None for value in (*operation.operands, *operation.results)):
+        elif not isinstance(operation, UndefinedOp) and any(
+            shape_of(value) is not None for value in (*operation.operands, *operation.results)
+        ):
             parts.unknown.append(operation)
         for result in operation.results:
             _add(parts, result, shared)

@@ -27,7 +27,7 @@ from layoutalg.core.notation import Distributed, Machine, plain_layout, single_o
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "planned", "spread", "unblocked"]
+__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "narrowed", "planned", "spread", "unblocked"]
 
 DEFAULT_TARGET = "pvc"
 _CACHED = 1 << 14
@@ -83,6 +83,28 @@ def unblocked(attribute: Distributed) -> Distributed:
             return attribute
         data = tuple([size for size, _ in sizes])
     return replace(attribute, inst_data=None, lane_data=data)
+
+
+@lru_cache(maxsize=_CACHED)
+def narrowed(attribute: Distributed, shape: tuple[int, ...]) -> LayoutAttr | None:
+    """A layout whose blocks are cut to dimensions of size 1: what LLVM means where it keeps the layout of a wider value.
+
+    None where no dimension is 1 or the layout is another one.
+
+    >>> wide = LayoutAttr(sg_layout=(4, 1), sg_data=(8, 32), lane_layout=(1, 16), lane_data=(1, 1))
+    >>> print(narrowed(wide, (32, 1)))
+    #xegpu.layout<sg_layout = [4, 1], sg_data = [8, 1], lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    if not isinstance(attribute, LayoutAttr) or attribute.rank != len(shape) or 1 not in shape:
+        return None
+
+    def cut(sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if sizes is None:
+            return None
+        return tuple([1 if size == 1 else one for size, one in zip(shape, sizes, strict=True)])
+
+    data = {name: cut(getattr(attribute, name)) for name in ("sg_data", "inst_data", "lane_data")}
+    return replace(attribute, **data)
 
 
 @lru_cache(maxsize=_CACHED)

@@ -108,18 +108,29 @@ class Check:
 
         return flow_graph(self, function)
 
-    def __str__(self) -> str:
+    @property
+    def counts(self) -> str:
+        """How much was looked at, in words.
+
+        >>> check("gpu.barrier").counts
+        '0 operations, 0 conversions'
+        """
         told = [counted(self.operations, "operation"), counted(len(self.conversions), "conversion")]
         if self.redundant:
             told[-1] += f" ({len(self.redundant)} redundant)"
         if self.conversions:
-            told.append(f"{counted(self.cost, 'issue slot')} on {self.target}")
+            told[-1] += f" for {counted(self.cost, 'issue slot')} on {self.target}"
+        if self.unknown:
+            told.append(f"not looked at: {', '.join(self.unknown)}")
+        return ", ".join(told)
+
+    def __str__(self) -> str:
         errors = sum(finding.level == "error" for finding in self.findings)
         warnings = len(self.findings) - errors
-        told.append(counted(errors, "error") if errors else "right")
+        verdict = [counted(errors, "error") if errors else "right"]
         if warnings:
-            told.append(counted(warnings, "warning"))
-        return ", ".join(told)
+            verdict.append(counted(warnings, "warning"))
+        return f"{self.counts}: {', '.join(verdict)}"
 
 
 def check(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = 22) -> Check:

@@ -6,20 +6,21 @@
 ...   func.return }''')
 >>> from layoutalg.propagation.flow import flows_of
 >>> [flow] = flows_of(module.parts[0].module)
->>> [conversion] = conversions_of(flow, module, Machine(lanes=16), "pvc")
+>>> [conversion] = conversions_of(flow, module, Machine(lanes=16), "pvc", {})
 >>> conversion.is_redundant, conversion.cost
 (True, 0)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import Place, place_of
 from layoutalg.propagation.spread import levels_of, planned, spread, unblocked
@@ -28,6 +29,7 @@ from layoutalg.xegpu import LayoutAttr
 
 if TYPE_CHECKING:
     from layoutalg.module import Module
+    from layoutalg.propagation.checking.held import Held
     from layoutalg.propagation.flow import Flow
 
 __all__ = ["CheckedConversion", "conversions_of", "price"]
@@ -62,12 +64,16 @@ class CheckedConversion:
     problem: str = ""
 
 
-def conversions_of(flow: Flow, module: Module, machine: Machine, target: str) -> Iterator[CheckedConversion]:
-    """The conversions of a function, in the order of the text.
+def conversions_of(
+    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Held]
+) -> Iterator[CheckedConversion]:
+    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`held_in`).
+
+    One whose source nothing speaks of gives a value its layout, and moves nothing.
 
     >>> from layoutalg.propagation.flow import flow_of
     >>> module = la.read("gpu.barrier")
-    >>> list(conversions_of(flow_of(module.parts[0].module), module, Machine(lanes=16), "pvc"))
+    >>> list(conversions_of(flow_of(module.parts[0].module), module, Machine(lanes=16), "pvc", {}))
     []
     """
     before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
@@ -80,8 +86,9 @@ def conversions_of(flow: Flow, module: Module, machine: Machine, target: str) ->
             attribute = None if source is None else source.attribute
             operand = statement.user.operands[0]
             if attribute is None and operand in flow:
-                stated = flow.value_of(operand).stated
-                attribute = stated[0].attribute if stated else None
+                known = held.get(flow.value_of(operand).number)
+                if known is not None and known.how != "wanted":
+                    attribute = known.attribute or known.layout
             if attribute is None:
                 continue
             name = next(iter(module.lines.result_names(statement.user)), "")
@@ -124,7 +131,8 @@ def price(
     >>> price(rows, columns, (16, 16), "f32", Machine(lanes=16), "pvc")[1]
     ''
     """
-    if levels_of(source) - {"inst"} != levels_of(result) - {"inst"}:
+    written = not isinstance(source, Layout) and not isinstance(result, Layout)
+    if written and levels_of(source) - {"inst"} != levels_of(result) - {"inst"}:
         return None, "one of the two says a level that the other leaves open"
     # Instruction tiles vanish when values are cut into them; lanes that are not said are the usual ones.
     one, other = (_with_lanes(unblocked(layout), machine) for layout in (source, result))

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Literal
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.propagation.relations import Tie, given, needed
-from layoutalg.propagation.spread import levels_of, spread
+from layoutalg.propagation.relations import Tie, given, needed, shape_of
+from layoutalg.propagation.spread import levels_of, narrowed, spread
 
 if TYPE_CHECKING:
     from layoutalg.propagation.flow import Flow, Value
@@ -68,13 +68,20 @@ def held_of(statement: Statement, shape: tuple[int, ...], machine: Machine) -> H
     >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
     >>> held_of(Statement(None, None, None, "layout", lanes), (8, 17), Machine(lanes=16))
     """
-    try:
-        layout = spread(statement.attribute, shape, machine)
-    except LayoutError:
-        return None
-    if len(layout.shape) != len(shape):
+    layout = _spread(statement.attribute, shape, machine)
+    if layout is None:
+        shared = narrowed(statement.attribute, shape)
+        layout = None if shared is None else _spread(shared, shape, machine)
+    if layout is None or layout.shape != shape:
         return None
     return Held(layout, levels_of(statement.attribute) & _LEVELS, statement.attribute, "stated", statement)
+
+
+def _spread(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> Layout | None:
+    try:
+        return spread(attribute, shape, machine)
+    except LayoutError:
+        return None
 
 
 def held_in(flow: Flow, machine: Machine) -> dict[int, Held]:
@@ -159,17 +166,20 @@ class _Settling:
 
 
 def _carried(tie: Tie, operand: Held) -> Held | None:
-    if equal_coordinates(tie.relation):
+    shape = shape_of(tie.result)
+    if equal_coordinates(tie.relation) and operand.layout.shape == shape:
         return Held(operand.layout, operand.levels, operand.attribute, "carried", operand.statement)
     try:
         layout = _given(tie.relation, operand.layout)
     except LayoutError:
         return None
+    if layout.shape != shape or any(layout.origins):
+        return None  # of a part of the value alone
     return Held(layout, operand.levels, None, "carried", operand.statement)
 
 
 def _wanted(tie: Tie, result: Held, shape: tuple[int, ...]) -> Held | None:
-    if equal_coordinates(tie.relation):
+    if equal_coordinates(tie.relation) and result.layout.shape == shape:
         return Held(result.layout, result.levels, result.attribute, "wanted", result.statement)
     try:
         layout = _needed(tie.relation, result.layout)
@@ -192,11 +202,13 @@ def _needed(relation: Layout, result: Layout) -> Layout:
 
 @lru_cache(maxsize=_CACHED)
 def equal_coordinates(relation: Layout) -> bool:
-    """Whether a relation is between equal coordinates.
+    """Whether a relation is between equal coordinates, of tensors of the same rank.
 
     >>> equal_coordinates(Layout.parse("d0 = 8@d0, d1 = 16@d1")), equal_coordinates(Layout.parse("d0 = 8@d1, d1 = 8@d0"))
     (True, False)
     """
+    if len({factor.axis for factors in relation.dims for factor in factors}) != len(relation.dims):
+        return False  # an axis of one element has a factor too: without it, the operand does not have the dimension
     form = relation.canonical()
     if form.replicas or form.offsets or any(form.origins):
         return False

@@ -19,7 +19,6 @@ Where a relation has no closed form together with a layout, both are written out
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.compare.missing import Missing, missing, missing_pairs
@@ -31,8 +30,10 @@ from layoutalg.propagation.relations import given, needed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Projected", "copies_within", "lacking", "projected"]
+__all__ = ["BEYOND", "Projected", "lacking", "projected"]
 
+BEYOND = {"work-item": ("sg", "lane"), "subgroup": ("sg",), "workgroup": ()}
+"""The axes along which an operation of each reach moves nothing by itself."""
 Projected = Layout
 """A layout without registers, on some of the axes of work-items."""
 
@@ -125,13 +126,3 @@ def _rows(table: Any, dims: tuple[str, ...], kept: tuple[str, ...]) -> NDArray[A
             if name in wanted:
                 found[:, start + wanted.index(name)] = values[:, column]
     return found
-
-
-@lru_cache(maxsize=1 << 14)
-def copies_within(operand: Layout, kept: tuple[str, ...]) -> int:
-    """How many work-items hold each element of an operand, counted on the axes in `kept`.
-
-    >>> copies_within(Layout.parse("d0 = 8@lane | replicas 2@lane:8"), ("lane",))
-    2
-    """
-    return prod([int(factor.extent) for factor in projected(operand, kept).replicas])

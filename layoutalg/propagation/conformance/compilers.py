@@ -30,7 +30,6 @@ __all__ = ["Answer", "Compiler", "found", "run_all"]
 SEPARATOR = "\n// -----\n"
 _SECONDS = 20.0
 """For one module; a batch has a second more for each."""
-_VERSION = re.compile(r"(LLVM|IREE)\b[^\n]*?\bversion (\d+)\.(\d+)|\b(IREE) \(?.*?(\d+)\.(\d+)")
 _ERROR = re.compile(r"^(?:<stdin>|within split at <stdin>:(\d+) offset ?):(\d+):\d+: error: (.*)$", re.MULTILINE)
 _NAME = re.compile(r"\b(?:gpu|func)\.func (?:private )?@([\w.$-]+)")
 
@@ -97,7 +96,7 @@ def _identified(name: str, path: str) -> Compiler:
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         raise LayoutError(f"{shown(name)}: cannot be run with --version: {error}") from None
     said = done.stdout + done.stderr
-    iree = re.search(r"IREE[^\n]*?(\d+\.\d+)", said)
+    iree = re.search(r"IREE[^\n]*?(\d+\.\d+)", said + (_beside(path) if "iree" in Path(path).name else ""))
     llvm = re.search(r"LLVM version (\d+)", said)
     if iree is not None:
         return Compiler(Path(path).name, path, "iree", iree[1])
@@ -110,6 +109,16 @@ def _identified(name: str, path: str) -> Compiler:
         there = ", ".join(map(str, known))
         raise LayoutError(f"{shown(name)}: LLVM {llvm[1]}; pipelines are known for {there}")
     return Compiler(Path(path).name, path, "llvm", llvm[1])
+
+
+def _beside(path: str) -> str:
+    """What the iree-compile beside an iree-opt says: iree-opt itself gives LLVM's version alone."""
+    for name in (Path(path), Path(path).resolve()):
+        program = name.with_name("iree-compile")
+        if program.exists():
+            done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
+            return done.stdout
+    return "IREE 0.0"
 
 
 def run_all(

@@ -9,6 +9,7 @@ True
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +21,26 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
 
-__all__ = ["GeneratedKernel", "Level", "agrees", "arrays_for", "first_difference", "meaning", "spelled", "with_text"]
+__all__ = [
+    "GeneratedKernel",
+    "Level",
+    "agrees",
+    "arrays_for",
+    "first_difference",
+    "meaning",
+    "runnable",
+    "spelled",
+    "with_text",
+]
 
 Array = NDArray[Any]
-Level = Literal["workgroup", "plain"]
-"""`workgroup`: tensors of a workgroup with full layouts. `plain`: tensors of one subgroup, with at most anchors."""
+Level = Literal["workgroup", "plain", "threads"]
+"""`workgroup`: tensors of a workgroup with full layouts. `plain`: tensors of one subgroup, with at most anchors. `threads`:
+tensors of a workgroup for IREE, whose layouts are nested ones."""
+_IREE = re.compile(
+    r"func\.func @([\w.$-]+)\(([^{]*?)\) attributes \{translation_info = #iree_codegen\.translation_info<.*?"
+    r"workgroup_size = \[(\d+), (\d+), (\d+)\] subgroup_size = (\d+)[^}]*\} \{"
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,25 @@ def with_text(kernel: GeneratedKernel, text: str) -> GeneratedKernel:
     return replace(kernel, text=text)
 
 
+def runnable(text: str) -> str:
+    """A text with a kernel that can be launched: IREE's functions say their workgroup in another way.
+
+    >>> runnable("gpu.barrier")
+    'gpu.barrier'
+    """
+    if _IREE.search(text) is None:
+        return text
+    head = (
+        r"gpu.func @\1(\2) kernel attributes {known_block_size = array<i32: \3, \4, \5>, "
+        r"intel_reqd_sub_group_size = \6 : i32} {"
+    )
+    made = re.sub(r"(?m)^(\s*)return$", r"\1gpu.return", _IREE.sub(head, text))
+    before, opened, inside = made.partition("module {")
+    if opened:
+        return f"{before}gpu.module @threads {{{inside}"
+    return made.replace("gpu.func", "gpu.module @threads {\ngpu.func", 1) + "}\n"
+
+
 def arrays_for(kernel: GeneratedKernel, number: int = 0) -> list[Array]:
     """Arrays for the arguments: small integers that differ from kernel to kernel, and 77 where the kernel writes.
 
@@ -138,8 +173,8 @@ def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
     from layoutalg.simulate import launch
 
     copies = [array.copy() for array in arrays]
-    level = "workgroup" if kernel.level == "workgroup" else "subgroup"
-    found = launch(kernel.text, copies, kernel.grid, level=level).findings
+    level = "subgroup" if kernel.level == "plain" else "workgroup"
+    found = launch(runnable(kernel.text), copies, kernel.grid, level=level).findings
     if found:
         raise LayoutError(f"{kernel.name}: {found[0]}")
     return copies[-1]

@@ -73,7 +73,13 @@ def elimination_order(
     sizes = {one: len(network.unary[one]) for one in inside}
 
     def entries(one: int) -> int:
-        return sizes[one] * prod(sizes[other] for other in around[one])
+        """The size of a table, or `most` + 1 for a larger one: nobody multiplies what thousands of neighbours have."""
+        found = sizes[one]
+        for other in around[one]:
+            found *= sizes[other]
+            if found > most:
+                return most + 1
+        return found
 
     waiting = [(entries(one), one) for one in inside]
     heapq.heapify(waiting)
@@ -103,8 +109,8 @@ def elimination_order(
                 around[other].discard(one)
         for other in clique:
             heapq.heappush(waiting, (entries(other), other))
-    # Those that are left come in the order in which they would have gone: the first have the smallest tables.
-    left = sorted(around, key=lambda one: (entries(one), one))
+    # Those that are left come in about the order in which they would have gone.
+    left = sorted(around, key=lambda one: (len(around[one]), one))
     return Order(tuple(order), tuple(rest + left), total, width)
 
 

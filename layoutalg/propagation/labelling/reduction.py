@@ -16,8 +16,10 @@ Here variable 0 would take its value 0, but costs of 9 beside either value of va
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +56,7 @@ class Reduction:
 
     network: Network
     variables: list[int]
-    """Those that are left, by the same numbers."""
+    """Those that are left, in the same order and by the same numbers."""
     kept: dict[int, NDArray[np.intp]]
     """Of each variable the values that are left, by their numbers in the larger network."""
     constant: float = 0.0
@@ -75,8 +77,10 @@ class Reduction:
         return full
 
 
-def reduced(network: Network, variables: Iterable[int]) -> Reduction:
+def reduced(network: Network, variables: Iterable[int], *, thorough: bool = True) -> Reduction:
     """The network of these variables alone, made smaller until nothing more follows.
+
+    Only what is impossible, and variables with one value, go where it isn't to be thorough.
 
     >>> apart = Network([np.zeros(2) for _ in range(4)], [{} for _ in range(4)])
     >>> for one in range(4):
@@ -85,7 +89,7 @@ def reduced(network: Network, variables: Iterable[int]) -> Reduction:
     >>> reduced(apart, range(4)).variables
     [0, 1, 2, 3]
     """
-    names = sorted(variables)
+    names = list(variables)
     inside = set(names)
     empty: list[NDArray[np.float64]] = [np.zeros(0)] * len(network.unary)
     own = Network(empty, [{} for _ in network.unary])
@@ -95,45 +99,54 @@ def reduced(network: Network, variables: Iterable[int]) -> Reduction:
             if other > one and other in inside:
                 own.add(one, other, table)
     found = Reduction(own, names, {one: np.arange(len(network.unary[one])) for one in names})
-    waiting = dict.fromkeys(names)
+    waiting, queued = deque(names), set(names)
     gone: set[int] = set()
     while waiting and found.emptied is None:
-        one = next(iter(waiting))
-        del waiting[one]
+        one = waiting.popleft()
+        queued.discard(one)
         if one in gone:
             continue
-        changed = _drop_values(found, one)
-        around = own.neighbours[one]
-        size = len(own.unary[one])
-        if found.emptied is None and (
-            size == 1 or (len(around) <= 2 and size * np.prod([len(own.unary[o]) for o in around]) <= _MOST_ENTRIES)
-        ):
-            waiting |= dict.fromkeys(around)
+        around = list(own.neighbours[one])
+        changed = _drop_impossible(found, one) or (thorough and _drop_dominated(found, one))
+        if found.emptied is None and (len(own.unary[one]) == 1 or (thorough and _is_small(own, one))):
             gone.add(one)
             _eliminate(found, one)
-        elif changed:
-            waiting |= dict.fromkeys(around)
+            changed = True
+        if changed:
+            waiting += [other for other in around if other not in queued]
+            queued.update(around)
     found.variables = [one for one in names if one not in gone]
     return found
 
 
-def _drop_values(found: Reduction, one: int) -> bool:
-    """Drop values that are impossible or dominated; say whether there were any."""
+def _is_small(network: Network, one: int) -> bool:
+    """Whether a variable has at most two neighbours, and eliminating it takes a small table."""
+    around = network.neighbours[one]
+    sizes = (len(network.unary[other]) for other in (one, *around))
+    return len(around) <= 2 and prod(sizes) <= _MOST_ENTRIES
+
+
+def _drop_impossible(found: Reduction, one: int) -> bool:
+    """Drop the values that are impossible, or beside which a neighbour has none; say whether there were any."""
     own = found.network
-    unary, around = own.unary[one], own.neighbours[one]
-    for table in around.values():
-        unary = unary + np.where(np.isfinite(table).any(axis=1), 0.0, np.inf)
-    stays = np.isfinite(unary)
-    if not stays.any():
-        found.emptied = one
+    stays = np.isfinite(own.unary[one])
+    for table in own.neighbours[one].values():
+        stays = stays & np.isfinite(table).any(axis=1)
+    if stays.all():
         return False
-    if not stays.all():
+    if stays.any():
         _keep(found, one, stays)
-        unary, around = own.unary[one], own.neighbours[one]
+    else:
+        found.emptied = one
+    return True
+
+
+def _drop_dominated(found: Reduction, one: int) -> bool:
+    """Drop the values instead of which another one is never dearer; say whether there were any."""
+    unary, around = found.network.unary[one], found.network.neighbours[one]
     size = len(unary)
-    dropped = not stays.all()
     if size == 1 or any(size * table.size > _MOST_COMPARED for table in around.values()):
-        return dropped
+        return False
     dearer = unary[None, :] - unary[:, None]
     """[value, other value]: how much dearer the other one is at most."""
     for table in around.values():
@@ -145,7 +158,7 @@ def _drop_values(found: Reduction, one: int) -> bool:
     np.fill_diagonal(dominated, False)
     stays = ~dominated.any(axis=1)
     if stays.all():
-        return dropped
+        return False
     _keep(found, one, stays)
     return True
 

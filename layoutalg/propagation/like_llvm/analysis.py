@@ -28,6 +28,7 @@ from layoutalg.xegpu import LayoutAttr
 __all__ = [
     "Analysis",
     "Demand",
+    "Habits",
     "Meet",
     "Rule",
     "bits_of",
@@ -80,10 +81,31 @@ class Rule(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What differs between versions within the analysis."""
+
+    strict: bool = False
+    """Whether an anchor without a layout is an error."""
+    counts: bool = False
+    """Whether a loop with constant bounds is known to run."""
+    tf32: int = 19
+    """The bits that it takes tf32 for."""
+
+
 class Analysis:
     """The demands of all values of a module, as one version of LLVM finds them."""
 
-    def __init__(self, module: Operation, level: str, rules: Mapping[str, Rule], default: Rule, meet: Meet) -> None:
+    def __init__(
+        self,
+        module: Operation,
+        level: str,
+        rules: Mapping[str, Rule],
+        default: Rule,
+        meet: Meet,
+        habits: Habits | None = None,
+    ) -> None:
+        self.habits = Habits() if habits is None else habits
         self.level = level
         self.module = module
         self._rules = rules
@@ -92,7 +114,7 @@ class Analysis:
         self._demands: dict[SSAValue, Demand] = {}
         self._places = {operation: place for place, operation in enumerate(module.walk())}
         self._place = 0
-        self._solver = Solver(self._visit, self.pass_on)
+        self._solver = Solver(self._visit, self.pass_on, counts=self.habits.counts)
 
     def run(self) -> None:
         """Visit the operations until no demand changes.
@@ -137,6 +159,24 @@ class Analysis:
         demand = self._demands.get(target)
         if demand is not None:
             self._add(value, demand)
+
+    def bits(self, value: SSAValue) -> int:
+        """The bits of an element, as the version counts them: LLVM 24 takes tf32 for 16.
+
+        >>> Analysis.bits.__name__
+        'bits'
+        """
+        found = bits_of(value)
+        return self.habits.tf32 if found == 19 else found
+
+    def give_up(self, op: Operation, words: str) -> None:
+        """An anchor finds no layout: LLVM 23 warns and goes on, 24 fails.
+
+        >>> Analysis.give_up.__name__
+        'give_up'
+        """
+        if self.habits.strict:
+            raise LayoutError(f"{op.name}: {words}")
 
     def _add(self, value: SSAValue, new: Demand) -> None:
         old = self._demands.get(value)

@@ -1,12 +1,11 @@
 """What LLVM's propagation does to the text of a layout: it copies, scales and permutes fields, without asking what they mean.
 
->>> from layoutalg.xegpu import LayoutAttr
->>> lanes = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 2))
->>> print(permuted(lanes, (1, 0)))
-#xegpu.layout<lane_layout = [16, 1], lane_data = [2, 1]>
->>> print(scaled(lanes, 1, 2))
+>>> pairs = lanes((1, 16), (1, 2))
+>>> print(permuted(pairs, (1, 0)))
+#xegpu.layout<lane_layout = [16, 1], lane_data = [2, 1], order = [0, 1]>
+>>> print(scaled(pairs, 1, 2))
 #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
->>> print(sliced(lanes, (0,)))
+>>> print(sliced(pairs, (0,)))
 #xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 2]>, dims = [0]>
 
 A slice is changed through its parent: the dimension that is meant is looked up there.
@@ -105,10 +104,10 @@ def fits(shape: Sequence[int], layout: Sequence[int], data: Sequence[int]) -> bo
 
 
 def permuted(attribute: Attribute, permutation: Sequence[int]) -> Attribute:
-    """Every field with its dimensions in this order; `order` is renumbered. A slice is turned where its parent can be.
+    """Every field with its dimensions in this order. `order` is renumbered, and written where it was not.
 
-    >>> print(permuted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1), order=(0, 1)), (1, 0)))
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1], order = [1, 0]>
+    >>> print(permuted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (1, 0)))
+    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1], order = [0, 1]>
     """
     if isinstance(attribute, SliceAttr):
         kept = _kept(attribute)
@@ -117,7 +116,7 @@ def permuted(attribute: Attribute, permutation: Sequence[int]) -> Attribute:
             turned[dim] = kept[source]
         return SliceAttr(permuted(attribute.parent, turned), attribute.dims)
     back = {source: dim for dim, source in enumerate(permutation)}
-    order = None if attribute.order is None else tuple(back[dim] for dim in attribute.order)
+    order = tuple(back[dim] for dim in attribute.order or range(attribute.rank - 1, -1, -1))
     return replace(_each(attribute, lambda values: tuple(values[dim] for dim in permutation)), order=order)
 
 

@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.propagation.like_llvm.analysis import held, shape_in
+from layoutalg.ir.findings import OURS
+from layoutalg.ir.verify import verify_module
 from layoutalg.propagation.like_llvm.versions import VERSIONS
 
 __all__ = ["LEVELS", "propagated_like"]
@@ -51,15 +52,7 @@ def propagated_like(module: ModuleOp, llvm: int, level: str, target: str = "pvc"
 
 
 def _verify(module: ModuleOp, llvm: int) -> None:
-    """What LLVM verifies after the pass: of conversions, that both layouts are there and fit."""
-    for op in module.walk():
-        if op.name != "xegpu.convert_layout":
-            continue
-        for name, word in (("input_layout", "input"), ("target_layout", "target")):
-            layout = held(op, name)
-            if layout is None:
-                raise LayoutError(f"LLVM {llvm}: '{op.name}' op requires attribute '{name}'")
-            shape = shape_in(op.operands[0])
-            if shape and layout.check(shape, llvm) is not None:
-                problem = f"invalid {word} layout, data cannot be evenly distributed."
-                raise LayoutError(f"LLVM {llvm}: '{op.name}' op {problem} ({layout}, {'x'.join(map(str, shape))})")
+    """What LLVM verifies after the pass: operations, not the types that the pass has made."""
+    for finding in verify_module(module, llvm=llvm):
+        if finding.source != OURS and not finding.message.startswith("cannot distribute"):
+            raise LayoutError(f"LLVM {llvm}: '{finding.operation}' op {finding.message}")

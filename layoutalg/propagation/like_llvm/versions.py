@@ -1,18 +1,21 @@
 """What differs between the versions of LLVM: a row for each.
 
 >>> sorted(VERSIONS), VERSIONS[22].meet.__name__
-([22], 'first_wins')
+([22, 23, 24], 'first_wins')
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation
 
-from layoutalg.propagation.like_llvm import first_arrival
-from layoutalg.propagation.like_llvm.analysis import Analysis, Meet, Rule, first_wins
+from layoutalg.propagation.like_llvm import first_arrival, kept_anchors
+from layoutalg.propagation.like_llvm.analysis import Analysis, Habits, Meet, Rule, first_wins, nearest_wins
+from layoutalg.propagation.like_llvm.conflicts import make_again, resolve
+from layoutalg.propagation.like_llvm.filling import filled, left_open
+from layoutalg.propagation.like_llvm.keeping import Fill, beside_anchors, cleaned
 from layoutalg.propagation.like_llvm.stating import over_anchors
 
 __all__ = ["VERSIONS", "Version"]
@@ -20,13 +23,23 @@ __all__ = ["VERSIONS", "Version"]
 
 @dataclass(frozen=True)
 class Version:
-    """How one version propagates: the rules of operations, which demand wins, how results are written."""
+    """How one version propagates."""
 
     llvm: int
     rules: Mapping[str, Rule]
-    default: Rule
+    """What operations demand."""
     meet: Meet
-    state: Callable[[Analysis], None]
+    """Which of two demands wins."""
+    keeps: bool
+    """Whether anchors keep their layouts, and conversions are put in; otherwise what is demanded is written over them."""
+    habits: Habits = field(default_factory=Habits)
+    """What it does otherwise in the analysis."""
+    fill: Fill = left_open
+    """The layout of a result that nobody demands."""
+    ends: bool = False
+    """Whether what goes out of regions gets conversions, and a result of theirs that nobody uses."""
+    copies: bool = False
+    """Whether a constant is made again at once where it is used in another layout; otherwise later, with what it is made of."""
 
     def propagate(self, module: Operation, level: str, target: str) -> None:
         """Write layouts into a module.
@@ -34,11 +47,31 @@ class Version:
         >>> from layoutalg.ir import read_module
         >>> VERSIONS[22].propagate(read_module("gpu.barrier"), "lane", "pvc")
         """
-        analysis = Analysis(module, level, self.rules, self.default, self.meet)
+        if self.keeps:
+            cleaned(module)
+        analysis = Analysis(module, level, self.rules, first_arrival.elementwise, self.meet, self.habits)
         analysis.run()
-        self.state(analysis)
+        if not self.keeps:
+            over_anchors(analysis)
+            return
+        beside_anchors(analysis, self.fill)
+        resolve(module, ends=self.ends, copies=self.copies)
+        if not self.copies:
+            make_again(module)
 
 
 VERSIONS = {
-    22: Version(22, first_arrival.RULES, first_arrival.elementwise, first_wins, over_anchors),
+    22: Version(22, first_arrival.RULES, first_wins, keeps=False),
+    23: Version(
+        23, kept_anchors.rules(kept_anchors.one_by_one), first_wins, keeps=True, habits=Habits(counts=True), copies=True
+    ),
+    24: Version(
+        24,
+        kept_anchors.rules(kept_anchors.vectors),
+        nearest_wins,
+        keeps=True,
+        habits=Habits(strict=True, counts=True, tf32=16),
+        fill=filled,
+        ends=True,
+    ),
 }

@@ -119,7 +119,11 @@ def _joined(writer: Writer, homes: Sequence[tuple[Value, int]]) -> Value:
     """The vector of single registers, by the shortest text: itself, a shuffle of one or two vectors, or one by one."""
     first, size = homes[0][0], len(homes)
     pieces = list(dict.fromkeys(piece for piece, _ in homes))
-    if len(pieces) == 1 and [place for _, place in homes] == list(range(length(first))):
+    if (
+        len(pieces) == 1
+        and [place for _, place in homes] == list(range(length(first)))
+        and (size > 1 or first.size is None)
+    ):
         return first
     if size == 1:
         return _element(writer, *homes[0])

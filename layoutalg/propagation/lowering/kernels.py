@@ -29,6 +29,7 @@ from layoutalg.conversion.lowering.operations import ALIGNMENT
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.ir.findings import Finding
@@ -342,6 +343,14 @@ class KernelText:
             here = self.indices.holds(axis, mask)
             found = here if found is None else self.both(found, here)
         return found
+
+    def everyone(self) -> list[Factor]:
+        """All lanes of all subgroups, as copies.
+
+        >>> KernelText("k", Machine(lanes=16, subgroups=1), subgroups=4).everyone()
+        [Factor(extent=1, stride=1, axis='sg'), Factor(extent=16, stride=1, axis='lane')]
+        """
+        return [Factor(self.machine.subgroups or 1, 1, "sg"), Factor(self.lanes, 1, "lane")]
 
     @contextmanager
     def only(self, where: Value | None) -> Generator[None]:

@@ -30,12 +30,12 @@ from math import prod
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from layoutalg.conversion import cost_of
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.placing.held import Held, agree
 from layoutalg.propagation.relations import without
+from layoutalg.propagation.relations.reductions import reduction
 from layoutalg.propagation.spread import planned
 
 __all__ = ["UNKNOWN_TRIPS", "Prices", "bits_of", "frequency", "is_splat", "slots_per_element"]
@@ -119,6 +119,11 @@ def _registers(held: Held, lanes: int) -> int:
 def _conversion(source: Held, result: Held, bits: int, machine: Machine, target: str) -> int | None:
     if agree(source, result):
         return 0
+    if source.map == result.map and source.tile is not None and result.tile is not None:
+        # The same elements in registers, counted in other tiles; nothing moves where one tile is made of the other's.
+        pairs = list(zip(source.tile, result.tile, strict=True))
+        nested = all(max(pair) % min(pair) == 0 for pair in pairs)
+        return 1 if nested else _registers(source, machine.lanes or 16)
     common = set(source.levels) & set(result.levels)
     gone = {"sg", "lane"} - common
     one, other = (without(held.layout, gone & set(held.levels)) for held in (source, result))
@@ -135,23 +140,10 @@ def _conversion(source: Held, result: Held, bits: int, machine: Machine, target:
 
 @lru_cache(maxsize=_CACHED)
 def _reduction(relation: Layout, operand: Held, lanes: int, target: str) -> int:
-    prices = cost_of(target)
-    reduced = {factor.axis for factor in relation.replicas}
-    found = {"reg": 1, "lane": 1, "sg": 1}
-    for dim, factors in enumerate(operand.layout.dims):
-        if f"d{dim}" in reduced:
-            for factor in factors:
-                found[factor.axis or "reg"] = found.get(factor.axis or "reg", 1) * int(factor.extent)
-    registers = _registers(operand, lanes)
-    if "lane" not in operand.levels:
-        found["reg"] = min(found["reg"], registers)
-    results = max(registers // found["reg"], 1)
-    cost = registers - results
-    steps = (found["lane"] - 1).bit_length()
-    cost += steps * results * (prices.shuffle + 1)
-    if found["sg"] > 1:
-        cost += results * (2 * prices.message + found["sg"] * prices.word) + 2 * prices.barrier
-    return cost
+    dims = sorted({int(factor.axis[1:]) for factor in relation.replicas if factor.axis is not None})
+    found = reduction(operand.layout, dims, target=target)
+    # Where nothing is said of lanes, they share what a subgroup has.
+    return found.cost if "lane" in operand.levels else -(-found.cost // lanes)
 
 
 def bits_of(element: str) -> int:

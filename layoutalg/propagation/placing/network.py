@@ -41,8 +41,8 @@ from layoutalg.propagation.placing.candidates import (
     owner_of,
 )
 from layoutalg.propagation.placing.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.placing.held import Held, agree, carry_on, told
-from layoutalg.propagation.relations import Tie
+from layoutalg.propagation.placing.held import Held, agree, carry_on, is_whole, told
+from layoutalg.propagation.relations import Demand, Tie
 
 __all__ = ["Label", "Need", "Network", "network_of"]
 
@@ -115,6 +115,10 @@ class _Builder:
     )
     impossible: list[tuple[Operation, int, str]] = field(default_factory=list[tuple[Operation, int, str]])
     frequencies: dict[Block, int] = field(default_factory=dict[Block, int])
+    beside: dict[tuple[Operation, int], list[Tie]] = field(default_factory=dict[tuple[Operation, int], list[Tie]])
+    """Of operations without a result: ties to what stands for it."""
+    joined: dict[tuple[Operation, int], Demand] = field(default_factory=dict[tuple[Operation, int], Demand])
+    """Demands on operands whose subgroups follow from the result: the result's label pays for them."""
 
     def times(self, member: SSAValue) -> int:
         """How often a value is made."""
@@ -156,8 +160,15 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
     nodes = [_Node() for _ in flow.values]
     builder = _Builder(flow, candidates, asked, prices, Again(flow, prices, asked), nodes)
     ties: list[list[tuple[int, Tie]]] = [[] for _ in flow.values]
+    demands = {(one.user, one.number): one for one in flow.demands if one.number is not None}
     for number, tie in enumerate(flow.ties):
-        if tie.operand in flow and tie.result in flow and (tie.user, tie.number) not in candidates.wanted:
+        if tie.operand not in flow or tie.result not in flow or (tie.user, tie.number) in candidates.wanted:
+            continue
+        if tie.beside is not None:
+            builder.beside.setdefault((tie.user, tie.beside), []).append(tie)
+        else:
+            if tie.reach == "subgroup":
+                _join(builder, tie, demands)
             ties[flow.value_of(tie.result).number].append((number, tie))
     for value in flow.values:
         nodes[value.number].labels = _labels(builder, value, ties[value.number])
@@ -178,6 +189,14 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
         builder.again,
         {need.member: need.times for node in nodes for need in node.needs},
     )
+
+
+def _join(builder: _Builder, tie: Tie, demands: dict[tuple[Operation, int], Demand]) -> None:
+    """Where the result says which subgroups need what of an operand, that and the demand are one need."""
+    demand = demands.get((tie.user, tie.number))
+    result = builder.candidates.options[builder.flow.value_of(tie.result).number]
+    if demand is not None and any("sg" in option.held.levels for option in result):
+        builder.joined[tie.user, tie.number] = demand
 
 
 def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> list[Label]:
@@ -231,10 +250,13 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[Held, int]]
         return None
     direct = carried(tie, option.held, True, operand.shape, builder.asked)
     if tie.reach == "subgroup":
-        return None if direct is None else [(direct, 0)]
+        demand = builder.joined.get((tie.user, tie.number))
+        if direct is None:
+            return None if demand is None else []
+        return [(direct, 0 if demand is None else cost_at(demand, direct, builder.asked))]
     if tie.reach == "workgroup" and not tie.combines:
         return None
-    if direct is not None and not tie.combines:
+    if direct is not None and not tie.combines and is_whole(tie.relation, operand.shape):
         return [(direct, 0)]
     found: dict[str, Held] = {} if direct is None else {direct.key: direct}
     for other in builder.candidates.options[operand.number]:
@@ -251,7 +273,7 @@ def _operands(builder: _Builder) -> None:
     seen: set[tuple[Operation, int]] = set()
     for number, options in candidates.demanded.items():
         demand = flow.demands[number]
-        if demand.number is None or not options:
+        if demand.number is None or not options or (demand.user, demand.number) in builder.joined:
             continue
         at = (demand.user, demand.number)
         seen.add(at)
@@ -262,6 +284,11 @@ def _operands(builder: _Builder) -> None:
                 cost = cost_at(demand, known, builder.asked)
                 options = [Option(known, "written there", cost)]
         _taken(builder, demand.user, demand.number, options)
+    for at in builder.beside:
+        if at not in seen and at not in candidates.wanted:
+            seen.add(at)
+            value = flow.value_of(at[0].operands[at[1]])
+            _taken(builder, *at, [Option(one.held, one.why) for one in candidates.options[value.number]])
     for (user, number), statement in candidates.wanted.items():
         if (user, number) in seen or statement.value not in flow:
             continue
@@ -275,6 +302,11 @@ def _taken(builder: _Builder, user: Operation, number: int, options: list[Option
     node = _Node([Label(option, weight * option.cost, {}) for option in options])
     builder.nodes.append(node)
     builder.use(len(builder.nodes) - 1, user, number, [option.held for option in options])
+    for tie in builder.beside.get((user, number), ()):
+        shape = builder.flow.value_of(tie.operand).shape
+        needs = [carried(tie, option.held, True, shape, builder.asked) for option in options]
+        if any(need is not None for need in needs):
+            builder.use(len(builder.nodes) - 1, user, tie.number, needs)
 
 
 def _conversions(builder: _Builder, node: _Node) -> list[list[int]]:
@@ -298,7 +330,11 @@ def _price(builder: _Builder, held: Held, need: Need) -> int:
     if need.held is None or agree(held, need.held):
         return 0
     bits = bits_of(builder.flow.value_of(need.member).element)
-    price = builder.prices.conversion(held, need.held, bits)
+    at = ("conversion", id(held), id(need.held), bits)
+    kept = builder.asked.kept
+    if at not in kept:
+        kept[at] = (builder.prices.conversion(held, need.held, bits), held, need.held)
+    price: int | None = kept[at][0]
     again = builder.again.price(need.member, need.held)
     costs = [cost for cost in (price, again) if cost is not None]
     return min(costs) * need.times if costs else IMPOSSIBLE

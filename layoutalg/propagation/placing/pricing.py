@@ -133,7 +133,9 @@ class _Count:
             return
         operand, result = self.flow.value_of(tie.operand), self.flow.value_of(tie.result)
         source, held = self.held[operand.number], self.held[result.number]
-        if source is None or held is None or operand is result:
+        if tie.beside is not None:
+            held = self.wanted.get((tie.user, tie.beside), held)
+        if source is None or held is None or (operand is result and tie.beside is None):
             return
         if tie.combines and tie.reach == "workgroup":
             self._reduced(tie, source, held, prices)

@@ -26,7 +26,7 @@ costs less. `str()` of the result is the module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -46,9 +46,10 @@ from layoutalg.propagation.labelling import solve
 from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
+from layoutalg.propagation.placing.undelivered import restate
 from layoutalg.propagation.placing.writing import Placed, Written, write
 from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
-from layoutalg.xegpu.rules import rules
+from layoutalg.xegpu.rules import llvm_versions, rules
 
 if TYPE_CHECKING:
     from layoutalg.propagation.labelling import Labelling
@@ -142,12 +143,15 @@ class Propagated:
         return self.module.source
 
 
-def propagate(module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24) -> Propagated:
+def propagate(
+    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24, like: str | None = None
+) -> Propagated:
     """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
 
-    `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM.
+    `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM. With `like`
+    ("llvm22", "llvm23" or "llvm24") the layouts are those that LLVM's own propagation gives, and what they cost.
 
-    Raises `LayoutError` for another level, for a chip or a version that is not known, and for a text without MLIR.
+    Raises `LayoutError` for another level, for a chip or a version that is not known, and for a module that LLVM refuses.
 
     >>> propagate("gpu.barrier", level="register")
     Traceback (most recent call last):
@@ -155,6 +159,8 @@ def propagate(module: Module | str, *, level: str = "lane", target: str = DEFAUL
     """
     module = as_module(module)
     check_asked(level, target, llvm)
+    if like is not None:
+        return _likewise(module, level, target, like)
     runs = [_Run(part.module.clone(), part.module, module, level, target, llvm) for part in module.parts]
     text = SEPARATOR.join(write_module(run.module, llvm=llvm) for run in runs)
     return Propagated(
@@ -168,6 +174,19 @@ def propagate(module: Module | str, *, level: str = "lane", target: str = DEFAUL
         tuple(method for run in runs for method in run.methods),
         sum(run.dropped for run in runs),
     )
+
+
+def _likewise(module: Module, level: str, target: str, like: object) -> Propagated:
+    """LLVM's own module, with the cost of completing what it leaves open; its layouts are the only candidates."""
+    from layoutalg.propagation.placing.likewise import like as made_like
+
+    versions = {f"llvm{version}": version for version in llvm_versions()}
+    if like not in versions:
+        raise LayoutError(f"like {shown(like)}: expected one of {', '.join(versions)}")
+    llvm = versions[str(like)]
+    theirs = made_like(module, llvm, level, target)
+    completed = propagate(theirs, level=level, target=target, llvm=llvm)
+    return replace(completed, module=theirs)
 
 
 def as_module(module: object) -> Module:
@@ -214,6 +233,9 @@ class _Run:
         self.methods: list[tuple[int, str]] = []
         self.cost = self.bound = self.dropped = 0
         self.counted: dict[Operation, int] = {}
+        for one in restate(module, target, llvm) if level == "lane" else ():
+            message = f"{one.problem}; it is moved in {one.moved} and converted: {one.cost} issue slots on {target}"
+            self._finding("propagate.message", message, one.operation, "warning")
         for gone in remove_redundant(module, target):
             conversion, source, result = gone
             self.removed.append(

@@ -194,6 +194,8 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]
             if wanted is not None and at in ties:
                 tie = writer.flow.ties[ties[at][0]]
                 result = writer.final[writer.flow.value_of(tie.result).number]
+                if tie.beside is not None:
+                    result = operands.get((tie.user, tie.beside))
                 carried = result and carry_back(tie.relation, result, wanted.shape, writer.asked.llvm)
                 wanted = carried if carried and carried.key == wanted.key else wanted
                 operands[at] = wanted

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, TensorType, VectorType
 from xdsl.ir import Operation, SSAValue
@@ -277,7 +277,7 @@ def numbers_of(held: object) -> tuple[int, ...] | None:
     if isinstance(held, DenseArrayBase):
         return tuple(int(number) for number in held.get_values())
     if isinstance(held, ArrayAttr):
-        listed: Any = held
+        listed: list[Any] = list(cast("Any", held))
         entries: list[Any] = [getattr(getattr(entry, "value", entry), "data", None) for entry in listed]
         return tuple(entries) if all(isinstance(entry, int) for entry in entries) else None
     return None

@@ -70,10 +70,10 @@ at subgroup level
     if lanes != unit.subgroup_size:
         fail(op, f"a subgroup of {lanes} lanes; dpas on {compiling.target} needs {unit.subgroup_size}")
     for what, layout, length in zip("ABC", (unit.a, unit.b, unit.c), lengths, strict=True):
-        if layout.axes["reg"] != length:
+        if layout.axes.get("reg", 1) != length:
             shape = "x".join(map(str, layout.shape))
             fail(op, f"{what} has {length} elements per lane; its {shape} block over {lanes} lanes has "
-                     f"{layout.axes['reg']}")  # fmt: skip
+                     f"{layout.axes.get('reg', 1)}")  # fmt: skip
     compiling.costs(op, unit.m * unit.n * unit.k // unit.subgroup_size)
     of_a, of_b = _operand(unit.a, (1, 0), unit.a_type), _operand(unit.b, (0, 1), unit.b_type)
     of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32")

@@ -33,8 +33,8 @@ def convert_layout(op: Operation, compiling: Compiling) -> Step:
     fragment = value_shape(op.operands[0].type)
     shape = _tensor(op, source, fragment)
     before, after = (_layout(op, attribute, shape, compiling.lanes) for attribute in (source, target))
-    if before.axes["reg"] != after.axes["reg"] or value_shape(op.results[0].type) != fragment:
-        counts = (f"{layout.axes['reg']} registers" for layout in (before, after))
+    if before.axes.get("reg", 1) != after.axes.get("reg", 1) or value_shape(op.results[0].type) != fragment:
+        counts = (f"{layout.axes.get('reg', 1)} registers" for layout in (before, after))
         fail(op, f"{op.operands[0].type} of a {'x'.join(map(str, shape))} tensor has {' and '.join(counts)}")
     held = after.fragment_map()[0]
     coordinates = tuple(np.moveaxis(held, -1, 0))
@@ -46,6 +46,14 @@ def convert_layout(op: Operation, compiling: Compiling) -> Step:
         return (flat[:, :, lane, register].reshape(*value.shape[:3], *fragment),)
 
     return step
+
+
+@compiled_by("iree_vector_ext.to_layout")
+def to_layout(op: Operation, compiling: Compiling) -> Step:
+    """The same tensor, where a value is a whole tensor."""
+    if compiling.level == "lane":
+        fail(op, "is not simulated at lane level, where a value is a fragment")
+    return lambda run, values: (values[0],)
 
 
 def _tensor(op: Operation, attribute: Attribute | None, fragment: tuple[int, ...]) -> tuple[int, ...]:

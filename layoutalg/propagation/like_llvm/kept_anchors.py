@@ -1,0 +1,505 @@
+"""The rules of LLVM 23 and 24: an anchor keeps the layout that it has, and says lanes beside an instruction's tile.
+
+A block load and a gather make what their user wants. A reduction, a bitcast or an interleaving needs more of its result's
+layout than the user may want: then it states its own, and the difference is a conversion's.
+
+>>> from layoutalg.ir import read_module
+>>> from layoutalg.propagation.like_llvm.propagating import propagated_like
+>>> module = read_module('''gpu.module @m { gpu.func @k(%m: memref<64x64xf16>) {
+...   %t = xegpu.create_nd_tdesc %m : memref<64x64xf16> -> !xegpu.tensor_desc<16x16xf16>
+...   %v = xegpu.load_nd %t[0, 0] <{layout = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>}>
+...     : !xegpu.tensor_desc<16x16xf16> -> vector<16x16xf16>
+...   xegpu.store_nd %v, %t[8, 0] : vector<16x16xf16>, !xegpu.tensor_desc<16x16xf16>
+...   gpu.return } }''')
+>>> lane = propagated_like(module, llvm=24, level="lane")
+>>> print(next(op for op in lane.walk() if op.name == "xegpu.convert_layout").target_layout)
+#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.propagation.like_llvm import anchors, sources
+from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, held, hold, shape_in
+from layoutalg.propagation.like_llvm.blocks import LANES, PREFETCH, STORE, Blocks
+from layoutalg.propagation.like_llvm.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
+from layoutalg.xegpu import LayoutAttr, SliceAttr
+
+__all__ = ["Upright", "one_by_one", "rules", "vectors"]
+
+Ints = tuple[int, ...]
+
+
+def _block_of(op: Operation) -> Sequence[int] | None:
+    """The work-items of a workgroup that the kernel says."""
+    parent = op.parent_op()
+    while parent is not None and parent.name != "gpu.func":
+        parent = parent.parent_op()
+    said = getattr(parent, "known_block_size", None)
+    return said.get_values() if isinstance(said, DenseArrayBase) else None
+
+
+def _count(op: Operation, analysis: Analysis, wanted: Attribute | None = None) -> int | None:
+    """The number of subgroups; at the level of workgroups it must be known."""
+    found = anchors.count_of(wanted, _block_of(op))
+    if found is None and analysis.level == "workgroup":
+        analysis.give_up(op, "Unable to determine the number of subgroups for the operation.")
+    return found
+
+
+def _unknown(count: int | None, analysis: Analysis) -> bool:
+    return count is None and analysis.level == "workgroup"
+
+
+def _said(op: Operation, name: str, analysis: Analysis) -> Attribute | None:
+    """The anchor's own layout, if it says the level."""
+    found = held(op, name)
+    return found if has_level(found, analysis.level) else None
+
+
+def _lacks_lanes(layout: Attribute) -> bool:
+    return not (numbers_of(layout, "lane_layout") and numbers_of(layout, "lane_data"))
+
+
+_NO_LANES = "Failed to identify lane layouts for the specified inst_data."
+
+
+def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what: str) -> Attribute | None:
+    """The layout of a block store or a prefetch, which it holds from then on."""
+    layout, bits = _said(op, "layout", analysis), analysis.bits(value)
+    if layout is None:
+        count = _count(op, analysis)
+        if _unknown(count, analysis):
+            return None
+        layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks)
+        if layout is None:
+            analysis.give_up(op, f"Failed to determine required layout for {what}.")
+            return None
+    elif analysis.level == "inst" and _lacks_lanes(layout):
+        inst = numbers_of(layout, "inst_data") or ()
+        layout = anchors.completed(inst, *anchors.block_lanes(inst, bits, 16))
+        if layout is None:
+            analysis.give_up(op, _NO_LANES)
+            return None
+    hold(op, "layout", layout)
+    return layout
+
+
+def _store_nd(op: Any, analysis: Analysis) -> None:
+    layout = _message(op, op.operands[0], STORE, analysis, "store_nd")
+    if layout is not None:
+        for operand in op.operands:
+            analysis.give(operand, layout)
+
+
+def _prefetch_nd(op: Any, analysis: Analysis) -> None:
+    layout = _message(op, op.operands[0], PREFETCH, analysis, "prefetch_nd")
+    if layout is not None:
+        analysis.give(op.operands[0], layout)
+
+
+def _load_nd(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None:
+        return
+    layout, bits = _said(op, "layout", analysis), analysis.bits(op.results[0])
+    if layout is None:
+        count = _count(op, analysis, wanted)
+        if _unknown(count, analysis):
+            return
+        layout = anchors.block_load(shape_in(op.results[0]), bits, analysis.level, wanted)
+        if layout is None:
+            analysis.give_up(op, "Failed to determine required layout for load_nd.")
+            return
+    elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and _lacks_lanes(layout):
+        inst = numbers_of(layout, "inst_data") or ()
+        counts = tuple(max(LANES, each) if each > 1 else 1 for each in numbers_of(wanted, "lane_layout") or ())
+        data = numbers_of(wanted, "lane_data")
+        if data is not None:
+            layout = anchors.completed(inst, counts, data, wanted.parent_layout().order)
+            if layout is None:
+                analysis.give_up(op, _NO_LANES)
+                return
+    hold(op, "layout", layout)
+    analysis.give(op.operands[0], layout)
+
+
+def _dpas(op: Any, analysis: Analysis) -> None:
+    names = ("layout_a", "layout_b", "layout_cd")
+    values = (op.operands[0], op.operands[1], op.results[0])
+    shapes, bits = [shape_in(value) for value in values], [analysis.bits(value) for value in values]
+    layouts: Sequence[Attribute | None] | None = [held(op, name) for name in names]
+    if not has_level(layouts[2], analysis.level):
+        wanted = analysis.demanded(op.results[0])
+        if wanted is None:
+            return
+        count = _count(op, analysis, wanted)
+        if _unknown(count, analysis):
+            return
+        layouts = anchors.product(shapes, bits, analysis.level, count, wanted)
+        if layouts is None:
+            analysis.give_up(op, "Failed to determine required layouts for DPAS operands.")
+            return
+    elif analysis.level == "inst":
+        layouts = _completed_product(layouts, shapes, bits)
+        if layouts is None:
+            analysis.give_up(op, _NO_LANES)
+            return
+    for name, layout in zip(names, layouts, strict=True):
+        hold(op, name, layout)
+    for operand, layout in zip(op.operands, layouts, strict=False):
+        if layout is not None:
+            analysis.give(operand, layout)
+
+
+def _completed_product(
+    layouts: Sequence[Attribute | None], shapes: Sequence[Sequence[int]], bits: Sequence[int]
+) -> list[Attribute] | None:
+    spread = (
+        anchors.block_lanes(shapes[0], bits[0], 16),
+        anchors.block_lanes(shapes[1], bits[1], 32, transformed=True),
+        anchors.block_lanes(shapes[2], bits[2], bits[2]),
+    )
+    found: list[Attribute] = []
+    for layout, (counts, data) in zip(layouts, spread, strict=True):
+        inst = None if layout is None else numbers_of(layout, "inst_data")
+        if layout is None or inst is None:
+            raise LayoutError("xegpu.dpas: LLVM crashes: some of its layouts say no inst_data")
+        each = anchors.completed(inst, counts, data, layout.parent_layout().order)
+        if each is None:
+            return None
+        found.append(each)
+    return found
+
+
+def _chunk(op: Any) -> int:
+    return 1 if op.chunk_size is None else int(op.chunk_size.value.data)
+
+
+def _of_mask(layout: Attribute, chunk: int) -> Attribute:
+    return dropped(layout, (layout.rank - 1,)) if chunk > 1 else layout
+
+
+def _load(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None:
+        return
+    layout, chunk = _said(op, "layout", analysis), _chunk(op)
+    if layout is None:
+        layout = anchors.generic_load(shape_in(op.results[0]), analysis.level, wanted)
+        hold(op, "layout", layout)
+    elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and _lacks_lanes(layout):
+        inst = numbers_of(layout, "inst_data") or ()
+        counts, data = numbers_of(wanted, "lane_layout"), numbers_of(wanted, "lane_data")
+        found = anchors.completed(inst, counts, data) if counts and data else None
+        layout = found or anchors.completed(inst, *anchors.scattered_lanes(inst, 16))
+        if layout is None:
+            analysis.give_up(op, _NO_LANES)
+            return
+        hold(op, "layout", layout)
+    for operand in op.operands[1:]:
+        analysis.give(operand, _of_mask(layout, chunk))
+
+
+def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute | None:
+    layout = _said(op, "layout", analysis)
+    if layout is None:
+        if not isinstance(op.operands[0].type, VectorType):
+            return None
+        if _unknown(_count(op, analysis), analysis):
+            return None
+        layout = anchors.scattered(shape_in(op.operands[0]), analysis.level, chunk)
+        if layout is None:
+            analysis.give_up(op, f"Failed to determine required layout for {what}.")
+            return None
+    elif analysis.level == "inst" and _lacks_lanes(layout):
+        inst = numbers_of(layout, "inst_data") or ()
+        layout = anchors.completed(inst, *anchors.scattered_lanes(inst, 16))
+        if layout is None:
+            analysis.give_up(op, _NO_LANES)
+            return None
+    hold(op, "layout", layout)
+    return layout
+
+
+def _store(op: Any, analysis: Analysis) -> None:
+    chunk = _chunk(op)
+    layout = _scattered(op, chunk, analysis, "store scatter")
+    if layout is not None:
+        analysis.give(op.operands[0], layout)
+        for operand in op.operands[2:]:
+            analysis.give(operand, _of_mask(layout, chunk))
+
+
+def _store_matrix(op: Any, analysis: Analysis) -> None:
+    layout = _scattered(op, 1, analysis, "store matrix")
+    if layout is not None:
+        analysis.give(op.operands[0], layout)
+
+
+def _load_matrix(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is not None and _said(op, "layout", analysis) is None:
+        hold(op, "layout", anchors.generic_load(shape_in(op.results[0]), analysis.level, wanted))
+
+
+def _convert(op: Any, analysis: Analysis) -> None:
+    target, source = held(op, "target_layout"), held(op, "input_layout")
+    wanted = analysis.demanded(op.results[0])
+    if analysis.level == "inst" and isinstance(target, LayoutAttr):
+        if isinstance(wanted, LayoutAttr) and target.lane_layout is None:
+            target = _with_lanes(target, wanted)
+            hold(op, "target_layout", target)
+        if isinstance(source, LayoutAttr) and source.lane_layout is None:
+            source = _with_lanes(source, target)
+            hold(op, "input_layout", source)
+    if source is not None:
+        analysis.give(op.operands[0], source)
+
+
+def _with_lanes(layout: LayoutAttr, of: LayoutAttr) -> LayoutAttr:
+    return LayoutAttr(layout.sg_layout, layout.sg_data, layout.inst_data, of.lane_layout, of.lane_data, of.order)
+
+
+def _state(op: Operation, layout: Attribute) -> None:
+    """The layout that an operation needs of its result; the first that is stated stays."""
+    if held(op, "layout_result_0") is None:
+        hold(op, "layout_result_0", layout)
+
+
+Upright = Callable[[int, int], tuple[tuple[int, int], tuple[int, int]]]
+"""The lanes and data of rows and columns, where lanes are on rows so that each adds its own row."""
+
+
+def one_by_one(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """A lane for each row, and an element at a time (LLVM 23).
+
+    >>> one_by_one(16, 64), one_by_one(8, 64)
+    (((16, 1), (1, 1)), ((8, 1), (1, 1)))
+    """
+    return (min(LANES, rows), 1), (1, 1)
+
+
+def vectors(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Up to 16 elements at a time; lanes that are left share a row (LLVM 24).
+
+    >>> vectors(16, 64), vectors(8, 64)
+    (((16, 1), (1, 16)), ((8, 2), (1, 1)))
+    """
+    lanes_of_rows = min(LANES, rows)
+    left = LANES // lanes_of_rows
+    if left > 1:
+        return (lanes_of_rows, min(left, columns)), (1, 1)
+    return (lanes_of_rows, 1), (1, min(LANES, columns))
+
+
+def _reduction(op: Any, analysis: Analysis, upright: Upright) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None and isinstance(op.results[0].type, VectorType):
+        return
+    count = _count(op, analysis, wanted)
+    if _unknown(count, analysis):
+        return
+    dims = tuple(op.reduction_dims.get_values())
+    source = _reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright)
+    _state(op, sliced(source, dims))
+    analysis.give(op.operands[0], source)
+    analysis.give(op.operands[1], sliced(source, dims))
+
+
+def _reduced(
+    shape: Sequence[int], dims: Sequence[int], wanted: Attribute | None, count: int | None, level: str, upright: Upright
+) -> Attribute:
+    """The layout of what is reduced: such that the result suits its user."""
+    parent = wanted.parent if isinstance(wanted, SliceAttr) and tuple(wanted.dims) == tuple(dims) else None
+    if level == "workgroup":
+        if parent is not None:
+            source = parent
+            subgroups = numbers_of(source, "sg_layout")
+            if subgroups is not None and all(s % n == 0 for s, n in zip(shape, subgroups, strict=False)):
+                for dim in dims:
+                    source = with_data(source, dim, sg_data=shape[dim] // subgroups[dim])
+            return source
+        return _reduced_by_subgroups(shape, dims, wanted, count)
+    if parent is not None and level == "lane":
+        return parent
+    lies = not (isinstance(wanted, SliceAttr) and wanted.dims)
+    counts = (*(1,) * (len(shape) - 1), min(LANES, shape[-1]))
+    data = (1,) * len(shape)
+    if lies and tuple(dims) == (len(shape) - 1,) and len(shape) > 1:
+        ones = (1,) * (len(shape) - 2)
+        of_rows, of_columns = upright(shape[-2], shape[-1])
+        counts, data = (*ones, *of_rows), (*ones, *of_columns)
+    inst = tuple(count * each for count, each in zip(counts, data, strict=True)) if level == "inst" else None
+    return lanes(counts, data, inst)
+
+
+def _reduced_by_subgroups(
+    shape: Sequence[int], dims: Sequence[int], wanted: Attribute | None, count: int | None
+) -> Attribute:
+    subgroups = list((numbers_of(wanted, "sg_layout") if wanted is not None else None) or ())
+    data = list((numbers_of(wanted, "sg_data") if wanted is not None else None) or ())
+    order = numbers_of(wanted, "order") if wanted is not None else None
+    left = count or 0
+    found: dict[int, tuple[int, int, int]] = {}
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    ranks = list(order or range(len(subgroups) - 1, -1, -1))
+    for at, dim in enumerate(kept[: len(subgroups)]):
+        left //= subgroups[at]
+        found[dim] = (subgroups[at], data[at], ranks[at])
+    last = len(subgroups)
+    for dim in dims:
+        part = min(shape[dim], left)
+        if part < 1 or shape[dim] % part:
+            raise LayoutError(f"vector.multi_reduction: {anchors.UNDEFINED}: {shape[dim]} rows for {left} subgroups")
+        found[dim] = (part, shape[dim] // part, last)
+        left //= part
+        last += 1
+    if set(found) != set(range(len(shape))):
+        raise LayoutError(
+            "vector.multi_reduction: LLVM writes sg_layout = 0 for a dimension that its user does not say"
+        )
+    columns = [found[dim] for dim in range(len(shape))]
+    return LayoutAttr(
+        sg_layout=tuple(each[0] for each in columns),
+        sg_data=tuple(each[1] for each in columns),
+        order=tuple(each[2] for each in columns) if order is not None else None,
+    )
+
+
+def _reduction_to_scalar(op: Any, analysis: Analysis) -> None:
+    shape = shape_in(op.operands[0])
+    if analysis.level != "lane":
+        raise LayoutError(f"vector.reduction: LLVM crashes at the level {analysis.level}")
+    source = lanes((min(LANES, shape[0]),), (1,))
+    _state(op, sliced(source, (0,)))
+    analysis.give(op.operands[0], source)
+    for operand in op.operands[1:]:
+        analysis.give(operand, sliced(source, (0,)))
+
+
+def _broadcast(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is not None and isinstance(op.operands[0].type, VectorType):
+        analysis.give(op.operands[0], sources.broadcast(wanted, shape_in(op.results[0]), shape_in(op.operands[0])))
+
+
+def _shape_cast(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None:
+        return
+    source = sources.shape_cast(wanted, shape_in(op.results[0]), shape_in(op.operands[0]))
+    if source is None:
+        analysis.give_up(op, "Failed to infer source layout for shape_cast; unsupported shape-cast pattern.")
+        return
+    analysis.give(op.operands[0], source)
+
+
+def _transpose(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is not None:
+        analysis.give(op.operands[0], sources.transpose(wanted, op.permutation.get_values()))
+
+
+def _grown(wanted: Attribute, ratio: int, bound: int, level: str) -> Attribute:
+    """The result's layout with an innermost share that `ratio` divides; it is doubled until it does."""
+    dim = wanted.rank - 1
+    field = {"workgroup": "sg_data", "inst": "inst_data", "lane": "lane_data"}[level]
+    values = numbers_of(wanted, field)
+    if values is None:
+        raise LayoutError(
+            f"a bitcast or an interleaving that is demanded in {wanted}: LLVM reads {field}, which isn't there"
+        )
+    unit = ratio
+    if level == "inst":
+        counts = numbers_of(wanted, "lane_layout")
+        unit *= LANES if counts is None else counts[dim]
+    share = values[dim]
+    while share <= bound and share % unit:
+        share *= 2
+    return with_data(wanted, dim, **{field: share})
+
+
+def _bitcast(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None:
+        return
+    before, after = analysis.bits(op.operands[0]), analysis.bits(op.results[0])
+    if before > after:
+        wanted = _grown(wanted, before // after, shape_in(op.results[0])[-1], analysis.level)
+    _state(op, wanted)
+    analysis.give(op.operands[0], sources.bitcast(wanted, after, before))
+
+
+def _interleave(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None:
+        return
+    wanted = _grown(wanted, 2, shape_in(op.results[0])[-1], analysis.level)
+    _state(op, wanted)
+    for number, operand in enumerate(op.operands):
+        source = sources.source_of(op, number, wanted)
+        if source is not None:
+            analysis.give(operand, source)
+
+
+def _deinterleave(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    source = None if wanted is None else sources.source_of(op, 0, wanted)
+    if source is not None:
+        analysis.give(op.operands[0], source)
+
+
+def _insert(op: Any, analysis: Analysis) -> None:
+    wanted = analysis.demanded(op.results[0])
+    if wanted is None:
+        return
+    if analysis.level == "lane":
+        counts, data = numbers_of(wanted, "lane_layout") or (), numbers_of(wanted, "lane_data") or ()
+        for dim, size in enumerate(shape_in(op.operands[0])):
+            wanted = with_data(wanted, dim, lane_data=min(size // counts[dim], data[dim]))
+    _state(op, wanted)
+    source = sources.source_of(op, 0, wanted)
+    if source is not None:
+        analysis.give(op.operands[0], source)
+    analysis.give(op.operands[1], wanted)
+
+
+def rules(upright: Upright) -> dict[str, Rule]:
+    """The rules of a version, which differ in how they put lanes on the rows of what is reduced.
+
+    >>> "xegpu.dpas" in rules(vectors)
+    True
+    """
+
+    def reduction(op: Any, analysis: Analysis) -> None:
+        _reduction(op, analysis, upright)
+
+    return {**_RULES, "vector.multi_reduction": reduction}
+
+
+_RULES: dict[str, Rule] = {
+    "vector.bitcast": _bitcast,
+    "vector.broadcast": _broadcast,
+    "vector.deinterleave": _deinterleave,
+    "vector.insert_strided_slice": _insert,
+    "vector.interleave": _interleave,
+    "vector.reduction": _reduction_to_scalar,
+    "vector.shape_cast": _shape_cast,
+    "vector.transpose": _transpose,
+    "xegpu.convert_layout": _convert,
+    "xegpu.dpas": _dpas,
+    "xegpu.load": _load,
+    "xegpu.load_matrix": _load_matrix,
+    "xegpu.load_nd": _load_nd,
+    "xegpu.prefetch_nd": _prefetch_nd,
+    "xegpu.store": _store,
+    "xegpu.store_matrix": _store_matrix,
+    "xegpu.store_nd": _store_nd,
+}
