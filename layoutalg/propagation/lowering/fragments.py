@@ -35,7 +35,11 @@ LONGEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """The pieces of a value in each work-item: vectors (or single elements), the next registers of `layout` each."""
+    """The pieces of a value in each work-item: vectors (or single elements), the next registers of `layout` each.
+
+    >>> Fragment(Layout.parse("d0 = 16@lane"), (Value("f32"),)).count
+    1
+    """
 
     layout: Layout
     pieces: tuple[Value, ...]

@@ -46,7 +46,11 @@ __all__ = ["Exchanged", "KernelText", "LaneIndices", "Refused", "RegionWriter", 
 
 
 class Refused(LayoutError):
-    """An operation that is not lowered, with the finding that says why; None where the reason was said before."""
+    """An operation that is not lowered, with the finding that says why; None where the reason was said before.
+
+    >>> Refused(None).finding is None
+    True
+    """
 
     def __init__(self, finding: Finding | None) -> None:
         super().__init__("" if finding is None else str(finding))
@@ -66,7 +70,13 @@ def refuse(operation: Operation, rule: str, message: str, *notes: str) -> NoRetu
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """A conversion that was written: where, from which layout to which, how, and whether the module asked for it."""
+    """A conversion that was written: where, from which layout to which, how, and whether the module asked for it.
+
+    >>> from layoutalg.conversion import convert
+    >>> rows, columns = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
+    >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, convert(rows, columns)))
+    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 21 issue slots on generic
+    """
 
     place: Place | None
     operation: str
@@ -78,7 +88,13 @@ class Exchanged:
 
     @property
     def price(self) -> int:
-        """Issue slots of a subgroup."""
+        """Issue slots of a subgroup.
+
+        >>> from layoutalg.conversion import convert
+        >>> lanes = Layout.parse("d0 = 4@lane")
+        >>> Exchanged(None, "xegpu.convert_layout", lanes, lanes, convert(lanes, lanes)).price
+        0
+        """
         return self.plan.cost
 
     def __str__(self) -> str:
@@ -258,6 +274,10 @@ class KernelText:
 
     `machine` is what layouts are spread over: the workgroup, or one subgroup where the source is at subgroup level;
     `subgroups` how many the workgroup has.
+
+    >>> kernel = KernelText("k", Machine(lanes=16, subgroups=8), subgroups=8)
+    >>> kernel.lanes, kernel.writer.text()
+    (16, '')
     """
 
     def __init__(self, name: str, machine: Machine, subgroups: int, *, target: str = "pvc", llvm: int = 24) -> None:
