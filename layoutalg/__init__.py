@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
     from layoutalg.propagation.checking import Check as Check, check as check
+    from layoutalg.propagation.conformance import conformance as conformance
     from layoutalg.propagation.keeping import (
         Kept as Kept,
         keeps_meaning as keeps_meaning,
@@ -127,6 +128,7 @@ _NAMES = {
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),
     "propagation.checking": ("Check", "check"),
+    "propagation.conformance": ("conformance",),
     "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "propagation.lowering": ("Lowered", "lower"),
     "propagation.placing": ("Propagated", "propagate"),

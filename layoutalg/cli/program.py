@@ -19,6 +19,7 @@ import click
 
 from layoutalg.cli.banks import banks
 from layoutalg.cli.check import check
+from layoutalg.cli.conformance import conformance
 from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
@@ -50,7 +51,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm):
+for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm, conformance):
     cli.add_command(_command)
 
 

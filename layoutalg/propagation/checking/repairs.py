@@ -14,7 +14,9 @@ convert %y 172
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
@@ -26,7 +28,7 @@ from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
 from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
-from layoutalg.propagation.relations import given, needed, settled
+from layoutalg.propagation.relations import given, needed, settled, without
 from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
@@ -82,7 +84,7 @@ class Repairing:
             return ()
         operand = value.members[0] if number is None else user.operands[number]
         name = self.names.of(operand)
-        source = held.attribute or held.layout
+        source = held.attribute or self._written(held.layout, value.shape, held.levels) or held.layout
         cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
         restated = self._restated(user, number, layout)
         found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
@@ -146,14 +148,21 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        if equal_coordinates(tie.relation) and result.attribute is not None:
+        whole = result.layout.shape == value.shape
+        if whole and equal_coordinates(tie.relation) and result.attribute is not None:
             return self.of_operand(tie.user, tie.number, value, held, result.attribute)
         if tie.reach == "subgroup":
             return self.of_operand(tie.user, tie.number, value, held, self._of_subgroups(tie, value, held, result))
-        try:
-            layout = self._written(needed(tie.relation, result.layout), value.shape)
-        except LayoutError:
-            return ()
+        layout: Distributed | None = None
+        for natural in _natural(tie.relation, result.attribute, len(value.shape)):
+            if self._is_enough(tie, natural, result, value.shape):
+                layout = natural
+                break
+        else:
+            try:
+                layout = self._written(needed(tie.relation, result.layout), value.shape, result.levels)
+            except LayoutError:
+                return ()
         return self.of_operand(tie.user, tie.number, value, held, layout)
 
     def _of_subgroups(self, tie: Tie, value: Value, held: Held, result: Held) -> Distributed | None:
@@ -174,13 +183,22 @@ class Repairing:
         except LayoutError:
             pass
         for layout in found:
-            try:
-                spread_so = spread(layout, value.shape, self.machine)
-                if lacking(tie.relation, result.layout, spread_so, ("sg",)) is None and self._fits(value, layout):
-                    return layout
-            except LayoutError:
-                continue
+            if self._is_enough(tie, layout, result, value.shape) and self._fits(value, layout):
+                return layout
         return None
+
+    def _is_enough(self, tie: Tie, layout: Distributed, result: Held, shape: tuple[int, ...]) -> bool:
+        """Whether an operand in this layout has what the result is made of."""
+        if isinstance(layout, LayoutAttr | SliceAttr) and layout.check(shape, self.llvm) is not None:
+            return False
+        kept = [
+            axis for axis in ("sg", "lane") if axis in result.levels & levels_of(layout) and axis in BEYOND[tie.reach]
+        ]
+        try:
+            spread_so = spread(layout, shape, self.machine)
+            return lacking(tie.relation, result.layout, spread_so, tuple(kept), False, tie.covered) is None
+        except LayoutError:
+            return False
 
     def of_result(self, tie: Tie, operand: Held) -> tuple[Repair, ...]:
         """For a reduction's result: where the parts are.
@@ -191,7 +209,7 @@ class Repairing:
         """
         value = self.flow.value_of(tie.result)
         try:
-            layout = self._written(given(tie.relation, operand.layout), value.shape)
+            layout = self._written(given(tie.relation, operand.layout), value.shape, operand.levels)
         except LayoutError:
             return ()
         if layout is None:
@@ -264,14 +282,39 @@ class Repairing:
         name, place = self.names.of(statement.value), place_of(statement.user)
         return (Repair("convert", name, source, statement.attribute, place, cost, self.target),)
 
-    def _written(self, layout: Layout, shape: tuple[int, ...]) -> LayoutAttr | SliceAttr | Layout | None:
+    def _written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""
         if layout.shape != shape or any(layout.origins):
             return None
+        said = settled(without(layout, {"sg", "lane"} - levels))
         try:
-            return to_xegpu(layout, llvm=self.llvm)
+            return to_xegpu(said, llvm=self.llvm)
         except LayoutError:
-            return layout
+            return said
+
+
+def _natural(relation: Layout, result: Distributed | None, rank: int) -> Iterator[LayoutAttr | SliceAttr]:
+    """What compilers write for an operand: the result's layout with its fields permuted, or a slice of it."""
+    if not isinstance(result, LayoutAttr):
+        return
+    if rank < result.rank:
+        for dims in combinations(range(result.rank), result.rank - rank):
+            yield SliceAttr(result, dims)
+        return
+    moved = [factors[0].axis for factors in relation.canonical().dims if len(factors) == 1]
+    names = [f"d{d}" for d in range(rank)]
+    if sorted(filter(None, moved)) != names or rank != result.rank:
+        return
+    place = [names.index(str(axis)) for axis in moved]
+    order = result.order or tuple(range(rank))[::-1]
+    kept: dict[str, tuple[int, ...] | None] = {"order": tuple([place[dim] for dim in order])}
+    for field in fields(result):
+        sizes = getattr(result, field.name)
+        if field.name != "order" and sizes is not None:
+            kept[field.name] = tuple([sizes[place.index(d)] for d in range(rank)])
+    if kept["order"] == tuple(range(rank))[::-1]:
+        kept["order"] = None
+    yield replace(result, **kept)
 
 
 def _within(held: Distributed | None, choice: Distributed) -> Distributed:

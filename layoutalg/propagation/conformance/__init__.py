@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from layoutalg.propagation.conformance.asking import conformance
 from layoutalg.propagation.conformance.generating import GeneratedKernel, kernels, meaning
+from layoutalg.propagation.conformance.results import Conformance
 
-__all__ = ["GeneratedKernel", "kernels", "meaning"]
+__all__ = ["Conformance", "GeneratedKernel", "conformance", "kernels", "meaning"]

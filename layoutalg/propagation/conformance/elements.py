@@ -46,7 +46,16 @@ _CASTS = {
 _EVERY = (*KINDS, MISMATCH)
 
 
-@generates(*_FLOAT_1, *_FLOAT_2, *_INTEGER_2, *_INTEGER_SHIFTS, *_INTEGER_DIVIDES, "vector.fma", kinds=_EVERY)
+@generates(
+    *_FLOAT_1,
+    *_FLOAT_2,
+    *_INTEGER_2,
+    *_INTEGER_SHIFTS,
+    *_INTEGER_DIVIDES,
+    "vector.fma",
+    kinds=_EVERY,
+    family="elementwise",
+)
 def elementwise(making: Making) -> None:
     """Load the operands, compute, store. A mismatch: the second operand comes in another layout."""
     name, body = making.operation, making.body
@@ -73,7 +82,7 @@ def elementwise(making: Making) -> None:
     body.store(result, tile.attribute)
 
 
-@generates(*_CASTS)
+@generates(*_CASTS, family="casts of elements")
 def convert_elements(making: Making) -> None:
     """Elements of another type."""
     source, target = _CASTS[making.operation]
@@ -85,7 +94,7 @@ def convert_elements(making: Making) -> None:
     making.body.store(making.body.cast(making.operation, loaded, target))
 
 
-@generates("arith.index_cast", "arith.index_castui")
+@generates("arith.index_cast", "arith.index_castui", family="arith.index_cast")
 def widths(making: Making) -> None:
     """Integers of the machine's width as integers of another."""
     layout, length = making.line()
@@ -93,7 +102,7 @@ def widths(making: Making) -> None:
     making.scatter(making.body.cast(making.operation, count, "i32"))
 
 
-@generates("arith.cmpf", "arith.cmpi")
+@generates("arith.cmpf", "arith.cmpi", family="comparisons")
 def compare(making: Making) -> None:
     """A comparison, widened to integers."""
     floats = making.operation == "arith.cmpf"

@@ -15,15 +15,32 @@ from random import Random
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.propagation.conformance.bodies import Body
 from layoutalg.propagation.conformance.kernel import GeneratedKernel, Level, meaning
-from layoutalg.propagation.conformance.making import Generator, Making, generators
+from layoutalg.propagation.conformance.making import MISMATCH, Generator, Making, generators
 
 __all__ = ["WHOLE", "GeneratedKernel", "kernels", "made", "meaning", "operations"]
 
 WHOLE = ("attention", "chain", "gather_sum", "gemm", "gemm_chain", "layer_norm", "softmax")
 """Kernels of more than one operation."""
-_LEVELS = ("workgroup", "plain")
+_LEVELS = ("workgroup", "anchors", "plain")
+_ORDER = (
+    "rows",
+    MISMATCH,
+    "none",
+    "units",
+    "line",
+    "whole",
+    "columns",
+    "order",
+    "grid",
+    "shared",
+    "pairs",
+    "rounds",
+    "packed",
+)
+_FIRST = {kind: place for place, kind in enumerate(_ORDER)}
 
 
 def operations() -> tuple[str, ...]:
@@ -43,9 +60,12 @@ def made(operation: str, kind: str, level: Level, seed: int, number: int = 0) ->
     """
     generator = _generator(operation)
     random = Random(f"{operation}/{kind}/{level}/{seed}/{number}")
-    making = Making(random, Body(level), operation, kind)
+    making = Making(
+        random, Body("plain" if level == "plain" else "workgroup", sparse=level == "anchors"), operation, kind
+    )
     generator.make(making)
-    name = f"{operation.replace('.', '_')}_{kind}_{number}"
+    mark = "anchors_" if level == "anchors" else ""
+    name = f"{operation.replace('.', '_')}_{mark}{kind}_{number}"
     return GeneratedKernel(
         name,
         making.body.module(name, making.subgroups),
@@ -60,9 +80,11 @@ def made(operation: str, kind: str, level: Level, seed: int, number: int = 0) ->
 
 
 def kernels(
-    seed: int, count: int, *, level: Level = "workgroup", only: str | Sequence[str] = ()
+    seed: int, count: int, *, level: Level = "workgroup", only: str | Sequence[str] = (), kinds: Sequence[str] = ()
 ) -> Iterator[GeneratedKernel]:
-    """`count` kernels at a level: each operation in turn (or each of `only`), each with its kinds of layouts in turn.
+    """`count` kernels at a level: each family of operations in turn (or each of `only`), with its kinds of layouts in turn.
+
+    The kinds that find most come first. Of a family such as `elementwise`, another operation is taken each time.
 
     Raises `LayoutError` for an operation that has no generator, and for another level.
 
@@ -71,15 +93,25 @@ def kernels(
     """
     if level not in _LEVELS:
         raise LayoutError(f"level {shown(level)}: expected {' or '.join(_LEVELS)}")
+    instance_of(seed, int, "seed")
+    instance_of(count, int, "count")
     names: Iterable[str] = (only,) if isinstance(only, str) else only or operations()
-    chosen = [generator for generator in map(_generator, names) if generator.kinds(level)]
-    if not chosen:
+    families: dict[str, list[Generator]] = {}
+    unknown = set(kinds) - set(_ORDER)
+    if unknown:
+        raise LayoutError(f"kind {shown(min(unknown))}: expected one of {', '.join(_ORDER)}")
+    for generator in map(_generator, names):
+        if any(not kinds or kind in kinds for kind in generator.kinds(level)):
+            families.setdefault(generator.operation if only else generator.family, []).append(generator)
+    if not families:
         return
     for number in range(count):
-        generator = chosen[number % len(chosen)]
-        turn = number // len(chosen)
-        kinds = generator.kinds(level)
-        yield made(generator.operation, kinds[turn % len(kinds)], level, seed, turn)
+        turn, at = divmod(number, len(families))
+        members = list(families.values())[at]
+        generator = members[(seed + turn) % len(members)]
+        possible = [kind for kind in generator.kinds(level) if not kinds or kind in kinds]
+        possible.sort(key=_FIRST.__getitem__)
+        yield made(generator.operation, possible[turn % len(possible)], level, seed, turn)
 
 
 def _generator(operation: str) -> Generator:

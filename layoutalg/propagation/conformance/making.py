@@ -174,6 +174,8 @@ class Generator:
     make: Callable[[Making], None]
     workgroup: tuple[str, ...]
     plain: tuple[str, ...]
+    family: str = ""
+    """What the matrix calls operations that are generated alike; the operation itself where it is the only one."""
 
     def kinds(self, level: str) -> tuple[str, ...]:
         """The kinds at a level.
@@ -181,6 +183,8 @@ class Generator:
         >>> Generator("math.exp", print, ("rows",), ()).kinds("workgroup")
         ('rows',)
         """
+        if level == "anchors":
+            return tuple(kind for kind in self.workgroup if kind != MISMATCH)
         return self.plain if level == "plain" else self.workgroup
 
 
@@ -190,7 +194,7 @@ _SUBJECTS = ("elements", "shaping", "moving", "whole")
 
 
 def generates(
-    *names: str, kinds: tuple[str, ...] = KINDS, plain: tuple[str, ...] = PLAIN_KINDS
+    *names: str, kinds: tuple[str, ...] = KINDS, plain: tuple[str, ...] = PLAIN_KINDS, family: str = ""
 ) -> Callable[[_Maker], _Maker]:
     """Register what makes kernels for operations of these names, with the kinds of layouts at workgroup and plain level.
 
@@ -202,7 +206,7 @@ def generates(
 
     def register(maker: _Maker) -> _Maker:
         for name in names:
-            _GENERATORS[name] = Generator(name, maker, kinds, plain)
+            _GENERATORS[name] = Generator(name, maker, kinds, plain, family or name)
         return maker
 
     return register

@@ -72,8 +72,11 @@ def _rows_of(making: Making, tile: Tile, element: str) -> LayoutAttr:
 
 @generates("xegpu.convert_layout")
 def convert(making: Making) -> None:
-    """A tile by rows, made one of the kind: other lanes, other subgroups, or both."""
+    """A tile by rows made one of the kind, or the other way round: other lanes, other subgroups, or both."""
     body = making.body
+    if making.plain and making.kind == "columns" and making.random.random() < 0.5:
+        _transposed_operand(making)
+        return
     element = making.random.choice(("f32", "f16"))
     tile = making.tile(element)
     source = _rows_of(making, tile, element)
@@ -81,13 +84,30 @@ def convert(making: Making) -> None:
         source = _strips(source, tile.shape)
         if making.random.random() < 0.3:
             source = making.other(source)
+    target = tile.attribute
+    if making.random.random() < 0.5:
+        source, target = target, source
     loaded = body.load(element, tile.shape, source)
-    made = body.new(tile.shape, element, tile.attribute)
+    made = body.new(tile.shape, element, target)
     body.add(
-        f"{made.name} = xegpu.convert_layout {loaded.name} <{{input_layout = {source}, target_layout = {tile.attribute}}}> : "
+        f"{made.name} = xegpu.convert_layout {loaded.name} <{{input_layout = {source}, target_layout = {target}}}> : "
         f"{loaded.type}"
     )
     body.store(made)
+
+
+def _transposed_operand(making: Making) -> None:
+    """B of a product, loaded a row per lane and converted to what the product takes."""
+    body = making.body
+    rows, lanes = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), LayoutAttr(lane_layout=(16, 1), lane_data=(1, 2))
+    packed = LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1))
+    a, b = body.load("f16", (8, 16), rows), body.load("f16", (16, 16), lanes)
+    made = body.new((16, 16), "f16", packed)
+    body.add(
+        f"{made.name} = xegpu.convert_layout {b.name} <{{input_layout = {lanes}, target_layout = {packed}}}> : {b.type}"
+    )
+    zero = body.constant((8, 16), "f32", "0.0", rows)
+    body.store(multiplied(making, a, made, zero, None))
 
 
 def _strips(layout: LayoutAttr, shape: tuple[int, int]) -> LayoutAttr:
@@ -116,7 +136,11 @@ def multiplied(
     'vector<8x16xf32>'
     """
     made = making.body.new(c.shape, c.element, c.layout)
-    said = "" if layouts is None else " {{layout_a = {}, layout_b = {}, layout_cd = {}}}".format(*layouts)
+    said = (
+        ""
+        if layouts is None or making.body.sparse
+        else " {{layout_a = {}, layout_b = {}, layout_cd = {}}}".format(*layouts)
+    )
     making.body.add(
         f"{made.name} = xegpu.dpas {a.name}, {b.name}, {c.name}{said} : {a.type}, {b.type}, {c.type} -> {made.type}"
     )

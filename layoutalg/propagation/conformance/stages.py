@@ -14,7 +14,7 @@ from typing import Literal
 
 from layoutalg.propagation.conformance.kernel import Level
 
-__all__ = ["Stage", "stages"]
+__all__ = ["Stage", "StageName", "stages"]
 
 _BEFORE = "cse,xevm-attach-target{chip=pvc},lower-affine"
 _SUBGROUPS = {22: "xegpu-wg-to-sg-distribute,cse"}
@@ -28,18 +28,27 @@ _LATER_LANES = (
     "xegpu-optimize-peephole,cse,xegpu-propagate-layout{layout-kind=lane},xegpu-sg-to-lane-distribute,canonicalize,cse,"
     "loop-invariant-code-motion,cse,xegpu-vector-linearize,canonicalize,cse"
 )
+_ALONE = {
+    22: "xegpu-propagate-layout{layout-kind=lane},xegpu-subgroup-distribute,canonicalize,cse",
+}
+_LATER_ALONE = "xegpu-propagate-layout{layout-kind=lane},xegpu-sg-to-lane-distribute,canonicalize,cse"
+"""Lanes without blocking before: tiles are instructions already."""
 _MEMORY = "convert-xegpu-to-xevm,canonicalize,cse"
+
+
+StageName = Literal["subgroup", "alone", "lane", "memory"]
+"""`alone` is lanes without the passes that cut tiles into instructions; only what is wrong there counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A stage: what it is called, its pipeline, and the level at which its result runs in the simulator.
 
-    >>> stages(24, "plain")[0].level
-    'lane'
+    >>> [(stage.name, stage.level) for stage in stages(24, "plain")]
+    [('alone', 'lane'), ('lane', 'lane'), ('memory', 'lane')]
     """
 
-    name: Literal["subgroup", "lane", "memory"]
+    name: StageName
     pipeline: str
     level: Literal["subgroup", "lane"]
 
@@ -50,8 +59,9 @@ def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
     >>> stages(22, "plain")[0].pipeline.startswith("builtin.module(cse,xevm-attach-target{chip=pvc}")
     True
     """
-    inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level == "workgroup" else []
-    found = [_stage("subgroup", inside)] if inside else []
+    inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level != "plain" else []
+    first = _stage("subgroup", inside) if inside else _stage("alone", [_ALONE.get(llvm, _LATER_ALONE)])
+    found = [first]
     inside.append(_LANES.get(llvm, _LATER_LANES))
     found.append(_stage("lane", inside))
     inside.append(_MEMORY)
@@ -59,6 +69,6 @@ def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def _stage(name: Literal["subgroup", "lane", "memory"], passes: list[str]) -> Stage:
+def _stage(name: StageName, passes: list[str]) -> Stage:
     pipeline = f"builtin.module({_BEFORE},gpu.module({','.join(passes)}))"
     return Stage(name, pipeline, "subgroup" if name == "subgroup" else "lane")

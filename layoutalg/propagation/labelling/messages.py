@@ -92,7 +92,8 @@ class Messages:
 
     def __init__(self, network: Network, variables: Iterable[int]) -> None:
         self.network = network
-        self.variables = tuple(variables)
+        # Needs come after all nodes, which makes few levels.
+        self.variables = tuple(sorted(variables))
         at = {one: place for place, one in enumerate(self.variables)}
         self.sizes = [len(network.unary[one]) for one in self.variables]
         # What is beyond a variable's values is infinite by its own costs.

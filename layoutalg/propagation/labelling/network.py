@@ -18,7 +18,7 @@ than 2^50, so their sums are exact.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,16 +44,6 @@ class Network:
     unary: list[NDArray[np.float64]]
     neighbours: list[dict[int, NDArray[np.float64]]]
     """Both directions of a pair are views of the same numbers."""
-    makers: dict[int, int] = field(default_factory=dict[int, int])
-    """Of each variable that is a need of several users, the node whose result they need."""
-
-    def in_order(self) -> list[int]:
-        """All variables: each node followed by the needs of what it makes.
-
-        >>> Network([np.zeros(2)] * 4, [{}, {}, {}, {}], {2: 0, 3: 0}).in_order()
-        [0, 2, 3, 1]
-        """
-        return sorted(range(len(self.unary)), key=lambda one: (self.makers.get(one, one), one))
 
     def add(self, first: int, second: int, table: NDArray[np.float64]) -> None:
         """Add costs [values of `first`, values of `second`] to a pair.
@@ -126,7 +116,7 @@ def _add_uses(network: Network, problem: Problem, table: Any, maker: int, number
             costs = alone.setdefault(user, np.zeros(shape))
             costs[:, sorted(set(labels))] += column[:, None]
         else:
-            made = _new_variable(network, maker)
+            made = _new_variable(network)
             network.add(maker, made, np.stack([np.zeros_like(column), column], axis=1))
             for user, labels in users.items():
                 implied = np.zeros((len(network.unary[user]), 2))
@@ -139,8 +129,7 @@ def _add_uses(network: Network, problem: Problem, table: Any, maker: int, number
             network.add(maker, user, costs)
 
 
-def _new_variable(network: Network, maker: int) -> int:
-    network.makers[len(network.unary)] = maker
+def _new_variable(network: Network) -> int:
     network.unary.append(np.zeros(2))
     network.neighbours.append({})
     return len(network.unary) - 1

@@ -46,11 +46,14 @@ OVERHEAD = 1 << 12
 # How much is done for a part; the first one, which is the whole, gets more.
 _SWEEPS, _FEW_SWEEPS = 300, 10
 _FIRST_GROUPS, _GROUPS = 1 << 14, 1 << 11
-_FIRST_REGIONS, _REGIONS = ((1 << 10, 2), (1 << 13, 2)), ((1 << 10, 1),)
+_FIRST_REGIONS, _NEXT_REGIONS, _REGIONS = ((1 << 10, 2), (1 << 13, 2)), ((1 << 13, 2),), ((1 << 10, 1),)
 _ROUNDS = 4
 _WORTHWHILE = 50
 """A further round is worth it when one value of so many was dropped."""
 _LAST = 1 << 22
+"""So much is left when the budget is spent, for tables that settle a part and for finding any possible values."""
+_MOST_HELD = 1 << 17
+"""The variables of all parts that were split, which are kept in memory: about two kilobytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +128,13 @@ class _Search:
         number = count()
         waiting = [(-np.inf, next(number), _Part(self.network, self.variables))]
         last = -8 * self.budget - _LAST
+        held = 0
         while waiting and not self.closed(waiting[0][0]):
-            if self.parts and self.budget <= (last if self.values is None else 0):
+            if self.parts and (self.budget <= (last if self.values is None else 0) or held > _MOST_HELD):
                 break
             lowest, _, part = heapq.heappop(waiting)
             self.parts += 1
+            held += len(part.variables)
             for bound, smaller in self.split(part):
                 if not self.closed(bound):
                     heapq.heappush(waiting, (max(bound, lowest), next(number), smaller))
@@ -196,7 +201,7 @@ class _Search:
         network = part.network
         if cost_in(network, values) == np.inf:
             network = _softened(network, part.variables, 2 * self.scale + 1)
-        for most, rounds in _FIRST_REGIONS if self.parts == 1 else _REGIONS:
+        for most, rounds in _REGIONS if self.parts > 1 else _FIRST_REGIONS if self.values is None else _NEXT_REGIONS:
             values, entries = improved(network, part.variables, values, min(self.most, most), rounds)
             self.budget -= entries + OVERHEAD * rounds * len(part.variables)
         self.offer(part, values)

@@ -25,19 +25,19 @@ from layoutalg.propagation.labelling.problem import IMPOSSIBLE, Labelling, Probl
 from layoutalg.propagation.labelling.reduction import reduced
 from layoutalg.propagation.labelling.search import OVERHEAD, search
 
-__all__ = ["BUDGET_OF_A_NODE", "MOST_BUDGET", "components", "solve"]
+__all__ = ["BUDGET", "components", "solve"]
 
-BUDGET_OF_A_NODE, MOST_BUDGET = 1 << 17, 1 << 26
-"""How many entries of tables may be computed for each node when nothing else is said, and for all nodes: a few seconds."""
+BUDGET = 1 << 25
+"""How many entries of tables may be computed when nothing else is said: most of a second."""
 
-_MOST_ENTRIES = 1 << 18
+_MOST_ENTRIES = 1 << 20
 """The largest table."""
 _EASY = 1 << 12
 """A component whose tables have no more entries than so many for each variable is eliminated as it is."""
 _EXACT_BITS = 50
 
 
-def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
+def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
     """The cheapest labels for a problem, as far as `budget` allows: how many entries of tables may be computed.
 
     Components that are narrow, and those where two layouts meet, are solved exactly whatever the budget.
@@ -55,13 +55,13 @@ def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
     """
     instance_of(problem, Problem, "problem =")
     nodes = len(problem.costs)
-    left = min(BUDGET_OF_A_NODE * nodes, MOST_BUDGET) if budget is None else whole_number(budget, "budget =", 0)
+    left = whole_number(budget, "budget =", 0)
     unit = _unit(problem)
     network = network_of(problem, unit)
     for node in range(nodes):
         if not np.isfinite(network.unary[node]).any():
             raise PlanError(f"node {node}: no label is possible")
-    whole = reduced(network, network.in_order(), thorough=False)
+    whole = reduced(network, range(len(network.unary)), thorough=False)
     if whole.emptied is not None:
         raise _no_labels(network, range(len(network.unary)), nodes)
     values: dict[int, int] = {}

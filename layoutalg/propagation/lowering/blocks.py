@@ -53,7 +53,11 @@ __all__ = ["Transfer", "cheapest", "hints"]
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """How a fragment is moved between memory and registers: by messages in `layout`, or (without) element by element."""
+    """How a fragment is moved between memory and registers: by messages in `layout`, or (without) element by element.
+
+    >>> Transfer(Layout.parse("d0 = 16@lane"), None).message is None
+    True
+    """
 
     layout: Layout
     message: Message | None
@@ -77,7 +81,16 @@ def create(op: Any, kernel: Kernel) -> None:
     if not said and isinstance(op.source.type, MemRefType):
         shape, strides = of_memref(op, source, kernel)
     rank = len(kind.get_shape())
-    surface = Surface(source, shape, strides, offsets or [0] * rank, str(kind.element_type), said, space_of(kind))
+    surface = Surface(
+        source,
+        shape,
+        strides,
+        offsets or [0] * rank,
+        str(kind.element_type),
+        said,
+        space_of(kind),
+        op.descriptor.name_hint,
+    )
     kernel.surfaces[op.descriptor] = surface
     for use in list(op.descriptor.uses):
         way = _transfer(use.operation, kernel, surface)
@@ -105,8 +118,8 @@ def cheapest(layout: Layout, bits: int, way: Way, target: str) -> Transfer:
 
     >>> from layoutalg.core.layout import Layout
     >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")
-    >>> print(cheapest(turned, 16, "load", "pvc").layout)
-    d0 = 16@reg, d1 = 16@lane
+    >>> cheapest(turned, 16, "load", "pvc").message is None
+    True
     """
     cost = cost_of(target)
     words = -(-registers_of(layout) * bits // 32)
@@ -163,7 +176,12 @@ def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> tuple[Layout | N
 
 
 def hints(op: Any, *more: str) -> str:
-    """The properties of a message: what the caches do, and `more`."""
+    """The properties of a message: what the caches do, and `more`.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> hints(TestOp(), "packed")
+    ' <{packed}>'
+    """
     stream = StringIO()
     printer = ModulePrinter(stream)
     texts: list[str] = []

@@ -43,7 +43,11 @@ __all__ = ["Held", "HeldIn", "held_in", "layout_of", "tile_registers"]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A value's layout, and the registers of the pieces in which it is held."""
+    """A value's layout, and the registers of the pieces in which it is held.
+
+    >>> Held(Layout.parse("d0 = 16@reg"), (8, 8)).sizes
+    (8, 8)
+    """
 
     layout: Layout
     sizes: tuple[int, ...]
@@ -51,7 +55,13 @@ class Held:
 
 @dataclass(slots=True)
 class HeldIn:
-    """What is known of a function: the layout of each value by its number, and statements that make no sense."""
+    """What is known of a function: the layout of each value by its number, and statements that make no sense.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> HeldIn(flow_of(read_module("gpu.barrier"))).wrong
+    []
+    """
 
     flow: Flow
     by_value: dict[int, Held] = field(default_factory=dict[int, Held])

@@ -1,4 +1,27 @@
-"""`la.lower`: a module at workgroup or subgroup level, as its work-items execute it."""
+"""`la.lower`: a module at workgroup or subgroup level, as its work-items execute it.
+
+A subgroup loads a tile of 8x16, of which every lane has a column, adds it to itself and stores it. One lane does that with its
+eight elements:
+
+>>> from layoutalg.module import read
+>>> tile = "!xegpu.tensor_desc<8x16xf32, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
+>>> lowered = lower(read(f'''
+... gpu.module @m {{ gpu.func @k(%p: i64) kernel attributes {{intel_reqd_sub_group_size = 16 : i32,
+...     known_block_size = array<i32: 16, 1, 1>}} {{
+...   %t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> {tile}
+...   %x = xegpu.load_nd %t[8, 16] : {tile} -> vector<8x16xf32>
+...   %y = arith.addf %x, %x : vector<8x16xf32>
+...   xegpu.store_nd %y, %t[8, 16] : vector<8x16xf32>, {tile}
+...   gpu.return }} }}'''))
+>>> print("\\n".join(line.strip() for line in str(lowered).splitlines()[3:7]))
+%t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
+%x = xegpu.load_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>
+%y = arith.addf %x, %x : vector<8xf32>
+xegpu.store_nd %y, %t[8, 16] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>
+
+The law: the lowered kernel, run by all work-items, computes what the kernel computes at the level of its source. What cannot be
+lowered so is a finding, and then there is no module.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +66,9 @@ class Lowered:
     """A module at lane level, and what it took.
 
     `module` is None where something in it could not be lowered; `findings` say what, and warn of exchanges that nobody wrote.
+
+    >>> lower(Module("gpu.barrier")).exchanges
+    ()
     """
 
     module: Module | None
@@ -57,6 +83,12 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
     Raises `LayoutError` for a target or a version of LLVM that is not known.
+
+    >>> print(lower(Module("gpu.barrier")).module)
+    builtin.module {
+      gpu.barrier
+    }
+    <BLANKLINE>
     """
     instance_of(module, Module, "module")
     target_info(target)

@@ -37,7 +37,11 @@ _LONGEST_PACKED = 64
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of `rows` x `width` elements, its registers for each lane, and where each piece's begins in the tensor."""
+    """A message of `rows` x `width` elements, its registers for each lane, and where each piece's begins in the tensor.
+
+    >>> Message(8, 16, 8, ((0, 0), (0, 16))).packed
+    False
+    """
 
     rows: int
     width: int

@@ -18,7 +18,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion import convert
@@ -29,6 +29,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.ir.dialects.arith import ConstantOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
+from layoutalg.propagation.flow import flow_of
 from layoutalg.propagation.lowering.exchanges import exchange, moved_bits
 from layoutalg.propagation.lowering.forms import passed_on
 from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes, regrouped
@@ -42,7 +43,7 @@ from layoutalg.propagation.stated import called, statements_of
 if TYPE_CHECKING:
     from layoutalg.propagation.lowering.surfaces import Surface
 
-__all__ = ["Kernel", "Rule", "lowers", "registers_of"]
+__all__ = ["Kernel", "Rule", "bare_kernel", "lowers", "registers_of"]
 
 Rule = Callable[[Any, "Kernel"], None]
 _R = TypeVar("_R", bound=Rule)
@@ -82,8 +83,26 @@ def registers_of(layout: Layout) -> int:
     return int(layout.axes.get("reg", 1))
 
 
+def bare_kernel(lanes: int = 16, subgroups: int = 1) -> Kernel:
+    """A kernel without a source, to try what writes into one.
+
+    >>> bare_kernel().indices.constant(3).kind
+    'i32'
+    """
+    return Kernel("bare", Machine(lanes=lanes, subgroups=subgroups), subgroups, HeldIn(flow_of(ModuleOp([]))))
+
+
 class Kernel(KernelText):
-    """A kernel's text, with the layouts of the values of its source."""
+    """A kernel's text, with the layouts of the values of its source.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> module = read_module("gpu.barrier")
+    >>> kernel = Kernel("k", Machine(lanes=16, subgroups=1), 1, HeldIn(flow_of(module)))
+    >>> kernel.write_block(module.body.block)
+    >>> kernel.writer.text()
+    'gpu.barrier'
+    """
 
     def __init__(
         self, name: str, machine: Machine, subgroups: int, held: HeldIn, *, target: str = "pvc", llvm: int = 24

@@ -53,12 +53,22 @@ class Surface:
     said: bool
     """Whether shape and strides are written: a memref has its own."""
     space: str
+    name: str | None = None
     pointer: Value | None = None
     tiles: dict[tuple[int, ...], Value] = field(default_factory=dict[tuple[int, ...], Value])
 
 
 def surface_of(descriptor: SSAValue, kernel: Kernel) -> Surface:
-    """The surface of a descriptor."""
+    """The surface of a descriptor. Raises `Refused` for one that was not lowered.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> from layoutalg.ir import read_module
+    >>> kernel, module = bare_kernel(), read_module('%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32>')
+    >>> value = module.body.block.first_op.results[0]
+    >>> kernel.surfaces[value] = Surface(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
+    >>> surface_of(value, kernel).shape
+    [8, 16]
+    """
     found = kernel.surfaces.get(descriptor)
     if found is None:
         raise Refused(None)
@@ -66,7 +76,12 @@ def surface_of(descriptor: SSAValue, kernel: Kernel) -> Surface:
 
 
 def mixed(numbers: Any, values: Sequence[Value | int]) -> list[Value | int]:
-    """A list of numbers and values as MLIR keeps it: numbers, with a mark where a value stands."""
+    """A list of numbers and values as MLIR keeps it: numbers, with a mark where a value stands.
+
+    >>> from xdsl.dialects.builtin import DenseArrayBase, i64
+    >>> mixed(DenseArrayBase.from_list(i64, [8, DYNAMIC_INDEX]), [16])
+    [8, 16]
+    """
     if numbers is None:
         return list(values)
     rest = iter(values)
@@ -74,14 +89,27 @@ def mixed(numbers: Any, values: Sequence[Value | int]) -> list[Value | int]:
 
 
 def space_of(kind: TensorDescType) -> str:
-    """What a descriptor's type says about the memory, to stand behind the element type."""
+    """What a descriptor's type says about the memory, to stand behind the element type.
+
+    >>> from xdsl.dialects.builtin import f16
+    >>> space_of(TensorDescType.of([8, 16], f16))
+    ''
+    """
     stream = StringIO()
     ModulePrinter(stream).print_attribute(kind.encoding)
     return "" if "tdesc" not in stream.getvalue() else f", {stream.getvalue()}"
 
 
 def of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int], list[Value | int]]:
-    """Sizes and strides of a memref, which its type says."""
+    """Sizes and strides of a memref, which its type says.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> from layoutalg.ir import read_module
+    >>> text = '%m = "t.o"() : () -> memref<8x16xf32> %t = xegpu.create_nd_tdesc %m : memref<8x16xf32> '
+    >>> [_, create] = read_module(text + "-> !xegpu.tensor_desc<8x16xf32>").body.block.ops
+    >>> of_memref(create, Value("index"), bare_kernel())
+    ([8, 16], [16, 1])
+    """
     kind = op.source.type
     strides = kind.get_strides()
     sizes: list[Value | int] = []
@@ -97,7 +125,13 @@ def of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int]
 
 
 def tile(kernel: Kernel, surface: Surface, size: tuple[int, ...]) -> Value:
-    """The descriptor of a surface for messages of this size."""
+    """The descriptor of a surface for messages of this size.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
+    >>> tile(bare_kernel(), surface, (8, 16)).kind
+    '!xegpu.tensor_desc<8x16xf16>'
+    """
     if size not in surface.tiles:
         kind = f"!xegpu.tensor_desc<{'x'.join(map(str, size))}x{surface.element}{surface.space}>"
         form, operands = "xegpu.create_nd_tdesc %s", [surface.source]
@@ -106,6 +140,7 @@ def tile(kernel: Kernel, surface: Surface, size: tuple[int, ...]) -> Value:
                 form += f", {name} : {listed(numbers)}"
                 operands += [one for one in numbers if isinstance(one, Value)]
         made = kernel.writer.value(f"{form} : {surface.source.kind} -> {kind}", operands, kind)
+        made.name = surface.name
         surface.tiles[size] = made
     return surface.tiles[size]
 
@@ -120,7 +155,14 @@ def listed(numbers: Sequence[Value | int]) -> str:
 
 
 def address(op: Any, kernel: Kernel, surface: Surface) -> Value:
-    """The address of a surface, as i64."""
+    """The address of a surface, as i64. Raises `Refused` where its strides are not known.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> from xdsl.dialects.test import TestOp
+    >>> base = Value("i64")
+    >>> address(TestOp(), bare_kernel(), Surface(base, [64, 64], [64, 1], [0, 0], "f16", True, "")) is base
+    True
+    """
     if not surface.strides or len(surface.strides) != len(surface.shape):
         refuse(op, "address", "moves elements one by one, of a memref whose strides are not known")
     if surface.source.element == "i64":
@@ -137,7 +179,14 @@ def address(op: Any, kernel: Kernel, surface: Surface) -> Value:
 
 
 def takes_messages(surface: Surface, kernel: Kernel, bits: int) -> bool:
-    """Whether the hardware's 2D messages can move blocks of a surface, as far as its sizes are numbers."""
+    """Whether the hardware's 2D messages can move blocks of a surface, as far as its sizes are numbers.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> takes_messages(Surface(Value("i64"), [8, 16], [16, 1], [0, 0], "f16", True, ""), bare_kernel(), 16)
+    False
+
+    A row of 16 f16 is 32 bytes; the messages want 64.
+    """
     limits = target_info(kernel.target).surface
     if limits is None or len(surface.shape) != 2 or kernel.lanes != 16:
         return False
@@ -150,7 +199,17 @@ def takes_messages(surface: Surface, kernel: Kernel, bits: int) -> bool:
 def places(
     op: Any, kernel: Kernel, surface: Surface, layout: Layout, origins: Sequence[tuple[int, ...]]
 ) -> list[list[Value | int]]:
-    """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own."""
+    """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> from layoutalg.ir import read_module
+    >>> text = '%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32> xegpu.prefetch_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32>'
+    >>> [_, prefetch] = read_module(text).body.block.ops
+    >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f32", True, "")
+    >>> layout = Layout.parse("d0 = 16@reg, d1 = 16@lane")
+    >>> places(prefetch, bare_kernel(), surface, layout, [(0, 0), (8, 0)])
+    [[8, 16], [16, 16]]
+    """
     offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets]) or [0] * len(surface.offsets)
     corner: list[Value | int] = []
     for first, second, own in zip(surface.offsets, offsets, terms(layout), strict=True):

@@ -46,6 +46,7 @@ from layoutalg.propagation.labelling import solve
 from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
+from layoutalg.propagation.placing.undelivered import restate
 from layoutalg.propagation.placing.writing import Placed, Written, write
 from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 from layoutalg.xegpu.rules import llvm_versions, rules
@@ -232,6 +233,9 @@ class _Run:
         self.methods: list[tuple[int, str]] = []
         self.cost = self.bound = self.dropped = 0
         self.counted: dict[Operation, int] = {}
+        for one in restate(module, target, llvm) if level == "lane" else ():
+            message = f"{one.problem}; it is moved in {one.moved} and converted: {one.cost} issue slots on {target}"
+            self._finding("propagate.message", message, one.operation, "warning")
         for gone in remove_redundant(module, target):
             conversion, source, result = gone
             self.removed.append(

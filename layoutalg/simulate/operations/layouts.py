@@ -48,6 +48,14 @@ def convert_layout(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
+@compiled_by("iree_vector_ext.to_layout")
+def to_layout(op: Operation, compiling: Compiling) -> Step:
+    """The same tensor, where a value is a whole tensor."""
+    if compiling.level == "lane":
+        fail(op, "is not simulated at lane level, where a value is a fragment")
+    return lambda run, values: (values[0],)
+
+
 def _tensor(op: Operation, attribute: Attribute | None, fragment: tuple[int, ...]) -> tuple[int, ...]:
     """The tensor whose fragment this is: so many times larger as there are lanes in each dimension of the source."""
     over = getattr(_value(op, attribute), "lane_layout", None)

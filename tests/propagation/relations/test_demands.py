@@ -19,7 +19,7 @@ from layoutalg.ir import read_module
 from layoutalg.propagation.relations import Demand, relation_of
 from layoutalg.propagation.relations.reductions import reduction
 from layoutalg.xegpu import LayoutAttr
-from tests.oracle.toolchains import require, run
+from tests.oracle.toolchains import require, require_new, run
 
 PVC = Machine(lanes=16)
 
@@ -242,28 +242,33 @@ def test_the_columns_of_a_in_tf32_go_to_half_of_the_lanes() -> None:
         assert of_a.problem(LayoutAttr(lane_layout=lanes, lane_data=(1, 1)), PVC, "pvc") is not None
 
 
-def test_llvm_loads_rows_whatever_the_lane_layout_says() -> None:
-    """LLVM 22 distributes a load in [2, 8] to the same operation as one in [1, 16]: the layout is ignored."""
-    mlir = require("mlir-opt-22")
+@pytest.mark.parametrize(
+    ("program", "passes"),
+    [
+        ("mlir-opt-22", "--xegpu-subgroup-distribute"),
+        ("mlir-opt-23", "--xegpu-sg-to-lane-distribute"),
+        ("mlir-opt-24", "--xegpu-sg-to-lane-distribute"),
+    ],
+)
+def test_llvm_loads_rows_whatever_the_lane_layout_says(program: str, passes: str) -> None:
+    """A load in [2, 8] or [4, 4] becomes the same operation as one in [1, 16]: the layout is ignored, silently."""
+    mlir = require(program) if program.endswith("22") else require_new(program)
     texts: list[str] = []
-    for lanes in ("[1, 16]", "[2, 8]"):
+    for lanes in ("[1, 16]", "[2, 8]", "[4, 4]"):
         layout = f"#xegpu.layout<lane_layout = {lanes}, lane_data = [1, 1]>"
         tile = f"!xegpu.tensor_desc<8x16xf32, {layout}>"
-        texts.append(f"""gpu.module @m {{ gpu.func @k(%p: memref<64x64xf32>, %q: memref<64x64xf32>) {{
-          %c0 = arith.constant 0 : index
+        texts.append(f"""gpu.module @m [#xevm.target<chip = "pvc">] {{
+          gpu.func @k(%p: memref<64x64xf32>, %q: memref<64x64xf32>) {{
           %t = xegpu.create_nd_tdesc %p : memref<64x64xf32> -> {tile}
           %u = xegpu.create_nd_tdesc %q : memref<64x64xf32> -> {tile}
-          %x = xegpu.load_nd %t[%c0, %c0] <{{layout = {layout}}}> : {tile} -> vector<8x16xf32>
-          xegpu.store_nd %x, %u[%c0, %c0] <{{layout = {layout}}}> : vector<8x16xf32>, {tile}
+          %x = xegpu.load_nd %t[0, 0] <{{layout = {layout}}}> : {tile} -> vector<8x16xf32>
+          xegpu.store_nd %x, %u[0, 0] <{{layout = {layout}}}> : vector<8x16xf32>, {tile}
           gpu.return }} }}""")
-    done = run(
-        [mlir, "--split-input-file", "--xegpu-subgroup-distribute", "--canonicalize", "--cse"],
-        "\n// -----\n".join(texts),
-    )
+    done = run([mlir, "--split-input-file", passes, "--canonicalize", "--cse"], "\n// -----\n".join(texts))
     assert done.returncode == 0, done.stderr[:2000]
-    one, other = (re.findall(r"load_nd .*", part) for part in done.stdout.split("// -----"))
-    assert one == other
-    assert one[0].endswith("-> vector<8xf32>")
+    loads = [re.findall(r"load_nd .*", part) for part in done.stdout.split("// -----")]
+    assert loads[0] == loads[1] == loads[2]
+    assert loads[0][0].endswith("-> vector<8xf32>")
 
 
 def test_a_tile_of_instructions_must_be_one_message() -> None:
