@@ -194,6 +194,7 @@ def _grids() -> list[ConversionModule]:
         made.append(there_and_back(f"grid_{rows}_f16", "f16", (16, 16), ROWS, [lanes(grid)]))
         made.append(there_and_back(f"grid_{rows}_columns", "f32", (16, 16), ROWS, [lanes(grid, order=[0, 1])]))
         made.append(there_and_back(f"grid_{rows}_pairs", "f16", (16, 16), ROWS, [lanes(grid, [1, 2])]))
+        made.append(there_and_back(f"grid_{rows}_i32", "i32", (16, 16), ROWS, [lanes(grid, [2, 1])]))
         made.append(there_and_back(f"grid_{rows}_tall_pairs", "bf16", (16, 16), ROWS, [lanes(grid, [2, 1])]))
     made.append(there_and_back("grid_squares", "f32", (16, 16), ROWS, [lanes([4, 4], [2, 2])]))
     made.append(
@@ -205,7 +206,7 @@ def _grids() -> list[ConversionModule]:
 def _repacks() -> list[ConversionModule]:
     """Other numbers of neighbours in a lane: what operands of other element sizes need."""
     made: list[ConversionModule] = []
-    for element, wide in (("f16", 2), ("bf16", 2), ("f32", 2), ("f16", 4), ("i16", 4)):
+    for element, wide in (("f16", 2), ("bf16", 2), ("f32", 2), ("i32", 2), ("f16", 4), ("i16", 4)):
         packed = lanes([1, 16], [1, wide])
         name = f"repack_{element}_{wide}"
         made.append(there_and_back(name, element, (8, 16 * wide), TILES, [packed]))
@@ -229,6 +230,10 @@ def _across() -> list[ConversionModule]:
         ("rows_f16", "f16", of_subgroups([4, 1], [8, 64])),
         ("round_robin_f16", "f16", of_subgroups([2, 2], [8, 16])),
         ("columns_i16", "i16", of_subgroups([1, 4], [32, 16])),
+        ("columns_bf16", "bf16", of_subgroups([1, 4], [32, 16])),
+        ("rows_i32", "i32", of_subgroups([4, 1], [8, 64])),
+        ("order_f16", "f16", of_subgroups([2, 2], [16, 32], order=[0, 1])),
+        ("shared_rows", "f32", of_subgroups([4, 1], [16, 64])),
         ("turned_bytes", "i8", of_subgroups([4, 1], [8, 64], [8, 32], lane_data=[1, 2])),
         ("copies", "f32", of_subgroups([4, 1], [32, 64])),
     ):
