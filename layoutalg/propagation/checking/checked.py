@@ -120,6 +120,9 @@ class Check:
             told[-1] += f" ({len(self.redundant)} redundant)"
         if self.conversions:
             told[-1] += f" for {counted(self.cost, 'issue slot')} on {self.target}"
+        open_ones = sum(one.cost is None for one in self.conversions)
+        if open_ones:
+            told[-1] += f", {open_ones} of a price that is not known"
         if self.unknown:
             told.append(f"not looked at: {', '.join(self.unknown)}")
         return ", ".join(told)

@@ -133,7 +133,7 @@ class _Settling:
             operand = self.found.get(self.flow.value_of(tie.operand).number)
             if value.number in self.found:
                 return
-            if operand is not None and (tie.reach == "work-item" or tie.combines):
+            if operand is not None and tie.beside is None and (tie.reach == "work-item" or tie.combines):
                 held = _carried(tie, operand)
                 if held is not None:
                     self.found[value.number] = held

@@ -148,7 +148,8 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        if equal_coordinates(tie.relation) and result.attribute is not None:
+        whole = result.layout.shape == value.shape
+        if whole and equal_coordinates(tie.relation) and result.attribute is not None:
             return self.of_operand(tie.user, tie.number, value, held, result.attribute)
         if tie.reach == "subgroup":
             return self.of_operand(tie.user, tie.number, value, held, self._of_subgroups(tie, value, held, result))

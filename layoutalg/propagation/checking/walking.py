@@ -35,6 +35,7 @@ from layoutalg.propagation.checking.mistakes import Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
 from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
+from layoutalg.propagation.relations import shape_of
 from layoutalg.propagation.spread import machine_of, narrowed, spread, unblocked
 from layoutalg.propagation.stated import Statement, called
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -90,6 +91,7 @@ class _Checking:
 
     def found(self) -> Found:
         mistakes = [
+            *self._refused(),
             *self._fits(),
             *self._contradictions(),
             *self._wanted(),
@@ -104,6 +106,16 @@ class _Checking:
                 users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
+
+    def _refused(self) -> Iterator[Mistake]:
+        """Operations that are not as their dialect wants them, in the words of the verifier that refuses them."""
+        if not self.flow.refused:
+            return
+        told = {(one.operation, one.place): one for one in self.module.verify(llvm=self.llvm) if one.level == "error"}
+        for operation in self.flow.refused:
+            name, place = called(operation), place_of(operation)
+            found = told.get((name, place)) or Finding("layouts.operation", "is not as its dialect has it", name, place)
+            yield Mistake(found, "")
 
     # Layouts that don't fit
 
@@ -123,7 +135,7 @@ class _Checking:
         source = f"LLVM {self.llvm}" if theirs and statement.name in _VERIFIED else OURS
         shared = narrowed(statement.attribute, shape)
         fits = shared is not None and held_of(statement, shape, self.machine) is not None
-        notes = (f"taken as {shared}: every work-item along a dimension of size 1 has it",) if fits else ()
+        notes = ("a dimension of size 1 is taken as shared: every work-item along it has its element",) if fits else ()
         level: Literal["error", "warning"] = "warning" if fits and statement.name.startswith("layout_") else "error"
         told = f"{words} ({statement.name} of {name})"
         finding = Finding("layouts.fit", told, called(statement.user), place_of(statement.user), source, level, notes)
@@ -218,7 +230,7 @@ class _Checking:
                 continue
             if gap is not None:
                 yield self._lacks(tie, operand, result, gap)
-            elif tie.reach == "work-item" and equal_coordinates(tie.relation):
+            elif tie.reach == "work-item" and _is_the_same(tie):
                 name = self.names.of(tie.operand)
                 if lacking(tie.relation, operand.layout, result.layout, kept, False) is None:
                     yield from self._registers(operand, result, tie.user, name, kept)
@@ -342,6 +354,11 @@ class _Checking:
         line = "" if place is None else f" at line {place.line}"
         said = f"{statement.name} of {called(statement.user)}{line}"
         return f"{text} ({said})" if held.how == "stated" else f"{text} (from {said})"
+
+
+def _is_the_same(tie: Tie) -> bool:
+    """Whether operand and result are one tensor, element by element."""
+    return equal_coordinates(tie.relation) and shape_of(tie.operand) == shape_of(tie.result)
 
 
 def _common(one: Held, other: Held) -> tuple[str, ...]:

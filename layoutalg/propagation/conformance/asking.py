@@ -14,13 +14,13 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.propagation.conformance.compilers import found
 from layoutalg.propagation.conformance.generating import kernels, operations
-from layoutalg.propagation.conformance.iree import asked
-from layoutalg.propagation.conformance.kernel import Level
+from layoutalg.propagation.conformance.iree import asked, judge_threads
+from layoutalg.propagation.conformance.kernel import GeneratedKernel, Level
 from layoutalg.propagation.conformance.making import generators
 from layoutalg.propagation.conformance.results import Case, Conformance, mistakes_of
-from layoutalg.propagation.conformance.verdicts import judge
+from layoutalg.propagation.conformance.verdicts import LEVELS, Verdict, judge
 
-__all__ = ["conformance", "families_of"]
+__all__ = ["conformance", "families_of", "verdict_of"]
 
 _MOST = 1 << 20
 _JUDGING = 0.6
@@ -34,7 +34,7 @@ def conformance(
     seed: int = 0,
     only: str | Sequence[str] = (),
     kinds: Sequence[str] = (),
-    levels: Sequence[Level] = ("workgroup", "plain"),
+    levels: Sequence[Level] = LEVELS,
     reduce: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Conformance:
@@ -66,13 +66,27 @@ def conformance(
     part = _JUDGING if reduce else 1.0
     cases = tuple(
         Case(kernel, verdict)
-        for level in ("workgroup", "plain")
+        for level in LEVELS
         for chosen in [[kernel for kernel in given if kernel.level == level]]
         for kernel, verdict in zip(
             chosen, judge(program, chosen, progress=_scaled(progress, chosen, given, part)), strict=True
         )
     )
     return Conformance(program, cases, mistakes_of(program, cases, reduce=reduce, progress=progress, done=part))
+
+
+def verdict_of(kernel: GeneratedKernel, compiler: str) -> Verdict:
+    """What a compiler does with one kernel. What it cannot read, it refuses.
+
+    Raises `LayoutError` where the compiler is not there.
+
+    >>> verdict_of(GeneratedKernel("k", "", ()), "nothing")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: 'nothing': no such program; give a name on the PATH (mlir-opt-24, iree-opt) or a path
+    """
+    program = found(compiler)
+    [verdict] = judge_threads(program, [kernel]) if program.family == "iree" else judge(program, [kernel])
+    return verdict
 
 
 def families_of(names: Sequence[str]) -> tuple[str, ...]:

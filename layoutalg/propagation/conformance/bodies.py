@@ -74,6 +74,8 @@ class Body:
     count: int = 0
     anchored: bool = True
     """Whether loads and stores say their layout at the plain level."""
+    sparse: bool = False
+    """Whether only loads and stores say their layout at workgroup level."""
 
     def add(self, *lines: str) -> None:
         """Add lines.
@@ -99,7 +101,7 @@ class Body:
         >>> Body("workgroup").attribute(LayoutAttr(inst_data=(8, 16)))
         ' {layout_result_0 = #xegpu.layout<inst_data = [8, 16]>}'
         """
-        return "" if layout is None or self.level == "plain" else f" {{{name} = {layout}}}"
+        return "" if layout is None or self.level == "plain" or self.sparse else f" {{{name} = {layout}}}"
 
     def argument(self, element: str, shape: Sequence[int]) -> int:
         """A further argument; its number.

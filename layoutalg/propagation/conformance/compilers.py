@@ -25,11 +25,14 @@ from typing import Literal
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 
-__all__ = ["Answer", "Compiler", "found", "run_all"]
+__all__ = ["NO_ANSWER", "Answer", "Compiler", "found", "run_all"]
 
 SEPARATOR = "\n// -----\n"
-_SECONDS = 20.0
-"""For one module; a batch has a second more for each."""
+NO_ANSWER = "no answer within"
+"""How the words of a compiler that had to be stopped begin."""
+_SECONDS = 10.0
+"""For one module; a batch has more for each."""
+_EACH = 0.1
 _ERROR = re.compile(r"^(?:<stdin>|within split at <stdin>:(\d+) offset ?):(\d+):\d+: error: (.*)$", re.MULTILINE)
 _NAME = re.compile(r"\b(?:gpu|func)\.func (?:private )?@([\w.$-]+)")
 
@@ -138,7 +141,9 @@ def run_all(
         return {}
     command = [compiler.path, "--split-input-file", f"--pass-pipeline={pipeline}", *options]
     names = list(texts)
-    code, output, words = _run(command, SEPARATOR.join(texts[name] for name in names), seconds + len(names))
+    code, output, words = _run(
+        command, SEPARATOR.join(texts[name] for name in names), seconds + _EACH * (len(names) - 1)
+    )
     if code in (0, 1):
         made = _by_name(output)
         errors = _errors(words, [texts[name] for name in names])
@@ -172,7 +177,7 @@ def _run(command: Sequence[str], text: str, seconds: float) -> tuple[int, str, s
             command, input=text.encode(), capture_output=True, timeout=seconds, check=False, start_new_session=True
         )
     except subprocess.TimeoutExpired:
-        return 1000, "", f"no answer within {seconds:.0f} s"
+        return 1000, "", f"{NO_ANSWER} {seconds:.0f} s"
     except OSError as error:
         raise LayoutError(f"{command[0]}: cannot be run: {error}") from None
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")

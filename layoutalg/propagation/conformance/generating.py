@@ -24,7 +24,7 @@ __all__ = ["WHOLE", "GeneratedKernel", "kernels", "made", "meaning", "operations
 
 WHOLE = ("attention", "chain", "gather_sum", "gemm", "gemm_chain", "layer_norm", "softmax")
 """Kernels of more than one operation."""
-_LEVELS = ("workgroup", "plain")
+_LEVELS = ("workgroup", "anchors", "plain")
 _ORDER = (
     "rows",
     MISMATCH,
@@ -60,9 +60,12 @@ def made(operation: str, kind: str, level: Level, seed: int, number: int = 0) ->
     """
     generator = _generator(operation)
     random = Random(f"{operation}/{kind}/{level}/{seed}/{number}")
-    making = Making(random, Body(level), operation, kind)
+    making = Making(
+        random, Body("plain" if level == "plain" else "workgroup", sparse=level == "anchors"), operation, kind
+    )
     generator.make(making)
-    name = f"{operation.replace('.', '_')}_{kind}_{number}"
+    mark = "anchors_" if level == "anchors" else ""
+    name = f"{operation.replace('.', '_')}_{mark}{kind}_{number}"
     return GeneratedKernel(
         name,
         making.body.module(name, making.subgroups),

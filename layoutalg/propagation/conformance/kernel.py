@@ -25,8 +25,10 @@ __all__ = [
     "GeneratedKernel",
     "Level",
     "agrees",
+    "arguments_of",
     "arrays_for",
     "first_difference",
+    "kernel_of",
     "meaning",
     "runnable",
     "spelled",
@@ -34,9 +36,13 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
-Level = Literal["workgroup", "plain", "threads"]
-"""`workgroup`: tensors of a workgroup with full layouts. `plain`: tensors of one subgroup, with at most anchors. `threads`:
-tensors of a workgroup for IREE, whose layouts are nested ones."""
+Level = Literal["workgroup", "anchors", "plain", "threads"]
+"""`workgroup`: tensors of a workgroup with full layouts. `anchors`: the same, with layouts at loads and stores alone. `plain`:
+tensors of one subgroup, with at most anchors. `threads`: tensors of a workgroup for IREE, whose layouts are nested ones."""
+_PARAMETERS = re.compile(r"\b(?:gpu|func)\.func @[\w.$-]+\(([^)]*)\)")
+_MEMREF = re.compile(r"%p(\d+): memref<((?:\d+x)+)(\w+)>")
+_DESCRIBED = re.compile(r"create_nd_tdesc %p(\d+), shape ?: \[([\d, ]+)\].*?tensor_desc<(?:\d+x)+(\w+)")
+_SCATTERED = re.compile(r"xegpu\.(?:load|store)\b[^\n]*%p(\d+)\[[^\n]*?vector<(\d+)x((?!i1\b|index)\w+)>")
 _IREE = re.compile(
     r"func\.func @([\w.$-]+)\(([^{]*?)\) attributes \{translation_info = #iree_codegen\.translation_info<.*?"
     r"workgroup_size = \[(\d+), (\d+), (\d+)\] subgroup_size = (\d+)[^}]*\} \{"
@@ -97,6 +103,52 @@ def with_text(kernel: GeneratedKernel, text: str) -> GeneratedKernel:
     from dataclasses import replace
 
     return replace(kernel, text=text)
+
+
+def arguments_of(
+    text: str, otherwise: Sequence[tuple[str, tuple[int, ...]]] = ()
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Element types and shapes of a kernel's arguments `%p0`, `%p1`, ... as the text uses them.
+
+    One that the text does not use is as it is in `otherwise`.
+
+    Raises `LayoutError` for an argument of which nothing says what it is.
+
+    >>> text = "gpu.func @f(%p0: i64) { xegpu.create_nd_tdesc %p0, shape : [8, 16] : i64 -> !xegpu.tensor_desc<8x16xf32> }"
+    >>> arguments_of(text)
+    (('f32', (8, 16)),)
+    """
+    header = _PARAMETERS.search(text)
+    count = max((int(number) for number in re.findall(r"%p(\d+)", header[1] if header else "")), default=-1) + 1
+    found = dict(enumerate(otherwise))
+    for use in _MEMREF.finditer(text):
+        found[int(use[1])] = (use[3], tuple(int(size) for size in use[2].split("x") if size))
+    for use in _SCATTERED.finditer(text):
+        found[int(use[1])] = (use[3], (int(use[2]),))
+    for use in _DESCRIBED.finditer(text):
+        found[int(use[1])] = (use[3], tuple(int(size) for size in use[2].split(",")))
+    missing = next((number for number in range(max(count, len(otherwise))) if number not in found), None)
+    if missing is not None:
+        raise LayoutError(f"argument %p{missing}: nothing says which array it is; a descriptor with a shape would")
+    return tuple(found[number] for number in range(max(count, len(otherwise))))
+
+
+def kernel_of(text: str, *, tolerance: float = 1e-5) -> GeneratedKernel:
+    """A kernel from the text of a module as this package writes them: arguments `%p0`, `%p1`, ..., the last one is written.
+
+    Raises `LayoutError` where the text has no function, or does not say what an argument is.
+
+    >>> from layoutalg.propagation.conformance.generating import made
+    >>> kernel = made("math.exp", "rows", "plain", 0)
+    >>> again = kernel_of(kernel.text)
+    >>> (again.name, again.arguments, again.level) == (kernel.name, kernel.arguments, kernel.level)
+    True
+    """
+    name = re.search(r"\b(gpu|func)\.func @([\w.$-]+)", text)
+    if name is None:
+        raise LayoutError("no gpu.func and no func.func in the text: expected a kernel")
+    level: Level = "threads" if name[1] == "func" else "workgroup" if "sg_layout" in text else "plain"
+    return GeneratedKernel(name[2], text, arguments_of(text), tolerance=tolerance, level=level)
 
 
 def runnable(text: str) -> str:

@@ -183,6 +183,8 @@ class Generator:
         >>> Generator("math.exp", print, ("rows",), ()).kinds("workgroup")
         ('rows',)
         """
+        if level == "anchors":
+            return tuple(kind for kind in self.workgroup if kind != MISMATCH)
         return self.plain if level == "plain" else self.workgroup
 
 

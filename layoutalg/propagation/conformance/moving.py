@@ -136,7 +136,11 @@ def multiplied(
     'vector<8x16xf32>'
     """
     made = making.body.new(c.shape, c.element, c.layout)
-    said = "" if layouts is None else " {{layout_a = {}, layout_b = {}, layout_cd = {}}}".format(*layouts)
+    said = (
+        ""
+        if layouts is None or making.body.sparse
+        else " {{layout_a = {}, layout_b = {}, layout_cd = {}}}".format(*layouts)
+    )
     making.body.add(
         f"{made.name} = xegpu.dpas {a.name}, {b.name}, {c.name}{said} : {a.type}, {b.type}, {c.type} -> {made.type}"
     )

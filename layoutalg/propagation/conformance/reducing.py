@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.propagation.conformance.compilers import Compiler
-from layoutalg.propagation.conformance.kernel import GeneratedKernel, arrays_for, meaning
+from layoutalg.propagation.conformance.kernel import GeneratedKernel, arguments_of, arrays_for, meaning
 from layoutalg.propagation.conformance.verdicts import Verdict, judge
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ _SHAPED = re.compile(r"\b(vector|tensor_desc|mem_desc)<((?:\d+x)+)")
 _LISTED = re.compile(r"\b(shape ?: |sizes = |offsets = )\[([\d, ]+)\]")
 _STRIDED = re.compile(r"\bshape ?: \[([\d, ]+)\], strides ?: \[[\d, ]+\]")
 _BLOCK = re.compile(r"known_block_size = array<i32: (\d+), 1, 1>")
-_DESCRIBED = re.compile(r"create_nd_tdesc %p(\d+), shape ?: \[([\d, ]+)\].*?tensor_desc<(?:\d+x)+(\w+)")
-_SCATTERED = re.compile(r"xegpu\.(?:load|store)\b[^\n]*%p(\d+)\[[^\n]*?vector<(\d+)x((?!i1\b|index)\w+)>")
 
 
 def reduced(
@@ -103,7 +101,7 @@ class _Reduction:
 
         if "." in self.kernel.operation and not re.search(rf"\b{re.escape(self.kernel.operation)}\b(?!_)", text):
             return None
-        arguments = _arguments(self.kernel, text)
+        arguments = arguments_of(text, self.kernel.arguments)
         made = replace(self.kernel, text=text, arguments=arguments)
         try:
             findings = read(text).verify(llvm=22)
@@ -130,16 +128,6 @@ class _Reduction:
                 self.kernel, self.verdict = one, verdict
                 return True
         return False
-
-
-def _arguments(kernel: GeneratedKernel, text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Element types and shapes of the arguments as the text uses them; as they were where it does not."""
-    found = dict(enumerate(kernel.arguments))
-    for use in _SCATTERED.finditer(text):
-        found[int(use[1])] = (use[3], (int(use[2]),))
-    for use in _DESCRIBED.finditer(text):
-        found[int(use[1])] = (use[3], tuple(int(size) for size in use[2].split(",")))
-    return tuple(found[number] for number in range(len(kernel.arguments)))
 
 
 # Operations

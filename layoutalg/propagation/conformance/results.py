@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from layoutalg.propagation.conformance.compilers import Compiler
+from layoutalg.propagation.conformance.compilers import NO_ANSWER, Compiler
 from layoutalg.propagation.conformance.kernel import GeneratedKernel
 from layoutalg.propagation.conformance.making import generators
 from layoutalg.propagation.conformance.verdicts import Verdict
@@ -152,7 +152,13 @@ def mistakes_of(
 
     made: list[Mistake] = []
     for number, group in enumerate(groups):
-        small, verdict = reduced(program, group[0].kernel, group[0].verdict)
+        first = group[0]
+        # A compiler that does not answer is not asked hundreds of times.
+        small, verdict = (
+            (first.kernel, first.verdict)
+            if first.verdict.said.startswith(NO_ANSWER)
+            else reduced(program, first.kernel, first.verdict)
+        )
         made.append(Mistake(group, small, verdict))
         if progress is not None:
             progress(done + (1 - done) * (number + 1) / len(groups))

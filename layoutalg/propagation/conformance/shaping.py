@@ -119,7 +119,7 @@ def multi_reduction(making: Making) -> None:
     how = making.random.choice(sorted(_STARTS)[:3])
     dim = making.random.choice((0, 1))
     loaded = body.load("f32", tile.shape, tile.attribute)
-    if making.kind not in ("line", MISMATCH) and making.random.random() < 0.2:
+    if making.kind not in ("line", MISMATCH) and not body.sparse and making.random.random() < 0.2:
         total = body.reduce(loaded, (0, 1), how, _STARTS[how], None)
         made = body.new(tile.shape, "f32", tile.attribute)
         body.add(f"{made.name} = vector.broadcast {total.name}{body.attribute(made.layout)} : f32 to {made.type}")
@@ -127,7 +127,7 @@ def multi_reduction(making: Making) -> None:
         return
     layout = making.sliced(tile.attribute, dim if making.kind != MISMATCH else 1 - dim)
     reduced = body.reduce(loaded, (dim,), how, _STARTS[how], layout)
-    if making.kind == "line":
+    if making.kind == "line" or (body.sparse and making.random.random() < 0.5):
         line, _ = making.line()
         length = reduced.shape[0]
         if not making.plain:
@@ -167,7 +167,7 @@ def slices(making: Making) -> None:
         tile = replace(tile, attribute=layout).with_shape(2 * block[0], tile.shape[1])
     rows, columns = tile.shape
     source = body.load("f32", tile.shape, tile.attribute)
-    said = "" if making.plain else f", layout_result_0 = {tile.attribute}"
+    said = "" if making.plain or body.sparse else f", layout_result_0 = {tile.attribute}"
     half = body.new((rows // 2, columns), "f32", tile.attribute)
     body.add(
         f"{half.name} = vector.extract_strided_slice {source.name} {{offsets = [{rows // 2}, 0], "
@@ -234,7 +234,7 @@ def interleave(making: Making) -> None:
         return
     source = body.load("i16", wide, twice)
     even, odd = body.new(tile.shape, "i16", layout), body.new(tile.shape, "i16", layout)
-    said = "" if making.plain else f" {{layout_result_0 = {layout}, layout_result_1 = {layout}}}"
+    said = "" if making.plain or body.sparse else f" {{layout_result_0 = {layout}, layout_result_1 = {layout}}}"
     body.add(f"{even.name}, {odd.name} = vector.deinterleave {source.name}{said} : {source.type} -> {even.type}")
     body.store(body.elementwise("arith.subi", even, odd))
 

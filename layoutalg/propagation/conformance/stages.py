@@ -59,7 +59,7 @@ def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
     >>> stages(22, "plain")[0].pipeline.startswith("builtin.module(cse,xevm-attach-target{chip=pvc}")
     True
     """
-    inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level == "workgroup" else []
+    inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level != "plain" else []
     first = _stage("subgroup", inside) if inside else _stage("alone", [_ALONE.get(llvm, _LATER_ALONE)])
     found = [first]
     inside.append(_LANES.get(llvm, _LATER_LANES))

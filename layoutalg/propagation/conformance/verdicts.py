@@ -9,7 +9,8 @@
 | left | it succeeded, but operations of a level above are still there |
 | not simulated | the result has what the simulator does not know |
 
-A kernel goes through the stages of the compiler in order. The first stage that is not right decides.
+A kernel goes through the stages of the compiler. The first stage that is not right decides; where the simulator does not
+know what comes out of the last one, that is the verdict.
 
 >>> Verdict("wrong", "lane", first=(0, 1), count=105).words
 'element (0, 1) and 104 others differ'
@@ -38,7 +39,7 @@ from layoutalg.propagation.conformance.stages import Stage, stages
 if TYPE_CHECKING:
     from layoutalg.ir.findings import Finding
 
-__all__ = ["VERDICTS", "Kind", "Verdict", "judge", "simulated", "skeleton"]
+__all__ = ["LEVELS", "VERDICTS", "Kind", "Verdict", "judge", "simulated", "skeleton"]
 
 Kind = Literal["right", "wrong", "refused", "crash", "left", "not simulated"]
 VERDICTS: tuple[Kind, ...] = ("right", "wrong", "refused", "crash", "left", "not simulated")
@@ -51,7 +52,9 @@ _LEFT = {
     "memory": re.compile(r"gpu\.warp_execute_on_lane_0|\bxegpu\.(?!layout|slice)\w+|unrealized_conversion_cast"),
 }
 """What must be gone after a stage."""
+LEVELS: tuple[Level, ...] = ("workgroup", "anchors", "plain")
 _BATCH = 64
+_FAILED = ("wrong", "crash")
 _LANES = 16
 
 
@@ -128,32 +131,37 @@ def judge(
 
 def _judged(compiler: Compiler, kernels: Sequence[GeneratedKernel], until: str) -> list[Verdict]:
     decided: dict[str, Verdict] = {}
-    open_ends = ("right", "not simulated")
     expected = {kernel.name: meaning(kernel, arrays_for(kernel)) for kernel in kernels}
-    for level in ("workgroup", "plain"):
-        for stage in _stages(compiler, level, until):
-            still = [
+
+    def asked(stage: Stage, about: Sequence[GeneratedKernel]) -> Iterator[tuple[str, Verdict]]:
+        texts = {kernel.name: spelled(kernel.text, compiler.llvm) for kernel in about}
+        answers = run_all(compiler, texts, stage.pipeline)
+        for kernel in about:
+            yield kernel.name, _verdict(kernel, answers[kernel.name], stage, expected[kernel.name])
+
+    for level in LEVELS:
+        of_level = [kernel for kernel in kernels if kernel.level == level]
+        *before, last = _stages(compiler, level, until)
+        # Every stage begins anew: what is right after the last one was right after those before it.
+        ends = dict(asked(last, of_level))
+        for stage in before:
+            alone = stage.name == "alone"
+            about = [
                 kernel
-                for kernel in kernels
-                if kernel.level == level and decided.get(kernel.name, Verdict("right")).kind in open_ends
+                for kernel in of_level
+                if kernel.name not in decided and (alone or ends[kernel.name].kind != "right")
             ]
-            texts = {kernel.name: spelled(kernel.text, compiler.llvm) for kernel in still}
-            answers = run_all(compiler, texts, stage.pipeline)
-            for kernel in still:
-                verdict = _verdict(kernel, answers[kernel.name], stage, expected[kernel.name])
-                if stage.name == "alone" and verdict.kind not in ("wrong", "crash"):
-                    continue
-                before = decided.get(kernel.name)
-                if before is None or not (verdict.kind in open_ends and "not simulated" in (before.kind, verdict.kind)):
-                    decided[kernel.name] = verdict  # what could not be simulated may still be refused later on
-    return [decided.get(kernel.name, Verdict("right", until)) for kernel in kernels]
+            # What could not be simulated here may still be refused later on.
+            counts = _FAILED if alone else (*_FAILED, "refused", "left")
+            decided |= {name: verdict for name, verdict in asked(stage, about) if verdict.kind in counts}
+        decided = {**ends, **decided}
+    return [decided[kernel.name] for kernel in kernels]
 
 
-def _stages(compiler: Compiler, level: Level, until: str) -> Iterator[Stage]:
-    for stage in stages(compiler.llvm, level):
-        yield stage
-        if stage.name == until:
-            return
+def _stages(compiler: Compiler, level: Level, until: str) -> list[Stage]:
+    every = stages(compiler.llvm, level)
+    names = [stage.name for stage in every]
+    return list(every[: names.index(until) + 1] if until in names else every)
 
 
 def _verdict(kernel: GeneratedKernel, answer: Answer, stage: Stage, expected: Any) -> Verdict:

@@ -51,6 +51,9 @@ _ROUNDS = 4
 _WORTHWHILE = 50
 """A further round is worth it when one value of so many was dropped."""
 _LAST = 1 << 22
+"""So much is left when the budget is spent, for tables that settle a part and for finding any possible values."""
+_MOST_HELD = 1 << 17
+"""The variables of all parts that were split, which are kept in memory: about two kilobytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +128,13 @@ class _Search:
         number = count()
         waiting = [(-np.inf, next(number), _Part(self.network, self.variables))]
         last = -8 * self.budget - _LAST
+        held = 0
         while waiting and not self.closed(waiting[0][0]):
-            if self.parts and self.budget <= (last if self.values is None else 0):
+            if self.parts and (self.budget <= (last if self.values is None else 0) or held > _MOST_HELD):
                 break
             lowest, _, part = heapq.heappop(waiting)
             self.parts += 1
+            held += len(part.variables)
             for bound, smaller in self.split(part):
                 if not self.closed(bound):
                     heapq.heappush(waiting, (max(bound, lowest), next(number), smaller))

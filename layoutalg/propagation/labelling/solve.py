@@ -30,7 +30,7 @@ __all__ = ["BUDGET", "components", "solve"]
 BUDGET = 1 << 25
 """How many entries of tables may be computed when nothing else is said: most of a second."""
 
-_MOST_ENTRIES = 1 << 18
+_MOST_ENTRIES = 1 << 20
 """The largest table."""
 _EASY = 1 << 12
 """A component whose tables have no more entries than so many for each variable is eliminated as it is."""

@@ -141,9 +141,10 @@ class _Search:
         while self.queue:
             number, option = self.queue.popleft()
             for tie, is_result in self.ties[number]:
-                self._carry(tie, is_result, option)
+                self.carry(tie, is_result, option)
 
-    def _carry(self, tie: Tie, is_result: bool, option: Option) -> None:
+    def carry(self, tie: Tie, is_result: bool, option: Option) -> None:
+        """Carry an option along one tie."""
         other = self.flow.value_of(tie.operand if is_result else tie.result)
         if self.closed[other.number]:
             return
@@ -215,6 +216,7 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
             for option in options:
                 search.offer(number, option)
     search.spread()
+    _added_in_lanes(search)
     _unreached(search)
     return found
 
@@ -377,6 +379,24 @@ def _cost_at(demand: Demand, known: Held, asked: Asked) -> int:
         count = Prices(asked.machine, asked.target).registers(known)
         return -(-count * bits_of(str(getattr(demand.value.type, "element_type", demand.value.type))) // 32)
     return demand.price(known.attribute, asked.machine, asked.target)
+
+
+def _added_in_lanes(search: _Search) -> None:
+    """Reductions may take usual layouts too: where a lane holds all of a row, nothing crosses lanes.
+
+    Without that, a kernel whose load and store are written could never convert for a reduction between them.
+    """
+    asked = search.asked
+    for tie in search.flow.ties:
+        if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
+            continue
+        value = search.flow.value_of(tie.operand)
+        for known in usual_layouts(value.shape, asked.level, asked.machine, asked.llvm)[:-1]:
+            option = Option(known, f"{tie.user.name} adds so")
+            if not search.closed[value.number]:
+                search.offer(value.number, option)
+            search.carry(tie, False, option)
+    search.spread()
 
 
 def _unreached(search: _Search) -> None:

@@ -9,10 +9,10 @@ from layoutalg.module import read
 from layoutalg.propagation.conformance.generating import WHOLE, kernels, made, meaning, operations
 from layoutalg.propagation.conformance.kernel import Level, agrees, arrays_for, first_difference
 
-COUNT = 90
+COUNT = 60
 
 
-@pytest.mark.parametrize("level", ["workgroup", "plain"])
+@pytest.mark.parametrize("level", ["workgroup", "anchors", "plain"])
 def test_kernels_pass_the_verifiers_and_run(level: Level) -> None:
     for kernel in kernels(1, COUNT, level=level):
         for llvm in (22, 24):
@@ -39,7 +39,7 @@ def test_there_are_whole_kernels_of_every_sort() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"level": "lane"}, "level lane: expected workgroup or plain"),
+        ({"level": "lane"}, "level lane: expected workgroup or anchors or plain"),
         ({"only": "vector.nothing"}, "no kernels are generated for it"),
     ],
 )
