@@ -2,7 +2,7 @@
 
 >>> from layoutalg.module import read
 >>> compared(read("gpu.barrier"), "lane", "pvc", 22).text()
-'LLVM 22: 0'
+"LLVM 22's own propagation: 0"
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Likewise:
     the text that it replaces by others.
 
     >>> print(Likewise(23, 172, 1, 0, 2, "").text())
-    LLVM 23: 172, with 1 conversion, 2 layouts of the text overwritten
+    LLVM 23's own propagation: 172, with 1 conversion, 2 layouts of the text overwritten
     """
 
     llvm: int
@@ -57,11 +57,11 @@ class Likewise:
         """In a line.
 
         >>> Likewise(24, None, 0, 0, 0, "crashes").text()
-        'LLVM 24: refused, crashes'
+        "LLVM 24's own propagation: refused, crashes"
         """
         if self.cost is None:
-            return f"LLVM {self.llvm}: refused, {self.refused}"
-        parts = [f"LLVM {self.llvm}: {self.cost}"]
+            return f"LLVM {self.llvm}'s own propagation: refused, {self.refused}"
+        parts = [f"LLVM {self.llvm}'s own propagation: {self.cost}"]
         if self.conversions:
             parts.append(f"with {counted(self.conversions, 'conversion')}")
         if self.overwritten:
