@@ -31,7 +31,7 @@ from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
@@ -40,11 +40,13 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.findings import Finding
+from layoutalg.ir.migrate import migrate_module
 from layoutalg.ir.places import place_of
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
+from layoutalg.propagation.lowering.in_place import lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import with_shared_memory
@@ -97,15 +99,17 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)
     for part in module.parts:
+        source, before = _prepared(part.module, target)
+        findings += before
         kernels = {
             function: kernel
-            for function in part.module.walk()
+            for function in source.walk()
             if isinstance(function, FuncOp) and (kernel := _lowered(function, target, version)) is not None
         }
         for kernel in kernels.values():
             exchanges += kernel.exchanges
             findings += kernel.findings
-        text = _text(part.module, kernels, version)
+        text = _text(source, kernels, version)
         if any(kernel.shares for kernel in kernels.values()):
             text, missing = with_shared_memory(text, target, version)
             findings += missing
@@ -113,6 +117,25 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     whole = not any(finding.level == "error" for finding in findings)
     made = Module(SEPARATOR.join(texts), module.file) if whole else None
     return Lowered(made, tuple(exchanges), tuple(findings))
+
+
+_OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_offset"))
+"""Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
+
+
+def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, ...]]:
+    """The module without operations that move descriptors, and without conversions of fragments."""
+    names = {operation.name for operation in module.walk()}
+    findings: tuple[Finding, ...] = ()
+    if names & _OLD:
+        migrated = migrate_module(module, to=24)
+        module, findings = migrated.module, migrated.findings
+    if "xegpu.convert_layout" in names:
+        made = module.clone()
+        for old, new in zip(module.walk(), made.walk(), strict=True):
+            new.location = old.location
+        return made, (*findings, *lower_fragments(made, target))
+    return module, findings
 
 
 def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
