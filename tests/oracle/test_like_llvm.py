@@ -6,14 +6,21 @@ stand. Where a compiler refuses a module or crashes, we raise.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.notation import Machine
 from layoutalg.ir import read_module
 from layoutalg.propagation.like_llvm import propagated_like
+from layoutalg.propagation.like_llvm.analysis import held, shape_in
+from layoutalg.propagation.like_llvm.keeping import known
+from layoutalg.propagation.relations import needed, relation_of
+from layoutalg.propagation.spread import spread
 from tests.propagation.like_llvm.asking import plain, printed_by, propagated_by
 from tests.propagation.like_llvm.generated import kernel
 from tests.simulate.levels.kernels import KERNELS
@@ -105,3 +112,44 @@ def test_on_the_kernels_of_workgroups_too(llvm: int, level: str) -> None:
     counts, wrong = compared(texts, llvm, level)
     assert not wrong
     assert counts["equal"] >= 10
+
+
+# The page: where a compiler's layouts are not what the operation relates.
+
+PAGE = Path(__file__).parents[2] / "docs" / "like_llvm.md"
+LANES = Machine(lanes=16)
+
+
+def module_of_page(name: str) -> str:
+    blocks = re.findall(r"```mlir\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    [found] = [block for block in blocks if f"gpu.module @{name} " in block]
+    return found
+
+
+def test_every_module_of_the_page_is_tried() -> None:
+    assert set(re.findall(r"gpu\.module @(\w+)", PAGE.read_text(encoding="utf-8"))) == {"order", "sums", "copied"}
+
+
+@pytest.mark.parametrize(
+    ("name", "llvm", "operation"),
+    [("order", 22, "vector.transpose"), ("sums", 22, "vector.multi_reduction"), ("copied", 23, "vector.broadcast")],
+)
+def test_the_layouts_of_an_operation_are_not_what_it_relates(name: str, llvm: int, operation: str) -> None:
+    text = module_of_page(name)
+    [found] = propagated_by(llvm, "lane", [text])
+    assert found is not None
+    propagated = read_module(found)
+    assert plain(propagated) == ours(text, llvm, "lane")
+    disagreements = 0
+    for op in read_module(found).walk():
+        if op.name != operation:
+            continue
+        relation = relation_of(op)
+        result, operand = held(op, "layout_result_0"), known(op.operands[0])
+        assert relation is not None
+        assert result is not None
+        assert operand is not None
+        tie = relation.ties[0]
+        needs = needed(tie.relation, spread(result, shape_in(op.results[0]), LANES))
+        disagreements += needs != spread(operand, shape_in(op.operands[0]), LANES)
+    assert disagreements == 1

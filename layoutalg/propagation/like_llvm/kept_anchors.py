@@ -344,8 +344,6 @@ def _reduced(
         return parent
     if parent is not None and reuses and not _lacks_lanes(parent):
         counts, data = numbers_of(parent, "lane_layout") or (), numbers_of(parent, "lane_data") or ()
-        if len(shape) > 1 and tuple(dims) == (len(shape) - 2,) and tuple(counts[-1:]) == (1,):
-            data = (*data[:-2], *upright(shape[-2], shape[-1])[1])
         return lanes(counts, data, tuple(count * each for count, each in zip(counts, data, strict=True)))
     lies = not (isinstance(wanted, SliceAttr) and wanted.dims)
     counts = (*(1,) * (len(shape) - 1), min(LANES, shape[-1]))
