@@ -68,6 +68,15 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.nested import NestedLayoutAttr as NestedLayoutAttr, to_nested as to_nested
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
+    from layoutalg.propagation.checking import Check as Check, check as check
+    from layoutalg.propagation.conformance import conformance as conformance
+    from layoutalg.propagation.keeping import (
+        Kept as Kept,
+        keeps_meaning as keeps_meaning,
+        passes_keep_meaning as passes_keep_meaning,
+    )
+    from layoutalg.propagation.lowering import Lowered as Lowered, lower as lower
+    from layoutalg.propagation.placing import Propagated as Propagated, propagate as propagate
     from layoutalg.show import picture as picture
     from layoutalg.triton import (
         LinearLayout as LinearLayout,
@@ -118,6 +127,11 @@ _NAMES = {
     "nested": ("NestedLayoutAttr", "to_nested"),
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),
+    "propagation.checking": ("Check", "check"),
+    "propagation.conformance": ("conformance",),
+    "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
+    "propagation.lowering": ("Lowered", "lower"),
+    "propagation.placing": ("Propagated", "propagate"),
     "show": ("picture",),
     "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),
     "xegpu": ("LayoutAttr", "MemDescType", "SgMapAttr", "SliceAttr", "TensorDescType", "to_xegpu"),

@@ -18,10 +18,14 @@ from contextlib import suppress
 import click
 
 from layoutalg.cli.banks import banks
+from layoutalg.cli.check import check
+from layoutalg.cli.conformance import conformance
 from layoutalg.cli.convert import convert
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
+from layoutalg.cli.lower import lower
 from layoutalg.cli.migrate import migrate
+from layoutalg.cli.propagate import propagate
 from layoutalg.cli.run import run
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
@@ -47,7 +51,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, run, migrate, gemm):
+for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm, conformance):
     cli.add_command(_command)
 
 

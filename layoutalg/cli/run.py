@@ -22,7 +22,7 @@ from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
 if TYPE_CHECKING:
     from layoutalg.cli.arrays import Argument
 
-__all__ = ["run"]
+__all__ = ["as_arguments", "as_grid", "run"]
 
 
 def _targets() -> Sequence[str]:
@@ -83,11 +83,11 @@ def run(
     from layoutalg.cli.progress import progress_bar
     from layoutalg.core.files import write_file
 
-    sizes = _three("--grid", grid)
+    sizes = as_grid("--grid", grid)
     if trace and workgroup >= prod(sizes):
         raise LayoutError(f"--workgroup {workgroup}: the grid has {prod(sizes)}")
     module = read_module_file(file)
-    arguments = _arguments(given)
+    arguments = as_arguments(given)
     saved = _saved(outputs, arguments)
     for one in arguments:
         if hasattr(one.value, "setflags") and not one.is_output and one.name not in saved:
@@ -101,7 +101,7 @@ def run(
             target=target,
             trace=trace,
             results=[number for number, one in enumerate(arguments) if one.is_output],
-            block=None if block is None else _three("--block", block),
+            block=None if block is None else as_grid("--block", block),
             subgroup_size=subgroup_size,
             progress=progress,
         )
@@ -123,8 +123,12 @@ def run(
     return int(failed)
 
 
-def _three(option: str, text: str) -> tuple[int, int, int]:
-    """One to three sizes along x, y and z."""
+def as_grid(option: str, text: str) -> tuple[int, int, int]:
+    """One to three sizes along x, y and z, of this option.
+
+    >>> as_grid("--grid", "8x16")
+    (8, 16, 1)
+    """
     try:
         sizes = as_shape(text)
     except ParseError:
@@ -153,8 +157,12 @@ def _traced(trace: Mapping[str, Sequence[Any]], workgroup: int, sg: int, lane: i
     return found
 
 
-def _arguments(given: Sequence[str]) -> list[Argument]:
-    """The arguments in their order, of a size that is simulated."""
+def as_arguments(given: Sequence[str]) -> list[Argument]:
+    """The arguments in their order, of a size that is simulated.
+
+    >>> [one.value for one in as_arguments(["512", "0.5"])]
+    [512, 0.5]
+    """
     from layoutalg.cli.arrays import as_argument
 
     found: list[Argument] = []

@@ -4,6 +4,7 @@
 True
 """
 
+from layoutalg.compare.missing import Missing, missing
 from layoutalg.compare.same import Same, same
 
-__all__ = ["Same", "same"]
+__all__ = ["Missing", "Same", "missing", "same"]

@@ -42,6 +42,7 @@ __all__ = [
     "MOST_BLOCKS",
     "MOST_BLOCKS_REPORTED",
     "MOST_BLOCKS_VERIFIED",
+    "MOST_BOXES",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_COMPARED_ENTRIES",
@@ -363,3 +364,5 @@ MOST_PRINTED_BITS = 14000
 """Bits of a whole number that Python still prints (4,300 digits)."""
 MOST_COORDINATES = 2**24
 """Coordinates along a dimension whose addresses are asked for."""
+MOST_BOXES = 2_000
+"""Operations in the picture of a function."""

@@ -28,11 +28,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
-from layoutalg.propagation.relations import Demand, Tie, relation_of, shape_of
-from layoutalg.propagation.stated import Statement, statements_of
+from layoutalg.ir.dialects.unread import UndefinedOp
+from layoutalg.propagation.relations import Demand, Makes, Relation, Tie, relation_of, shape_of
+from layoutalg.propagation.stated import Statement, statement_in_type, statements_of
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -40,15 +42,25 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "Value", "flow_of", "flows_of"]
 
 
+_MALFORMED = (IndexError, KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError, VerifyException)
+"""What reading a relation off an operation that does not verify may raise; `LayoutError` is a `ValueError`."""
+
+
 @dataclass(slots=True, eq=False)
 class Value:
-    """What has one layout: SSA values of one shape, and what is stated about them where they are made."""
+    """What has one layout: SSA values of one shape, and what is stated about them where they are made.
+
+    >>> Value(0, (8, 16), "f32", []).stated
+    []
+    """
 
     number: int
     shape: tuple[int, ...]
     element: str
     members: list[SSAValue]
     stated: list[Statement] = field(default_factory=list[Statement])
+    makes: Makes | None = None
+    """How work-items make it themselves, of no operand: a constant, a step (see `Relation.makes`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,10 +71,18 @@ class _Parts:
     demands: list[Demand] = field(default_factory=list[Demand])
     wanted: list[Statement] = field(default_factory=list[Statement])
     unknown: list[Operation] = field(default_factory=list[Operation])
+    refused: list[Operation] = field(default_factory=list[Operation])
 
 
 class Flow:
-    """The distributed values of one function (or of a whole module without functions), and what holds between them."""
+    """The distributed values of one function (or of a whole module without functions), and what holds between them.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = '%x = arith.constant dense<0.0> : vector<8xf32> %z = math.exp %x : vector<8xf32>'
+    >>> flow = flow_of(read_module(text))
+    >>> len(flow.values), len(flow.ties), len(flow.unknown)
+    (2, 1, 0)
+    """
 
     def __init__(self, function: Operation, parts: _Parts) -> None:
         self.function = function
@@ -73,10 +93,18 @@ class Flow:
         """Statements about operands, where they are used."""
         self.unknown = tuple(parts.unknown)
         """Operations on distributed values whose relation is not known."""
+        self.refused = tuple(parts.refused)
+        """Operations that are not as their dialect wants them (a transpose of [0, 7]): nothing is known of them."""
         self._by_member = parts.by_member
 
     def value_of(self, member: SSAValue) -> Value:
-        """The value that an SSA value belongs to. Raises `KeyError` for one that is not spread (a scalar, a descriptor)."""
+        """The value that an SSA value belongs to. Raises `KeyError` for one that is not spread (a scalar, a descriptor).
+
+        >>> from layoutalg.ir import read_module
+        >>> module = read_module("%x = arith.constant dense<0.0> : vector<8xf32>")
+        >>> flow_of(module).value_of(module.body.block.first_op.results[0]).shape
+        (8,)
+        """
         return self._by_member[member]
 
     def __contains__(self, member: SSAValue) -> bool:
@@ -84,7 +112,13 @@ class Flow:
 
     @cached_property
     def graph(self) -> MultiDiGraph[Operation]:
-        """Operations as nodes, uses of distributed values as edges: the key is the operand's number, `value` the value."""
+        """Operations as nodes, uses of distributed values as edges: the key is the operand's number, `value` the value.
+
+        >>> from layoutalg.ir import read_module
+        >>> text = "%x = arith.constant dense<0.0> : vector<8xf32> %y = math.exp %x : vector<8xf32>"
+        >>> flow_of(read_module(text)).graph.number_of_edges()
+        1
+        """
         from networkx import MultiDiGraph
 
         graph: MultiDiGraph[Operation] = MultiDiGraph()
@@ -126,23 +160,44 @@ def flow_of(function: Operation) -> Flow:
     for operation in function.walk():
         for argument in (a for region in operation.regions for block in region.blocks for a in block.args):
             _add(parts, argument, shared)
-        relation = relation_of(operation)
+            for statement in statement_in_type(operation, argument):
+                parts.by_member[argument].stated.append(statement)
+        relation = _relation_of(operation)
+        if relation is _REFUSED:
+            parts.refused.append(operation)
         if relation is not None:
             parts.ties.extend(relation.ties)
             parts.demands.extend(relation.demands)
             for group in relation.one:
                 shared.update((member, group[0]) for member in group[1:])
-        elif any(shape_of(value) is not None for value in (*operation.operands, *operation.results)):
+        elif not isinstance(operation, UndefinedOp) and any(
+            shape_of(value) is not None for value in (*operation.operands, *operation.results)
+        ):
             parts.unknown.append(operation)
         for result in operation.results:
             _add(parts, result, shared)
-        for statement in statements_of(operation):
+            if relation is not None and relation.makes is not None and result in parts.by_member:
+                parts.by_member[result].makes = relation.makes
+        for statement in statements_of(operation) if relation is not _REFUSED else ():
             found = parts.by_member.get(statement.value)
-            if statement.number is not None or found is None:
+            if found is None:  # a scalar, or a shape that is not known
+                continue
+            if statement.number is not None:
                 parts.wanted.append(statement)
             else:
                 found.stated.append(statement)
     return Flow(function, parts)
+
+
+_REFUSED = Relation()
+"""Of an operation that is not as its dialect wants it."""
+
+
+def _relation_of(operation: Operation) -> Relation | None:
+    try:
+        return relation_of(operation)
+    except _MALFORMED:
+        return _REFUSED
 
 
 def _add(parts: _Parts, member: SSAValue, shared: dict[SSAValue, SSAValue]) -> None:

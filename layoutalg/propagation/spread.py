@@ -13,6 +13,8 @@ d0 = 8@reg, d1 = 16@lane
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
@@ -20,15 +22,18 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation
 
 from layoutalg.conversion import ConversionPlan, convert
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "planned", "spread"]
+__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "narrowed", "planned", "spread", "unblocked"]
 
 DEFAULT_TARGET = "pvc"
 _CACHED = 1 << 14
+_LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp")
+_SUBGROUPS = "ttg.num-warps"
 
 
 @lru_cache(maxsize=_CACHED)
@@ -36,11 +41,15 @@ def spread(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> 
     """Who holds what of a tensor of this shape; work-items of the machine that the layout does not use hold copies.
 
     Raises `DistributionError` where the layout does not fit the shape.
+
+    >>> print(spread(LayoutAttr(lane_layout=(8,), lane_data=(1,)), (8,), Machine(lanes=16)))
+    d0 = 8@lane | replicas 2@lane:8
     """
     sizes = shape if attribute.needs_shape else None
     return plain_layout(attribute, single_operand(attribute, sizes, machine))
 
 
+@lru_cache(maxsize=_CACHED)
 def levels_of(attribute: Distributed) -> frozenset[str]:
     """The levels that a layout says: of `sg`, `inst` and `lane`. Other notations than XeGPU say subgroups and lanes.
 
@@ -55,29 +64,111 @@ def levels_of(attribute: Distributed) -> frozenset[str]:
 
 
 @lru_cache(maxsize=_CACHED)
+def unblocked(attribute: Distributed) -> Distributed:
+    """The layout without instruction tiles, which change the order of registers alone; who holds what stays.
+
+    >>> print(unblocked(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1))))
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    if isinstance(attribute, SliceAttr):
+        parent = unblocked(attribute.parent)
+        return replace(attribute, parent=parent) if isinstance(parent, LayoutAttr | SliceAttr) else attribute
+    if not isinstance(attribute, LayoutAttr) or attribute.inst_data is None:
+        return attribute
+    if attribute.lane_layout is None:
+        return attribute if attribute.sg_layout is None else replace(attribute, inst_data=None)
+    data = attribute.lane_data
+    if data is None:
+        sizes = [divmod(tile, lanes) for tile, lanes in zip(attribute.inst_data, attribute.lane_layout, strict=True)]
+        if any(rest or not size for size, rest in sizes):
+            return attribute
+        data = tuple([size for size, _ in sizes])
+    return replace(attribute, inst_data=None, lane_data=data)
+
+
+@lru_cache(maxsize=_CACHED)
+def narrowed(attribute: Distributed, shape: tuple[int, ...]) -> LayoutAttr | None:
+    """A layout whose blocks are cut to dimensions of size 1: what LLVM means where it keeps the layout of a wider value.
+
+    None where no dimension is 1 or the layout is another one.
+
+    >>> wide = LayoutAttr(sg_layout=(4, 1), sg_data=(8, 32), lane_layout=(1, 16), lane_data=(1, 1))
+    >>> print(narrowed(wide, (32, 1)))
+    #xegpu.layout<sg_layout = [4, 1], sg_data = [8, 1], lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    if not isinstance(attribute, LayoutAttr) or attribute.rank != len(shape) or 1 not in shape:
+        return None
+
+    def cut(sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if sizes is None:
+            return None
+        return tuple([1 if size == 1 else one for size, one in zip(shape, sizes, strict=True)])
+
+    data = {name: cut(getattr(attribute, name)) for name in ("sg_data", "inst_data", "lane_data")}
+    return replace(attribute, **data)
+
+
+@lru_cache(maxsize=_CACHED)
 def planned(
     source: Distributed, result: Distributed, shape: tuple[int, ...], bits: int, machine: Machine, target: str
 ) -> ConversionPlan:
-    """The plan of the conversion between two layouts of a value (see `layoutalg.convert`), which is kept."""
+    """The plan of the conversion between two layouts of a value (see `layoutalg.convert`), which is kept.
+
+    >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
+    >>> planned(plain, vnni, (16, 16), 16, Machine(lanes=16), "pvc").kind
+    'identity'
+    """
     return convert(source, result, shape, machine=machine, element_bits=bits, target=target)
 
 
-def machine_of(function: Operation, target: str = DEFAULT_TARGET) -> Machine:
-    """The lanes of a subgroup and the subgroups of a workgroup that a kernel says; the chip's lanes where it doesn't.
+def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Iterable[Distributed] = ()) -> Machine:
+    """The lanes of a subgroup and the subgroups of a workgroup that a kernel says.
+
+    Where it does not say them, they are what its `layouts` use, and the chip's lanes where those use none.
 
     >>> from layoutalg.ir import read_module
     >>> text = '''gpu.module @m { gpu.func @k() kernel attributes {intel_reqd_sub_group_size = 16 : i32,
     ...   known_block_size = array<i32: 64, 2, 1>} { gpu.return } }'''
     >>> machine_of(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
     Machine(lanes=16, subgroups=8, threads=None)
+    >>> machine_of(read_module("gpu.barrier"), layouts=[LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16))])
+    Machine(lanes=16, subgroups=8, threads=None)
     """
-    lanes = target_info(target).subgroup_size
-    for name in ("intel_reqd_sub_group_size", "reqd_sub_group_size"):
-        said = function.attributes.get(name)
-        if isinstance(said, IntegerAttr) and said.value.data > 0:
-            lanes = said.value.data
+    used = [_reach(layout) for layout in set(layouts)]
+    lanes = next((found for name in _LANES if (found := _number(function, name))), None)
+    if lanes is None:
+        lanes = max([each[0] for each in used if each[0]], default=0)
+        if not any(other for _, _, other in used):  # XeGPU's layouts may use fewer lanes than the chip has
+            lanes = max(lanes, target_info(target).subgroup_size)
     block = getattr(function, "known_block_size", None)
-    if not isinstance(block, DenseArrayBase):
-        return Machine(lanes=lanes)
-    items = prod(block.get_values())
-    return Machine(lanes=lanes, subgroups=items // lanes) if items >= lanes else Machine(lanes=lanes)
+    if isinstance(block, DenseArrayBase):
+        items = prod(block.get_values())
+        if items >= lanes:
+            return Machine(lanes=lanes, subgroups=items // lanes)
+    subgroups = _number(function, _SUBGROUPS) or max([each[1] for each in used], default=0)
+    return Machine(lanes=lanes, subgroups=subgroups or None)
+
+
+@lru_cache(maxsize=_CACHED)
+def _reach(layout: Distributed) -> tuple[int, int, bool]:
+    """The lanes and subgroups that a layout uses (0: not said), and whether it is of another notation than XeGPU."""
+    if isinstance(layout, LayoutAttr | SliceAttr):
+        parent = layout.parent_layout()
+        lanes, subgroups = (0 if counts is None else prod(counts) for counts in (parent.lane_layout, parent.sg_layout))
+        return lanes, subgroups, False
+    try:
+        axes = plain_layout(layout, single_operand(layout, None, None)).axes
+    except LayoutError:
+        return 0, 0, True
+    return int(axes.get("lane", 1)), int(axes.get("sg", 1)), True
+
+
+def _number(function: Operation, name: str) -> int | None:
+    """A positive number that a function or an operation around it says."""
+    around: Operation | None = function
+    while around is not None:
+        said = around.attributes.get(name)
+        if isinstance(said, IntegerAttr) and said.value.data > 0:
+            return said.value.data
+        around = around.parent_op()
+    return None

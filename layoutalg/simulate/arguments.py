@@ -44,7 +44,8 @@ def bound(function: Operation, arguments: Sequence[Any], memory: Memory, results
     """
     entry = _entry(function, arguments)
     given: list[Any] = []
-    for number, (value, argument) in enumerate(zip(entry.args, arguments, strict=True)):
+    taken = entry.args[: len(arguments)]  # after them come the buffers that the kernel declares
+    for number, (value, argument) in enumerate(zip(taken, arguments, strict=True)):
         name = value.name_hint or f"argument {number}"
         if _is_array(argument):
             given.append(_placed(function, value, name, argument, memory, number not in results))

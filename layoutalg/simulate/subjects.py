@@ -25,5 +25,6 @@ SUBJECTS = (
     "layoutalg.simulate.operations.vector",
     "layoutalg.simulate.operations.vector_memory",
     "layoutalg.simulate.operations.vector_products",
+    "layoutalg.simulate.operations.xevm",
 )
 """The modules that register what operations do, one line each."""

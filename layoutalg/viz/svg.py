@@ -13,9 +13,9 @@ from xml.sax.saxutils import escape
 
 from layoutalg.viz.scene import Cell, Legend, Line, Scene, Words
 
-__all__ = ["escaped", "legal", "svg_document"]
+__all__ = ["FONT", "escaped", "legal", "svg_document"]
 
-_FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
+FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
 
 def escaped(text: str) -> str:
@@ -52,7 +52,7 @@ def svg_document(scene: Scene) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-            f'role="img" aria-label="{title}" font-family="{_FONT}">',
+            f'role="img" aria-label="{title}" font-family="{FONT}">',
             f"<title>{title}</title>",
             f'<rect width="{wide}" height="{high}" fill="#ffffff"/>',
             '<g class="cells" stroke="#ffffff" stroke-width="0.7">',

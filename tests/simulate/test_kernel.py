@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError, ParseError
-from layoutalg.simulate import Memory, run_kernel
+from layoutalg.simulate import Memory, launch, run_kernel
 from tests.oracle.toolchains import require
 from tests.oracle.toolchains import run as run_program
 
@@ -645,3 +645,22 @@ def test_mutated_kernels_give_numbers_or_errors_of_ours(monkeypatch: pytest.Monk
         except Exception as error:
             raise AssertionError((seed, "\n".join(lines))) from error
     assert refused > 50
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8])
+def test_a_product_of_few_rows_is_the_matrix_product(rows: int) -> None:
+    text = f"""gpu.module @m {{ gpu.func @k(%a: i64, %b: i64, %c: i64) kernel
+      attributes {{known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32}} {{
+    %t = xegpu.create_nd_tdesc %a, shape: [{rows}, 32], strides: [32, 1] : i64 -> !xegpu.tensor_desc<{rows}x16xf16>
+    %u = xegpu.create_nd_tdesc %b, shape: [16, 32], strides: [32, 1] : i64 -> !xegpu.tensor_desc<16x16xf16>
+    %v = xegpu.create_nd_tdesc %c, shape: [{rows}, 16], strides: [16, 1] : i64 -> !xegpu.tensor_desc<{rows}x16xf32>
+    %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<{rows}x16xf16> -> vector<{rows}xf16>
+    %y = xegpu.load_nd %u[0, 0] <{{packed}}> : !xegpu.tensor_desc<16x16xf16> -> vector<16xf16>
+    %d = xegpu.dpas %x, %y : vector<{rows}xf16>, vector<16xf16> -> vector<{rows}xf32>
+    xegpu.store_nd %d, %v[0, 0] : vector<{rows}xf32>, !xegpu.tensor_desc<{rows}x16xf32>
+    gpu.return }} }}"""
+    random = np.random.default_rng(rows)
+    a, b = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((rows, 32), (16, 32)))
+    c = np.zeros((rows, 16), np.float32)
+    assert not launch(text, [a, b, c]).findings
+    np.testing.assert_array_equal(c, a[:, :16].astype(np.float32) @ b[:, :16].astype(np.float32))

@@ -255,3 +255,24 @@ def test_an_interrupt_stops_all_threads() -> None:
     assert time.perf_counter() - started < 6
     timer.join()
     assert threading.active_count() == before
+
+
+def test_a_kernel_with_shared_memory_of_its_own_is_launched_with_its_arguments_alone() -> None:
+    """The buffer `%s` is an argument of the function's block, and nobody gives it: every workgroup gets its own."""
+    text = """gpu.module @m {
+      gpu.func @k(%p: memref<16xi32>) workgroup(%s : memref<16xi32, 3>) kernel
+          attributes {known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32} {
+        %lane = gpu.lane_id
+        %last = arith.constant 15 : index
+        %other = arith.subi %last, %lane : index
+        %x = memref.load %p[%lane] : memref<16xi32>
+        memref.store %x, %s[%other] : memref<16xi32, 3>
+        gpu.barrier
+        %y = memref.load %s[%lane] : memref<16xi32, 3>
+        memref.store %y, %p[%lane] : memref<16xi32>
+        gpu.return
+      }
+    }"""
+    array = np.arange(16, dtype=np.int32)
+    assert launch(text, [array], (1, 1, 1)).findings == ()
+    assert array.tolist() == list(range(15, -1, -1))

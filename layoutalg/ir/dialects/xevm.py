@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -109,7 +109,7 @@ class MMATypesAttr(ParametrizedAttribute):
                     break
                 parser.parse_keyword(letter)
                 parser.parse_punctuation("=")
-                found.append(parser.parse_type())
+                found.append(StringAttr(parser.parse_identifier("an element type, such as f16 or s8")))
         return [ArrayAttr(found)]
 
     def print_parameters(self, printer: Printer) -> None:
@@ -117,7 +117,7 @@ class MMATypesAttr(ParametrizedAttribute):
         with printer.in_angle_brackets():
             for position, (letter, kind) in enumerate(zip("dabc", self.types.data, strict=False)):
                 printer.print_string(f"{', ' if position else ''}{letter} = ")
-                printer.print_attribute(kind)
+                printer.print_string(kind.data if isinstance(kind, StringAttr) else str(kind))
 
 
 class _CallOp(IRDLOperation, ABC):

@@ -24,19 +24,32 @@ d0 = 16@lane
 d0 = 8@reg, d1 = 16@lane
 >>> print(given(total, Layout.parse("d0 = 16@reg, d1 = 16@lane")))
 d0 = 16@reg | replicas 16@lane
+
+A relation may be partial. Where a part of the operand is used, `needed` covers that part; `covering` adds the rest of the
+operand, which is then spread in the same way. Where a part of the result is made (the rows that are inserted), the relation
+starts at the first of them, and so does the layout that is `given`; `part_of` looks at the same part of another layout.
+
+>>> rows_4_to_7 = Layout.parse("d0 = 4@d0, d1 = 16@d1 | offset 4@d0")
+>>> print(needed(rows_4_to_7, Layout.parse("d0 = 4@lane:4, d1 = 4@lane 4@reg")))
+d0 = 4@lane:4, d1 = 4@lane 4@reg | origin 4@d0
+>>> print(needed(covering(rows_4_to_7, (16, 16)), Layout.parse("d0 = 4@lane:4, d1 = 4@lane 4@reg")))
+d0 = 4@reg:4 4@lane:4, d1 = 4@lane 4@reg
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from layoutalg.core.algebra import compose
-from layoutalg.core.extents import Extent, multiply
+from layoutalg.core.algebra import compose, inverse
+from layoutalg.core.errors import CompositionError, LayoutError
+from layoutalg.core.extents import Extent, exact_quotient, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.relation import as_layout
+from layoutalg.core.whole_numbers import listed
 
-__all__ = ["REGISTERS", "given", "needed", "settled", "without"]
+__all__ = ["REGISTERS", "covering", "given", "needed", "part_of", "settled", "without"]
 
 REGISTERS = "reg"
 
@@ -46,26 +59,132 @@ def needed(relation: Layout, result: Layout) -> Layout:
 
     The layout covers the elements that are needed alone: of an operand of which a slice is taken, the slice.
 
-    Raises `CompositionError` where that has no closed form (`layoutalg.core.table` has it written out).
+    Raises `CompositionError` where that has no closed form (`layoutalg.core.table` has it written out): factors without a
+    common refinement, or needed elements with others between them (see `covering`).
 
-    >>> rows_4_to_7 = Layout.parse("d0 = 4@d0, d1 = 16@d1 | offset 4@d0")
-    >>> print(needed(rows_4_to_7, Layout.parse("d0 = 4@reg, d1 = 16@lane")))
+    >>> print(needed(Layout.parse("d0 = 4@d0, d1 = 16@d1 | offset 4@d0"), Layout.parse("d0 = 4@reg, d1 = 16@lane")))
     d0 = 4@reg, d1 = 16@lane | origin 4@d0
     """
-    return settled(compose(result, relation.inverse()))
+    _same_rank(relation, result, "result")
+    try:
+        back = inverse(relation)
+    except CompositionError:
+        raise
+    except LayoutError as error:
+        raise CompositionError(f"the elements that are needed are no block of the operand: {error}") from None
+    return settled(compose(result, back))
 
 
-def given(relation: Layout, operand: Layout) -> Layout:
+def given(relation: Layout, operand: Layout, *, combines: bool = True) -> Layout:
     """How the result is spread when every work-item works on what it has of the operand.
 
-    Where several elements make one of the result (a reduction), it is where any of them is.
+    Where several elements make one of the result (a reduction), it is where any of them is. An operation that does not combine
+    the parts of several work-items (a bitcast to wider elements) needs them all in one: say `combines=False`.
 
-    Raises `CompositionError` where that has no closed form.
+    Raises `CompositionError` where that has no closed form, and for parts in several work-items that are not combined.
 
     >>> print(given(Layout.parse("d0 = 8@d0, d1 = 16@d1 2@_"), Layout.parse("d0 = 8@reg, d1 = 16@lane")))
     d0 = 8@reg:2, d1 = 16@lane 2@reg
+    >>> print(given(Layout.parse("d0 = 8@d0:2 | replicas 2@d0"), Layout.parse("d0 = 16@lane"), combines=False))
+    Traceback (most recent call last):
+    layoutalg.core.errors.CompositionError: one element of the result is made of 2 that are in different work-items (2@lane):
+    the operand is d0 = 16@lane
     """
-    return settled(compose(operand, relation))
+    as_layout(relation, "relation")
+    as_layout(operand, "operand's layout")
+    made = compose(operand, relation)
+    if not combines and relation.replicas:
+        parts = compose(operand, Layout([relation.replicas]))
+        apart = next((factor for factor in parts.dims[0] if factor.axis not in (REGISTERS, None)), None)
+        if apart is not None:
+            raise CompositionError(
+                f"one element of the result is made of {apart.extent} that are in different work-items ({apart}): "
+                f"the operand is {operand}"
+            )
+    return settled(made)
+
+
+def covering(relation: Layout, operand: Sequence[Extent]) -> Layout:
+    """The relation with the rest of the operand added to what each element of the result is made of.
+
+    `operand` is the operand's shape. What lies between the elements that are used, and around them, belongs to the same
+    work-items: every other element of a deinterleave, the rows above and below a slice.
+
+    Raises `CompositionError` where the part that is used is not one of equal parts of the operand.
+
+    >>> print(covering(Layout.parse("d0 = 8@d0:2 | offset 1@d0"), (16,)))
+    d0 = 8@d0:2 | replicas 2@d0
+    >>> covering(Layout.parse("d0 = 4@d0 | offset 2@d0"), (16,))
+    Traceback (most recent call last):
+    layoutalg.core.errors.CompositionError: 4 elements from 2 on are not one of equal parts of dimension 0 with 16 elements
+    """
+    as_layout(relation, "relation")
+    sizes, starts = listed(operand, "operand's shape"), relation.offsets
+    added: list[Factor] = []
+    for dim, size in enumerate(sizes):
+        axis = f"d{dim}"
+        moving = [
+            f for factors in (*relation.dims, relation.replicas) for f in factors if f.axis == axis and f.extent != 1
+        ]
+        place: Extent = 1
+        start = rest = starts.get(axis, 0)
+        for factor in sorted(moving, key=lambda one: _order(one.stride)):
+            between = exact_quotient(factor.stride, place)
+            if between is None or (start and not (isinstance(between, int) and isinstance(factor.extent, int))):
+                raise _not_a_part(relation, dim, size)
+            if between != 1:
+                added.append(Factor(between, place, axis))
+            if start:
+                rest //= between
+                if rest % factor.extent:
+                    raise _not_a_part(relation, dim, size)
+                rest //= factor.extent
+            place = multiply(factor.stride, factor.extent)
+        above = exact_quotient(size, place)
+        if above is None:
+            raise _not_a_part(relation, dim, size)
+        if above != 1:
+            added.append(Factor(above, place, axis))
+    names = [f"d{dim}" for dim in range(len(sizes))]
+    return Layout(
+        relation.dims, (*relation.replicas, *added), names=relation.names, origins=relation.origins, codomain=names
+    )
+
+
+def _not_a_part(relation: Layout, dim: int, size: Extent) -> CompositionError:
+    axis = f"d{dim}"
+    start, reach = relation.offsets.get(axis, 0), relation.spans().get(axis, 1)
+    return CompositionError(
+        f"{reach} elements from {start} on are not one of equal parts of dimension {dim} with {size} elements"
+    )
+
+
+def part_of(layout: Layout, like: Layout) -> Layout:
+    """The part of a layout that another one covers: elements from its origins on, as many as it has.
+
+    Raises `CompositionError` where the part is not a box of factors.
+
+    >>> print(part_of(Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 4@reg, d1 = 16@lane | origin 4@d0")))
+    d0 = 4@reg, d1 = 16@lane | origin 4@d0
+    """
+    _same_rank(layout, like, "part")
+    names = layout.names
+    view = Layout(
+        [[Factor(size, 1, name)] for size, name in zip(like.shape, names, strict=True)],
+        offsets={name: start for name, start in zip(names, like.origins, strict=True) if start},
+        names=names,
+        origins=like.origins,
+    )
+    return settled(compose(layout, view))
+
+
+def _same_rank(relation: Layout, layout: Layout, what: str) -> None:
+    as_layout(relation, "relation")
+    as_layout(layout, f"{what}'s layout")
+    if relation.rank != layout.rank:
+        raise CompositionError(
+            f"the {what} has {layout.rank} dimensions, the relation {relation.rank} ({layout}; {relation})"
+        )
 
 
 def settled(layout: Layout) -> Layout:
@@ -131,3 +250,8 @@ def _stride(place: tuple[int, int, Factor]) -> Any:
     """What registers are sorted by; symbolic strides come after numbers, in the order in which they are written."""
     stride = place[2].stride
     return (0, stride, ()) if isinstance(stride, int) else (1, 0, tuple(-at for at in place[:2]))
+
+
+def _order(stride: Extent) -> tuple[int, int]:
+    """Numbers in their order; symbols, which have none, after them."""
+    return (0, stride) if isinstance(stride, int) else (1, 0)

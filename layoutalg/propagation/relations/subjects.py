@@ -1,8 +1,26 @@
-"""The modules that say what operations relate: one for each kind of operation."""
+"""The modules that say what operations relate, one for each kind of operation; they are loaded when the first one is asked for.
 
-SUBJECTS = (
-    "layoutalg.propagation.relations.elementwise",
-    "layoutalg.propagation.relations.regions",
-    "layoutalg.propagation.relations.shapes",
-    "layoutalg.propagation.relations.reductions",
+>>> SUBJECTS[0]
+'layoutalg.propagation.relations.addressed'
+"""
+
+__all__ = ["SUBJECTS"]
+
+_ROOM = "layoutalg.propagation.relations"
+
+SUBJECTS = tuple(
+    f"{_ROOM}.{subject}"
+    for subject in (
+        "addressed",
+        "blocks",
+        "contractions",
+        "conversions",
+        "elementwise",
+        "parts",
+        "products",
+        "reductions",
+        "regions",
+        "shapes",
+    )
 )
+"""The modules that register relations."""

@@ -123,6 +123,23 @@ class LaunchMemory:
         address = self._named["dynamic"]
         return address, self.shared[address // SPAN - SHARED - 1].size
 
+    def beginning_of_shared(self, run: Run, op: Operation) -> int:
+        """The address of shared memory where only one buffer of it is allocated: addresses of 32 bits count from there.
+
+        >>> from xdsl.dialects.test import TestOp
+        >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 1, 1)
+        >>> memory = LaunchMemory(Memory(), machine)
+        >>> run, op = Run(machine, memory), TestOp()
+        >>> address = memory.share(run, op, "slm", 64, "slm")
+        >>> memory.beginning_of_shared(run, op) == address
+        True
+        """
+        if len(self.shared) != 1:
+            fail(
+                op, f"addresses of 32 bits with {len(self.shared)} buffers of shared memory are not simulated; with one"
+            )
+        return (SHARED + 1) * SPAN
+
     def share(self, run: Run, op: Operation, key: object, size: int, name: str, values: Array | None = None) -> int:
         """The address of `size` bytes of shared local memory; the same for the same key.
 

@@ -84,7 +84,7 @@ def written_buffers(entry: Block, given: Sequence[Any]) -> set[int] | None:
     found = written_arguments(entry)
     if found is None:
         return None
-    values = (given[number] for number in found)
+    values = (given[number] for number in found if number < len(given))  # what follows is shared memory of its own
     bases = (value.base if isinstance(value, View) else value for value in values)
     return {int(number) // SPAN - 1 for base in bases for number in base.reshape(-1)[:1]}
 

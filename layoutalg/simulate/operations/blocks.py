@@ -27,7 +27,16 @@ from layoutalg.simulate.compiling import Compiling, Step, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.values.elements import element
 
-__all__ = ["Descriptor", "array_length", "check_surface", "index_list", "lane_map"]
+__all__ = [
+    "Descriptor",
+    "array_length",
+    "check_column",
+    "check_surface",
+    "index_list",
+    "lane_map",
+    "load_map",
+    "store_map",
+]
 
 _MOST_PADDED = 1 << 26
 """Bytes of a matrix that is copied once, with zeros around it."""
@@ -151,7 +160,12 @@ def _place(op: Operation, numbers: DenseArrayBase | None) -> Callable[[list[Arra
 
 
 @lru_cache(maxsize=256)
-def _load_map(rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int) -> Array:
+def load_map(rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int) -> Array:
+    """Row and column of every element that a load gives each lane: [lane, register, 2].
+
+    >>> load_map(8, 16, 32, 1, False, False, 16)[3, 2].tolist()
+    [2, 3]
+    """
     # The hardware transposes 32 bits at a time; narrower elements go through it in pairs.
     unit = max(bits, 32) if transposed else None
     message = block_load(rows, width, bits, count, packed, transposed, transpose_bits=unit, subgroup_size=lanes)
@@ -159,7 +173,12 @@ def _load_map(rows: int, width: int, bits: int, count: int, packed: bool, transp
 
 
 @lru_cache(maxsize=256)
-def _store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
+def store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
+    """Row and column of every element that a store takes from each lane: [lane, register, 2].
+
+    >>> store_map(8, 16, 32, 16)[3, 2].tolist()
+    [2, 3]
+    """
     return block_store(rows, width, bits, subgroup_size=lanes).layout.fragment_map()[0]
 
 
@@ -189,9 +208,9 @@ def lane_map(op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector:
     rows, width = kind.get_shape()
     bits = _element(op, kind).itemsize * 8
     if isinstance(op, block.StoreNdOp):
-        return _held_by_lanes(op, vector, kind, _store_map(rows, width, bits, lanes))
+        return _held_by_lanes(op, vector, kind, store_map(rows, width, bits, lanes))
     packed, transposed = op.packed is not None, op.transpose is not None
-    held = _load_map(rows, width, bits, array_length(kind), packed, transposed, lanes)
+    held = load_map(rows, width, bits, array_length(kind), packed, transposed, lanes)
     return _held_by_lanes(op, vector, kind, held)
 
 
@@ -311,7 +330,12 @@ def _matrix(run: Run, address: int, descriptor: Descriptor, dtype: np.dtype[Any]
     return as_strided(elements, shape, (descriptor.pitch * size, size), writeable=False)
 
 
-def _check_column(target: str, op: Operation, column: Array, bits: int) -> None:
+def check_column(target: str, op: Operation, column: Array, bits: int) -> None:
+    """Refuse a column at which no block message can begin.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> check_column("pvc", TestOp(), np.full((1, 1, 1), 4), 8)
+    """
     limits = target_info(target).surface
     multiple = 1 if limits is None else limits.x_multiple(bits)
     wrong = column[column % multiple != 0]
@@ -343,7 +367,7 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         descriptor: Descriptor = values[0]
         place = where(values[1:], descriptor)
         if level == "lane":
-            _check_column(target, op, place[1], size * 8)
+            check_column(target, op, place[1], size * 8)
         tiles = _tiles(run, descriptor, place, rows, width * count, dtype)
         if tiles is not None:
             return (arranged(tiles),)
@@ -370,7 +394,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
         value, descriptor = values[0], values[1]
         place = where(values[2:], descriptor)
         if level == "lane":
-            _check_column(target, op, place[1], size * 8)
+            check_column(target, op, place[1], size * 8)
         # Every work-item stores, also where the place or the value is the same for all of them: that is a race to see.
         everyone = (*run.machine.items, *held.shape[1:-1])
         addresses, inside = _addresses(op, descriptor, place, held, size)
@@ -393,7 +417,7 @@ def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
     bits = _element(op, kind).itemsize * 8
     count = array_length(kind)
     if compiling.level == "lane":
-        _load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
+        load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
     where = _place(op, op.const_offsets)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:

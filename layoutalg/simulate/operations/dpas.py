@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from layoutalg.core.layout import Layout
@@ -25,7 +25,7 @@ from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
 from layoutalg.simulate.values.elements import element
 
-__all__: list[str] = []
+__all__ = ["product_of_fragments"]
 
 _NAMES = {"i8": "s8", "si8": "s8", "ui8": "u8", "i4": "s4", "si4": "s4", "ui4": "u4", "i32": "s32", "si32": "s32"}
 _MOST_KEPT = 1 << 24
@@ -42,15 +42,25 @@ def matrix_product(op: block.DpasOp, compiling: Compiling) -> Step:
         fail(op, f"the accumulator is {op.acc.type} and the result {op.result.type}")
     ranks = {vector.get_num_dims() for vector in vectors}
     if ranks == {1}:
-        return _of_fragments(op, compiling, vectors, names)
+        return product_of_fragments(op, compiling, vectors, names)
     if 1 in ranks:
         fail(op, "a dpas of 1-D and other vectors is not simulated; at lane level all of them are 1-D")
     return _of_matrices(op, compiling, vectors, names)
 
 
-def _of_fragments(
-    op: block.DpasOp, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
+def product_of_fragments(
+    op: Operation, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
 ) -> Step:
+    """The product of what lanes hold, for the types of A, B and the result and the hardware's names of their elements.
+
+    >>> from xdsl.dialects.builtin import ModuleOp, f16
+    >>> from xdsl.dialects.test import TestOp
+    >>> compiling, fragments = Compiling(ModuleOp([]), 16, (16, 1, 1), "subgroup"), [VectorType(f16, [8])] * 3
+    >>> product_of_fragments(TestOp(), compiling, fragments, ["f16"] * 3)
+    Traceback (most recent call last):
+    layoutalg.simulate.machine.SimulationError: line 0: test.op: 1-D vectors are fragments of lanes, and this kernel is \
+at subgroup level
+    """
     if compiling.level != "lane":
         fail(op, f"1-D vectors are fragments of lanes, and this kernel is at {compiling.level} level")
     lengths = [vector.element_count() for vector in vectors]
@@ -60,10 +70,10 @@ def _of_fragments(
     if lanes != unit.subgroup_size:
         fail(op, f"a subgroup of {lanes} lanes; dpas on {compiling.target} needs {unit.subgroup_size}")
     for what, layout, length in zip("ABC", (unit.a, unit.b, unit.c), lengths, strict=True):
-        if layout.axes["reg"] != length:
+        if layout.axes.get("reg", 1) != length:
             shape = "x".join(map(str, layout.shape))
             fail(op, f"{what} has {length} elements per lane; its {shape} block over {lanes} lanes has "
-                     f"{layout.axes['reg']}")  # fmt: skip
+                     f"{layout.axes.get('reg', 1)}")  # fmt: skip
     compiling.costs(op, unit.m * unit.n * unit.k // unit.subgroup_size)
     of_a, of_b = _operand(unit.a, (1, 0), unit.a_type), _operand(unit.b, (0, 1), unit.b_type)
     of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32")

@@ -31,9 +31,11 @@ def _bytes(op: Operation, kind: Attribute) -> int:
 
 @compiled_by("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast")
 def pointer(op: Operation, compiling: Compiling) -> Step:
-    """A pointer is a number."""
-    kind = op.results[0].type
+    """A pointer is a number; to shared memory one of 32 bits may be made, which counts from where that memory begins."""
+    source, kind = op.operands[0].type, op.results[0].type
     bits = signed_bits(kind)
+    if str(source) == "i32" and str(kind) == "!llvm.ptr<3>":
+        return lambda run, values: (np.asarray(values[0], np.int64) + run.memory.beginning_of_shared(run, op),)
     return lambda run, values: (wrap(values[0], bits) if bits < 64 else values[0],)
 
 

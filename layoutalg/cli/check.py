@@ -1,0 +1,113 @@
+"""`layoutalg check`: whether the layouts of a module are right by meaning, what is wrong, and what would repair it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from layoutalg.cli.arguments import OneOf, format_option, json_option, read_module_file
+from layoutalg.cli.findings import write_findings
+from layoutalg.cli.keeping import Compared, compare_files, compare_passes
+from layoutalg.core.errors import LayoutError
+
+__all__ = ["check"]
+
+
+def _llvm_versions() -> tuple[int, ...]:
+    from layoutalg.xegpu.rules import llvm_versions
+
+    return llvm_versions()
+
+
+def _targets() -> Sequence[str]:
+    from layoutalg.hardware.chips import target_names
+
+    return target_names()
+
+
+@click.command(short_help="Check the layouts of a module by meaning.")
+@click.argument("file", required=False)
+@click.option("--before", metavar="FILE", help="Compare: the kernel before a pass.")
+@click.option("--after", metavar="FILE", help="Compare: the kernel after it.")
+@click.option("--passes", metavar="PIPELINE", help="Compare FILE after each pass of mlir-opt with the one before.")
+@click.option("--compiler", default="mlir-opt-22", show_default=True, help="The mlir-opt that runs the passes.")
+@click.option("--grid", default="1", show_default=True, help="Compare: workgroups along x, y and z, such as 8x16.")
+@click.option(
+    "--arg", "given", multiple=True, metavar="ARG", help="Compare: an argument, as for run (default: random)."
+)
+@click.option("--kernel", help="Compare: the kernel, where there are several.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Compare: the seed of random arguments.")
+@click.option("--tolerance", type=float, help="Compare: what floats may differ, relative to the largest.")
+@click.option(
+    "--llvm",
+    type=OneOf(_llvm_versions),
+    default="22",
+    show_default=True,
+    help="The version of LLVM whose rules layouts have to follow.",
+)
+@click.option(
+    "--target",
+    type=OneOf(_targets),
+    metavar="CHIP",
+    default="pvc",
+    show_default=True,
+    help="The chip whose messages and prices count.",
+)
+@format_option
+@json_option
+def check(
+    file: str | None,
+    before: str | None,
+    after: str | None,
+    passes: str | None,
+    compiler: str,
+    grid: str,
+    given: tuple[str, ...],
+    kernel: str | None,
+    seed: int,
+    tolerance: float | None,
+    llvm: int,
+    target: str,
+    written: str,
+    as_json: bool,
+) -> int:
+    """Check the layouts of the module in FILE: whether every work-item holds what its elements of a result are made of.
+
+    FILE may be `-` for standard input. Each finding names the first element that is missing, who holds it, and what would
+    repair it. Exits with 0 where the layouts are right, with 1 where they are not, with 2 where the text cannot be read.
+
+    With --before and --after, or with FILE and --passes, two versions of a kernel are run on the same data instead: the first
+    element that differs, and the operation that first computes it otherwise.
+    """
+    compared = Compared(grid, given, kernel, seed, tolerance, target, "json" if as_json else written)
+    if before is not None or after is not None:
+        if before is None or after is None or file is not None or passes is not None:
+            raise LayoutError("--before and --after go together, without FILE and --passes")
+        return compare_files(before, after, compared)
+    if file is None:
+        raise LayoutError("expected FILE, or --before and --after")
+    if passes is not None:
+        return compare_passes(file, passes, compiler, compared)
+    return _check_layouts(file, llvm, target, written, as_json)
+
+
+def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: bool) -> int:
+    from layoutalg.propagation.checking import check as checked
+    from layoutalg.show.checks import check_facts, print_conversions
+    from layoutalg.show.findings import summary
+
+    module = read_module_file(file)
+    if not module.is_read:
+        raise LayoutError(f"{module.file}: not read as it stands ({summary(module.findings)})")
+    unread = [finding for finding in module.findings if finding.level == "error"]
+    if unread:
+        raise LayoutError(f"{module.file}: not read as it stands ({summary(unread)}): {unread[0]}")
+    found = checked(module, target=target, llvm=llvm)
+    if as_json:
+        written = "json"
+    if written == "text":
+        print_conversions(found)
+    closing = f"; {found.counts}"
+    write_findings(found.findings, module, written, check_facts(found), closing)
+    return int(not found.is_right)

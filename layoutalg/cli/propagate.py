@@ -1,0 +1,110 @@
+"""`layoutalg propagate`: complete the layouts of a module, and place the cheapest conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json, read_module_file
+from layoutalg.core.errors import LayoutError
+
+__all__ = ["propagate"]
+
+_LIKE = ("llvm22", "llvm23", "llvm24")
+
+
+def _llvm_versions() -> tuple[int, ...]:
+    from layoutalg.xegpu.rules import llvm_versions
+
+    return llvm_versions()
+
+
+def _targets() -> Sequence[str]:
+    from layoutalg.hardware.chips import target_names
+
+    return target_names()
+
+
+def _levels() -> Sequence[str]:
+    from layoutalg.propagation.placing import LEVELS
+
+    return LEVELS
+
+
+@click.command(short_help="Complete the layouts of a module at the least cost.")
+@click.argument("file")
+@click.option(
+    "--level",
+    type=OneOf(_levels),
+    default="lane",
+    show_default=True,
+    help="What layouts are to say: LLVM's layout-kind.",
+)
+@click.option(
+    "--target",
+    type=OneOf(_targets),
+    metavar="CHIP",
+    default="pvc",
+    show_default=True,
+    help="The chip whose messages and prices count.",
+)
+@click.option(
+    "--llvm",
+    type=OneOf(_llvm_versions),
+    default="24",
+    show_default=True,
+    help="The version of LLVM that is to read the result.",
+)
+@click.option("--like", type=click.Choice(_LIKE), help="Do what this version of LLVM does instead.")
+@click.option("--explain", is_flag=True, help="Print what was decided for every value, why, and what it costs.")
+@output_option("Write the module to a file.")
+@json_option
+def propagate(
+    file: str,
+    level: str,
+    target: str,
+    llvm: int,
+    like: str | None,
+    explain: bool,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Complete the layouts of the module in FILE, and place the cheapest conversions between them.
+
+    FILE may be `-` for standard input. What is written stays. The other values get the layouts that loads, stores and products
+    take, at the least cost in all. The module is printed, or written to a file; with --explain the reasons are printed instead.
+    Exits with 0; with 1 where an operation has no layout that it takes; with 2 where the text cannot be read.
+    """
+    from rich.console import Console
+
+    from layoutalg.core.files import write_file
+    from layoutalg.propagation.placing import propagate as propagated
+    from layoutalg.propagation.placing.comparing import compared
+    from layoutalg.show.findings import findings_facts, print_findings, summary
+    from layoutalg.show.propagations import print_propagation, propagation_facts
+
+    module = read_module_file(file)
+    if not module.is_read:
+        raise LayoutError(f"{module.file}: not read as it stands ({summary(module.findings)})")
+    done = propagated(module, level=level, target=target, llvm=llvm, like=like)
+    if output is not None:
+        write_file(output, str(done))
+    others = [compared(module, level, target, llvm)] if explain and like is None else []
+    if as_json:
+        written = {"text": str(done)} if output is None else {"output": str(output)}
+        asked = {"level": level, "target": target, "llvm": llvm}
+        facts = propagation_facts(done, others)
+        print_json({"file": module.file, **asked, **written, **facts, "findings": findings_facts(done.findings)})
+    else:
+        if explain:
+            console = Console(markup=False, highlight=False, emoji=False)
+            print_propagation(done, f"{level} level, {target}, LLVM {llvm}", console, others)
+        elif output is None:
+            print(str(done), end="")
+        if done.findings:
+            errors = Console(stderr=True, markup=False, highlight=False, emoji=False)
+            print_findings(done.findings, module, errors)
+            errors.print(f"{module.file}: {summary(done.findings)}", soft_wrap=True)
+    return int(any(finding.level == "error" for finding in done.findings))

@@ -1,0 +1,12 @@
+"""Are the layouts of a module right by meaning? `check` says what is wrong, where, and what would repair it.
+
+>>> check("gpu.barrier").is_right
+True
+"""
+
+from layoutalg.propagation.checking.checked import Check, check
+from layoutalg.propagation.checking.conversions import CheckedConversion
+from layoutalg.propagation.checking.held import Held, held_in
+from layoutalg.propagation.checking.mistakes import Mistake, Repair
+
+__all__ = ["Check", "CheckedConversion", "Held", "Mistake", "Repair", "check", "held_in"]

@@ -1,0 +1,239 @@
+"""Whether a pass kept the meaning of a kernel: both versions run on the same data, and what differs is followed back.
+
+>>> before = '''gpu.module @m { gpu.func @k(%p: memref<16x16xf32>, %q: memref<16x16xf32>) kernel
+...   attributes {known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32} {
+...   %t = xegpu.create_nd_tdesc %p : memref<16x16xf32> -> !xegpu.tensor_desc<16x16xf32>
+...   %u = xegpu.create_nd_tdesc %q : memref<16x16xf32> -> !xegpu.tensor_desc<16x16xf32>
+...   %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x16xf32> -> vector<16x16xf32>
+...   %y = math.exp %x : vector<16x16xf32>
+...   xegpu.store_nd %y, %u[0, 0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>
+...   gpu.return } }'''
+>>> keeps_meaning(before, before).is_kept
+True
+>>> print(keeps_meaning(before, before.replace("math.exp", "math.absf")))
+argument 1 (%q), element (0, 0): 1.13398 before, 0.12573 after; 256 of 256 elements differ
+'math.exp' op at text:6:8 is the first that differs: it computes 1.13398, which the second version never has
+
+Floats may differ by rounding, as they do where a sum has another order: `tolerance` is relative to the largest element.
+
+The operation is found by its values. The data is random, so a number that the first version computes for this element, and that
+the second never has, is where they part. Where it has all of them, they went to another place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.ir.findings import Finding
+from layoutalg.module import Module, read
+from layoutalg.propagation.keeping.culprit import Culprit, culprit_of
+from layoutalg.propagation.keeping.data import arrays_for, copies, is_array, kernel_of
+from layoutalg.propagation.keeping.overwritten import Overwritten, overwritten
+from layoutalg.simulate import launch
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+__all__ = ["Difference", "Kept", "Trial", "keeps_meaning"]
+
+_TOLERANCES = {1: 2e-1, 2: 2e-2, 4: 1e-4, 8: 1e-10}
+"""By the bytes of an element: sums of another order differ so much, relative to the largest element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first element of an argument that differs, what it was before and is after, and how many differ.
+
+    >>> print(Difference(2, "%c", (0, 5), 1.5, 2.5, 7, 256))
+    argument 2 (%c), element (0, 5): 1.5 before, 2.5 after; 7 of 256 elements differ
+    """
+
+    argument: int
+    name: str
+    element: tuple[int, ...]
+    before: float
+    after: float
+    count: int
+    size: int
+
+    def __str__(self) -> str:
+        where = f"argument {self.argument}{f' ({self.name})' if self.name else ''}, element {self.element}"
+        values = f"{self.before:.6g} before, {self.after:.6g} after"
+        return f"{where}: {values}; {self.count:,} of {self.size:,} elements differ"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What comparing two versions of a kernel found.
+
+    `difference` is the first element that differs, `culprit` the operation that first computes it differently. `overwritten`
+    are layouts that the first version states and the second states otherwise. `faults` are what the second one does wrong
+    when it runs (a race, an access out of bounds) and the first one does not.
+
+    >>> Kept(None, None, (), ()).is_kept
+    True
+    """
+
+    difference: Difference | None
+    culprit: Culprit | None
+    overwritten: tuple[Overwritten, ...]
+    faults: tuple[Finding, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the numbers are the same, and nothing new goes wrong.
+
+        >>> Kept(None, None, (), (Finding("run.race", "a race", "xegpu.store", None),)).is_kept
+        False
+        """
+        return self.difference is None and all(finding.level != "error" for finding in self.faults)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All of it as findings; the difference stands at its operation in the first version.
+
+        >>> Kept(None, None, (), ()).findings
+        ()
+        """
+        found: list[Finding] = []
+        if self.difference is not None:
+            culprit = self.culprit
+            found.append(
+                Finding(
+                    "keeps.meaning",
+                    f"does not keep its meaning: {self.difference}",
+                    "" if culprit is None else culprit.operation,
+                    None if culprit is None else culprit.before,
+                    notes=() if culprit is None else (str(culprit),),
+                )
+            )
+        return (*found, *self.faults, *(one.finding for one in self.overwritten))
+
+    def __str__(self) -> str:
+        lines = [] if self.difference is None else [str(self.difference)]
+        if self.culprit is not None:
+            lines.append(str(self.culprit))
+        lines.extend(str(finding) for finding in self.faults)
+        lines.extend(str(one) for one in self.overwritten)
+        return "\n".join(lines) if lines else "the same"
+
+
+def keeps_meaning(
+    before: Module | str,
+    after: Module | str,
+    *,
+    arguments: Sequence[Any] | None = None,
+    grid: Sequence[int] = (1, 1, 1),
+    kernel: str | None = None,
+    seed: int = 0,
+    tolerance: float | None = None,
+    target: str = "pvc",
+) -> Kept:
+    """Run two versions of a kernel on the same data and compare what they leave in every argument.
+
+    Without `arguments` (arrays and numbers, as `Module.run` takes them; they are copied) random ones of the sizes that the text
+    says are used. Each version is run at the level that its text shows.
+
+    Raises `LayoutError` where a version can't be run, and where the sizes of the arguments are not known.
+
+    >>> keeps_meaning("gpu.barrier", "gpu.barrier")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
+    """
+    trial = Trial(_given(before, "before"), arguments, grid, kernel, seed, target)
+    return trial.compare(trial.module, _parsed(_given(after, "after"), "after"), tolerance)
+
+
+class Trial:
+    """The data that versions of one kernel are run on, and how.
+
+    >>> text = '''gpu.module @m { gpu.func @k() kernel attributes {known_block_size = array<i32: 16, 1, 1>,
+    ...   intel_reqd_sub_group_size = 16 : i32} { gpu.return } }'''
+    >>> trial = Trial(read(text), None, (1, 1, 1), None, 0, "pvc")
+    >>> trial.compare(trial.module, trial.module).is_kept
+    True
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        arguments: Sequence[Any] | None,
+        grid: Sequence[int],
+        kernel: str | None,
+        seed: int,
+        target: str,
+    ) -> None:
+        instance_of(kernel, (str, type(None)), "kernel")
+        self.module = _parsed(module, "before")
+        function = kernel_of(self.module, kernel)
+        self.names = [value.name_hint or "" for value in function.regions[0].blocks[0].args]
+        self.arguments = arrays_for(function, seed) if arguments is None else list(listed(arguments, "arguments"))
+        self.grid = tuple(listed(grid, "grid"))
+        self.kernel, self.target = kernel, target
+
+    def compare(self, before: ModuleOp, after: ModuleOp, tolerance: float | None = None) -> Kept:
+        """Run two versions on copies of the data. Raises `LayoutError` where one can't be run."""
+        arrays = [copies(self.arguments) for _ in range(2)]
+        first, second = (
+            launch(module, data, self.grid, kernel=self.kernel, target=self.target)
+            for module, data in zip((before, after), arrays, strict=True)
+        )
+        difference = _first_difference(arrays[0], arrays[1], self.names, tolerance)
+        culprit = None
+        if difference is not None:
+            wrong = (difference.before, difference.after)
+            culprit = culprit_of(before, after, self.arguments, self.grid, self.kernel, self.target, wrong)
+        known = {(finding.rule, finding.message) for finding in first.findings}
+        fresh = tuple(finding for finding in second.findings if (finding.rule, finding.message) not in known)
+        return Kept(difference, culprit, overwritten(before, after), fresh)
+
+
+def _given(module: Module | str, which: str) -> Module:
+    instance_of(module, (Module, str), which)
+    return read(module) if isinstance(module, str) else module
+
+
+def _parsed(module: Module, which: str) -> ModuleOp:
+    wrong = [finding for finding in module.findings if finding.level == "error"]
+    if wrong:
+        raise LayoutError(f"{which}: {wrong[0]}")
+    parts = module.parts
+    if not parts:
+        raise LayoutError(f"{which}: no module in {module.file}")
+    if len(parts) > 1:
+        raise LayoutError(f"{which}: {len(parts)} modules in {module.file}; expected one")
+    return next(part.module for part in parts)
+
+
+def _first_difference(
+    before: Sequence[Any], after: Sequence[Any], names: Sequence[str], tolerance: float | None
+) -> Difference | None:
+    for number, (one, other) in enumerate(zip(before, after, strict=True)):
+        if not is_array(one) or not is_array(other):
+            continue
+        differs = _differing(one, other, tolerance)
+        count = int(differs.sum())
+        if count:
+            at = tuple(np.argwhere(differs)[0].tolist())
+            name = f"%{names[number]}" if names[number] else ""
+            return Difference(number, name, at, float(one[at]), float(other[at]), count, differs.size)
+    return None
+
+
+def _differing(one: NDArray[Any], other: NDArray[Any], tolerance: float | None) -> NDArray[np.bool_]:
+    """Where two arrays differ by more than rounding; NaN equals NaN."""
+    if one.dtype.kind in "biu":
+        return one != other
+    a, b = one.astype(np.float64), other.astype(np.float64)
+    allowed = _TOLERANCES[one.dtype.itemsize] if tolerance is None else tolerance
+    finite = np.abs(a[np.isfinite(a)])
+    scale = float(finite.max()) if finite.size else 1.0
+    with np.errstate(invalid="ignore"):
+        return ~((a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= allowed * scale))

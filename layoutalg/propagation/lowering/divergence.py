@@ -1,0 +1,140 @@
+"""Whether all work-items take the same way: what a barrier needs of the control flow around it, and a shuffle of its subgroup.
+
+`%lane` differs between the lanes of a subgroup, `%sg` between subgroups; a constant, the number of the workgroup and the
+arguments of a kernel are the same for all. What is computed from values differs as they do:
+
+    scf.if %i < %n                    all take it or none: barriers and shuffles may stand in it
+    scf.if %sg == 0                   a whole subgroup takes it: shuffles may stand in it
+    scf.if %lane < 3                  some lanes take it: neither may
+
+>>> from layoutalg.ir import read_module
+>>> module = read_module('''func.func @f(%n: index) {
+...   %c0 = arith.constant 0 : index
+...   %sg = gpu.subgroup_id : index
+...   %first = arith.cmpi eq, %sg, %c0 : index
+...   scf.if %first { gpu.barrier }
+...   func.return }''')
+>>> barrier = next(op for op in module.walk() if op.name == "gpu.barrier")
+>>> Divergence(module.body.block.first_op).at(barrier)
+'subgroup'
+
+A value that is loaded is the same for all where its address is. What is not known to be the same counts as different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from xdsl.ir import Block, Operation, SSAValue
+
+__all__ = ["Differs", "Divergence"]
+
+Differs = Literal["nowhere", "subgroup", "lane"]
+"""Between whom a value, or the way taken, differs: nobody, subgroups, or lanes of a subgroup too."""
+
+_LEVELS: tuple[Differs, ...] = ("nowhere", "subgroup", "lane")
+_SUBGROUPS = ("gpu.subgroup_id", "gpu.subgroup_reduce", "gpu.subgroup_broadcast")
+_SAME = (
+    "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.num_subgroups", "gpu.subgroup_size", "gpu.all_reduce",
+    "gpu.cluster_id", "gpu.cluster_dim",
+)  # fmt: skip
+_FOLLOWING = ("arith", "math", "index", "vector", "memref", "scf", "affine", "builtin", "ub")
+"""Dialects whose operations compute their results from their operands, the same for the same."""
+
+
+class Divergence:
+    """How values of a function differ between work-items, worked out once.
+
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module("func.func @f(%n: index) { gpu.barrier func.return }")
+    >>> Divergence(module.body.block.first_op).at(module.body.block.first_op.body.block.first_op)
+    'nowhere'
+    """
+
+    def __init__(self, function: Operation) -> None:
+        self._function = function
+        self._level: dict[SSAValue, int] = {}
+        self._changed = True
+        while self._changed:  # loops carry levels back to their beginning, at most twice for each loop around another
+            self._changed = False
+            for operation in function.walk():
+                self._visit(operation)
+
+    def of(self, value: SSAValue) -> Differs:
+        """Between whom a value differs.
+
+        >>> from layoutalg.ir import read_module
+        >>> module = read_module("%lane = gpu.lane_id")
+        >>> Divergence(module).of(module.body.block.first_op.results[0])
+        'lane'
+        """
+        return _LEVELS[self._level.get(value, 0)]
+
+    def at(self, operation: Operation) -> Differs:
+        """Between whom it differs whether an operation is executed, or how often.
+
+        >>> from layoutalg.ir import read_module
+        >>> module = read_module("gpu.barrier")
+        >>> Divergence(module).at(module.body.block.first_op)
+        'nowhere'
+        """
+        found, parent = 0, operation.parent_op()
+        while parent is not None and parent is not self._function:
+            found = max(found, self._way(parent))
+            parent = parent.parent_op()
+        return _LEVELS[found]
+
+    def _raise(self, value: SSAValue, level: int) -> None:
+        if level > self._level.get(value, 0):
+            self._level[value] = level
+            self._changed = True
+
+    def _most(self, values: Iterator[SSAValue]) -> int:
+        return max((self._level.get(value, 0) for value in values), default=0)
+
+    def _way(self, operation: Operation) -> int:
+        """How the way through an operation with regions differs: by its operands, and by what its regions decide."""
+        if operation.name in ("scf.if", "scf.for", "scf.index_switch"):
+            deciding = operation.operands[:3] if operation.name == "scf.for" else operation.operands[:1]
+            return self._most(iter(deciding))
+        if operation.name == "scf.while":
+            last = operation.regions[0].blocks[0].last_op if operation.regions[0].blocks else None
+            return 2 if last is None else self._most(iter(last.operands[:1]))
+        blocks = [block for region in operation.regions for block in region.blocks]
+        if len(blocks) <= 1:
+            return 0
+        return max(
+            (self._most(iter(block.last_op.operands)) for block in blocks if block.last_op is not None), default=0
+        )
+
+    def _visit(self, operation: Operation) -> None:
+        if operation is self._function:
+            return
+        level = self._made(operation)
+        for result in operation.results:
+            self._raise(result, level)
+        for block in (block for region in operation.regions for block in region.blocks):
+            carried = max(level, self._way(operation))
+            for argument in block.args:
+                self._raise(argument, carried)
+
+    def _made(self, operation: Operation) -> int:
+        name = operation.name
+        if name in _SAME:
+            return 0
+        if name in _SUBGROUPS:
+            return 1
+        if operation.regions:
+            ends = (value for end in _ends(operation) for value in end.operands)
+            return max(self._most(iter(operation.operands)), self._most(ends), self._way(operation))
+        if not operation.results or name.partition(".")[0] not in _FOLLOWING or "atomic" in name:
+            return 2 if operation.results else 0
+        return self._most(iter(operation.operands))
+
+
+def _ends(operation: Operation) -> Iterator[Operation]:
+    blocks: Iterator[Block] = (block for region in operation.regions for block in region.blocks)
+    for block in blocks:
+        if block.last_op is not None:
+            yield block.last_op

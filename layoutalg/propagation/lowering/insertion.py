@@ -1,0 +1,195 @@
+"""Operations written into a module: what `conversion.lowering` writes as text becomes operations at a place of the module.
+
+The steps of a conversion are written by a `Writer`, one line of text for each operation. An `Insertion` is a writer whose lines
+are operations at once. Every form of line (`arith.addi %s, %s : i32`) is read once in a process; after that the operation is
+copied with other operands, twenty times as fast as reading it again.
+
+>>> from layoutalg.ir import read_module, write_module
+>>> module = read_module("func.func @f(%x: i32) { func.return }")
+>>> function = module.body.block.first_op
+>>> insertion = Insertion(function.body.block)
+>>> x = insertion.taken(function.body.block.args[0])
+>>> named = insertion.value("arith.addi %s, %s : i32", (x, x), "i32")
+>>> named.name = "twice"
+>>> insertion.settle()
+>>> print(write_module(module).splitlines()[2].strip())
+%twice = arith.addi %x, %x : i32
+
+The law: the operations are those that reading the writer's text would give, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from layoutalg.conversion.lowering.writer import Value, Writer
+from layoutalg.core.errors import LayoutError
+from layoutalg.ir import read_module
+
+__all__ = ["Insertion"]
+
+_FORMS = 1 << 13
+
+
+class Insertion(Writer):
+    """A writer whose lines become operations of a block: before one of its operations, or at its beginning.
+
+    At the beginning, what is written later stands after what was written before.
+
+    >>> from layoutalg.ir import read_module
+    >>> block = read_module("gpu.barrier").body.block
+    >>> Insertion(block).do("gpu.barrier")
+    >>> len(block.ops)
+    2
+    """
+
+    def __init__(self, block: Block, before: Operation | None = None) -> None:
+        super().__init__()
+        self._block = block
+        self._before = before
+        self._last: Operation | None = None
+        """At the beginning of a block: what was written last."""
+        self._known: dict[Value, SSAValue] = {}
+
+    def taken(self, value: SSAValue) -> Value:
+        """A value of the module, as the writer's lines name it.
+
+        >>> from layoutalg.ir import read_module
+        >>> one = read_module("%c = arith.constant dense<1> : vector<4xi8>").body.block.first_op
+        >>> Insertion(one.parent_block()).taken(one.results[0]).kind
+        'vector<4xi8>'
+        """
+        kind = value.type
+        if isa(kind, VectorType[Attribute]):
+            made = Value(str(kind.get_element_type()), kind.element_count())
+        else:
+            made = Value(str(kind))
+        self._known[made] = value
+        return made
+
+    def given(self, value: Value) -> SSAValue:
+        """The value of the module that a line made.
+
+        >>> from layoutalg.ir import read_module
+        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
+        >>> insertion.given(insertion.value("arith.constant 1 : i8", (), "i8")).owner.name
+        'arith.constant'
+        """
+        return self._known[value]
+
+    def lend(self, other: Insertion) -> None:
+        """Let lines of another place use the values of this one.
+
+        >>> from layoutalg.ir import read_module
+        >>> block = read_module("gpu.barrier").body.block
+        >>> first, second = Insertion(block), Insertion(block)
+        >>> first.lend(second)
+        >>> one = first.value("arith.constant 1 : i8", (), "i8")
+        >>> second.given(one) is first.given(one)
+        True
+        """
+        other._known = self._known
+
+    def value(self, form: str, operands: Sequence[Value], element: str, size: int | None = None) -> Value:
+        """An operation with one result.
+
+        >>> from layoutalg.ir import read_module
+        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
+        >>> insertion.value("arith.constant 1 : i8", (), "i8").kind
+        'i8'
+        """
+        made = Value(element, size)
+        self.values(form, operands, (made,))
+        return made
+
+    def values(self, form: str, operands: Sequence[Value], results: Sequence[Value]) -> None:
+        """An operation with several results.
+
+        >>> from layoutalg.ir import read_module
+        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
+        >>> insertion.values("arith.constant 1 : i8", (), (one := Value("i8"),))
+        >>> str(insertion.given(one).type)
+        'i8'
+        """
+        operation = self._inserted(form, operands)
+        self._known.update(zip(results, operation.results, strict=True))
+
+    def do(self, form: str, operands: Sequence[Value] = ()) -> None:
+        """An operation without a result.
+
+        >>> from layoutalg.ir import read_module
+        >>> block = read_module("gpu.printf \\"end\\"").body.block
+        >>> Insertion(block).do("gpu.barrier")
+        >>> block.first_op.name
+        'gpu.barrier'
+        """
+        self._inserted(form, operands)
+
+    @contextmanager
+    def block(self, form: str, operands: Sequence[Value]) -> Generator[None]:
+        """An operation with a region: what is written inside the `with` stands in it.
+
+        >>> from layoutalg.ir import read_module
+        >>> module = read_module("func.func @f(%c: i1) { func.return }")
+        >>> body = module.body.block.first_op.body.block
+        >>> insertion = Insertion(body)
+        >>> with insertion.block("scf.if %s {", (insertion.taken(body.args[0]),)):
+        ...     insertion.do("gpu.barrier")
+        >>> [op.name for op in body.walk()]
+        ['scf.if', 'gpu.barrier', 'scf.yield', 'func.return']
+        """
+        operation = self._inserted(form + "}", operands)
+        outside = self._block, self._before, self._last
+        self._block = operation.regions[0].blocks[0]
+        self._before, self._last = self._block.last_op, None
+        yield
+        self._block, self._before, self._last = outside
+
+    def settle(self) -> None:
+        """Give the values the names that the writer has for them; names are unique when the module is written.
+
+        >>> from layoutalg.ir import read_module
+        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
+        >>> one = insertion.value("arith.constant 1 : i8", (), "i8")
+        >>> one.name = "c1"
+        >>> insertion.settle()
+        >>> insertion.given(one).name_hint
+        'c1'
+        """
+        for named, value in self._known.items():
+            if named.name is not None and value.name_hint is None:
+                value.name_hint = named.name
+
+    def _inserted(self, form: str, operands: Sequence[Value]) -> Operation:
+        values = [self._known[operand] for operand in operands]
+        template = _template(form, tuple([str(value.type) for value in values]))
+        block = template.parent_block()
+        operation = template.clone(dict(zip(block.args if block else (), values, strict=True)))
+        following = self._before
+        if following is None:
+            following = self._block.first_op if self._last is None else self._last.next_op
+            self._last = operation
+        if following is None:
+            self._block.add_op(operation)
+        else:
+            operation.location = following.location
+            self._block.insert_op_before(operation, following)
+        return operation
+
+
+@lru_cache(maxsize=_FORMS)
+def _template(form: str, kinds: tuple[str, ...]) -> Operation:
+    """The operation of a form, in a function whose arguments are its operands."""
+    arguments = ", ".join([f"%a{number}: {kind}" for number, kind in enumerate(kinds)])
+    line = form % tuple([f"%a{number}" for number in range(len(kinds))]) if kinds else form
+    module = read_module(f"func.func @f({arguments}) {{\n{line}\nfunc.return\n}}")
+    made = next((op for op in module.walk() if op.parent_op() not in (None, module)), None)
+    if made is None:
+        raise LayoutError(f"{line}: expected an operation")
+    return made

@@ -1,0 +1,245 @@
+"""`la.lower`: a module at workgroup or subgroup level, as its work-items execute it.
+
+A subgroup loads a tile of 8x16, of which every lane has a column, adds it to itself and stores it. One lane does that with its
+eight elements:
+
+>>> from layoutalg.module import read
+>>> tile = "!xegpu.tensor_desc<8x16xf32, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
+>>> lowered = lower(read(f'''
+... gpu.module @m {{ gpu.func @k(%p: i64) kernel attributes {{intel_reqd_sub_group_size = 16 : i32,
+...     known_block_size = array<i32: 16, 1, 1>}} {{
+...   %t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> {tile}
+...   %x = xegpu.load_nd %t[8, 16] : {tile} -> vector<8x16xf32>
+...   %y = arith.addf %x, %x : vector<8x16xf32>
+...   xegpu.store_nd %y, %t[8, 16] : vector<8x16xf32>, {tile}
+...   gpu.return }} }}'''))
+>>> print("\\n".join(line.strip() for line in str(lowered).splitlines()[3:7]))
+%t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
+%x = xegpu.load_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>
+%y = arith.addf %x, %x : vector<8xf32>
+xegpu.store_nd %y, %t[8, 16] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>
+
+The law: the lowered kernel, run by all work-items, computes what the kernel computes at the level of its source. What cannot be
+lowered so is a finding, and then there is no module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.notation import Machine
+from layoutalg.core.whole_numbers import instance_of
+from layoutalg.hardware import target_info
+from layoutalg.ir.dialects.gpu import FuncOp
+from layoutalg.ir.findings import Finding
+from layoutalg.ir.migrate import migrate_module
+from layoutalg.ir.places import place_of
+from layoutalg.ir.writing import ModulePrinter
+from layoutalg.module.module import SEPARATOR, Module
+from layoutalg.propagation.flow import Flow, flow_of
+from layoutalg.propagation.lowering.held import held_in
+from layoutalg.propagation.lowering.in_place import lower_fragments
+from layoutalg.propagation.lowering.kernels import Exchanged
+from layoutalg.propagation.lowering.rules import Kernel
+from layoutalg.propagation.lowering.shared_memory import with_shared_memory
+from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of, machine_of
+from layoutalg.propagation.stated import Statement
+from layoutalg.xegpu import LayoutAttr, SliceAttr
+from layoutalg.xegpu.rules import rules
+
+if TYPE_CHECKING:
+    from layoutalg.core.notation import Distributed
+
+__all__ = ["Lowered", "lower"]
+
+_INDENT = "  "
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A module at lane level, and what it took.
+
+    `module` is None where something in it could not be lowered; `findings` say what, and warn of exchanges that nobody wrote.
+
+    >>> lower(Module("gpu.barrier")).exchanges
+    ()
+    """
+
+    module: Module | None
+    exchanges: tuple[Exchanged, ...]
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        return "" if self.module is None else self.module.source
+
+
+def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lowered:
+    """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
+
+    Raises `LayoutError` for a target or a version of LLVM that is not known.
+
+    >>> print(lower(Module("gpu.barrier")).module)
+    builtin.module {
+      gpu.barrier
+    }
+    <BLANKLINE>
+    """
+    instance_of(module, Module, "module")
+    target_info(target)
+    version = rules(llvm).llvm
+    texts: list[str] = []
+    exchanges: list[Exchanged] = []
+    findings: list[Finding] = list(module.findings)
+    for part in module.parts:
+        source, before = _prepared(part.module, target)
+        findings += before
+        kernels = {
+            function: kernel
+            for function in source.walk()
+            if isinstance(function, FuncOp) and (kernel := _lowered(function, target, version)) is not None
+        }
+        for kernel in kernels.values():
+            exchanges += kernel.exchanges
+            findings += kernel.findings
+        text = _text(source, kernels, version)
+        if any(kernel.shares for kernel in kernels.values()):
+            text, missing = with_shared_memory(text, target, version)
+            findings += missing
+        texts.append(text)
+    whole = not any(finding.level == "error" for finding in findings)
+    made = Module(SEPARATOR.join(texts), module.file) if whole else None
+    return Lowered(made, tuple(exchanges), tuple(findings))
+
+
+_OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_offset"))
+"""Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
+
+
+def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, ...]]:
+    """The module without operations that move descriptors, and without conversions of fragments."""
+    names = {operation.name for operation in module.walk()}
+    findings: tuple[Finding, ...] = ()
+    if names & _OLD:
+        migrated = migrate_module(module, to=24)
+        module, findings = migrated.module, migrated.findings
+    if "xegpu.convert_layout" in names:
+        made = module.clone()
+        for old, new in zip(module.walk(), made.walk(), strict=True):
+            new.location = old.location
+        return made, (*findings, *lower_fragments(made, target))
+    return module, findings
+
+
+def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
+    """A kernel at lane level; None for a function without spread values, which stays as it is."""
+    flow = flow_of(function)
+    statements = list(_statements(flow))
+    if not flow.values or not (statements or _has_blocks(function)):
+        return None
+    stated = machine_of(function, target)
+    lanes = stated.lanes or target_info(target).subgroup_size
+    subgroups = stated.subgroups or max([1, *(_subgroups(one.attribute) for one in statements)])
+    of_workgroup = any("sg" in levels_of(one.attribute) for one in statements)
+    machine = Machine(lanes=lanes, subgroups=subgroups if of_workgroup else 1)
+    kernel = Kernel(function.sym_name.data, machine, subgroups, held_in(flow, machine), target=target, llvm=llvm)
+    for statement, problem in kernel.held.wrong:
+        user = statement.user
+        kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))
+    if len(function.body.blocks) != 1:
+        message = "has branches between blocks; loops and branches of scf are lowered"
+        kernel.findings.append(Finding("lower.blocks", message, function.name, place_of(function)))
+        return kernel
+    block = function.body.blocks[0]
+    count = len(function.function_type.inputs)
+    for argument in block.args[:count]:
+        if argument in flow:
+            message = f"has an argument of {argument.type}; kernels at lane level take pointers, buffers and numbers"
+            kernel.findings.append(Finding("lower.argument", message, function.name, place_of(function)))
+        kernel.scalars[argument] = Value(str(argument.type), name=argument.name_hint)
+    arguments = [kernel.scalars[argument] for argument in block.args[:count]]
+    kernel.writer.arguments = tuple(arguments)
+    for argument in block.args[count:]:
+        kernel.scalars[argument] = kernel.buffer(str(argument.type), argument.name_hint)
+    kernel.write_block(block)
+    return kernel
+
+
+def _statements(flow: Flow) -> Iterator[Statement]:
+    for value in flow.values:
+        yield from value.stated
+    yield from flow.wanted
+
+
+def _subgroups(attribute: Distributed) -> int:
+    parent = attribute.parent_layout() if isinstance(attribute, SliceAttr) else attribute
+    return prod(parent.sg_layout) if isinstance(parent, LayoutAttr) and parent.sg_layout is not None else 1
+
+
+def _has_blocks(function: Operation) -> bool:
+    from layoutalg.simulate.levels import level_of
+
+    return level_of(function) != "lane"
+
+
+class _LoweredPrinter(ModulePrinter):
+    """Writes a module with other text in place of some functions."""
+
+    def __init__(self, stream: StringIO, llvm: int, kernels: dict[FuncOp, Kernel]) -> None:
+        super().__init__(stream, llvm)
+        self.kernels = kernels
+
+    def print_op(self, op: Operation) -> None:
+        """Write an operation, or a kernel's own text."""
+        kernel = self.kernels.get(op) if isinstance(op, FuncOp) else None
+        if kernel is None or not isinstance(op, FuncOp):
+            super().print_op(op)
+            return
+        lines = [*kernel.globals, f"{_header(op, kernel)}{{", kernel.writer.text(_INDENT), "}"]
+        self.print_string("\n".join(lines))
+
+
+class _HeaderPrinter(ModulePrinter):
+    """Writes the first line of a function, with the names that its arguments have in another text."""
+
+    def __init__(self, stream: StringIO, llvm: int, names: dict[SSAValue, str]) -> None:
+        super().__init__(stream, llvm)
+        self.names = names
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        self.print_string(self.names[value])
+        return self.names[value]
+
+    def print_region(self, *_: Any, **__: Any) -> None:
+        """Nothing: the body is written elsewhere."""
+
+
+def _header(function: FuncOp, kernel: Kernel) -> str:
+    """The function's line, without its shared buffers, and with the sizes that it was lowered for."""
+    block = Block(arg_types=list(function.function_type.inputs))
+    attributes = {**function.attributes, "workgroup_attributions": IntegerAttr(0, 64)}
+    attributes.setdefault("intel_reqd_sub_group_size", IntegerAttr(kernel.lanes, i32))
+    properties = {name: one for name, one in function.properties.items() if name != "workgroup_attrib_attrs"}
+    size = [kernel.subgroups * kernel.lanes, 1, 1]
+    properties.setdefault("known_block_size", DenseArrayBase.from_list(i32, size))
+    made = FuncOp.create(properties=properties, attributes=attributes, regions=[Region(block)])
+    names = kernel.writer.names()
+    stream = StringIO()
+    held: dict[SSAValue, str] = {
+        argument: names[value] for argument, value in zip(block.args, kernel.writer.arguments, strict=False)
+    }
+    _HeaderPrinter(stream, kernel.llvm, held).print_op(made)
+    return stream.getvalue()
+
+
+def _text(module: Operation, kernels: dict[FuncOp, Kernel], llvm: int) -> str:
+    stream = StringIO()
+    _LoweredPrinter(stream, llvm, kernels).print_op(module)
+    return stream.getvalue() + "\n"

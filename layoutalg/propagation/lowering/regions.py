@@ -1,0 +1,179 @@
+"""Loops and branches, with fragments that go through them: each vector of a fragment is one value that is carried.
+
+%r = scf.for %k = %0 to %n step %s iter_args(%sum = %zero) -> (vector<16x16xf32>)      a tile of a subgroup
+%r0, %r1 = scf.for ... iter_args(%sum0 = %zero0, %sum1 = %zero1) -> (vector<8xf32>, vector<8xf32>)      its lanes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.layout import Layout
+from layoutalg.propagation.lowering.fragments import Fragment, vector_size
+from layoutalg.propagation.lowering.kernels import Refused, refuse
+from layoutalg.propagation.lowering.rules import Kernel, lowers
+
+__all__: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """How a value passes into or out of a region: its layout and its pieces' sizes, or as one value."""
+
+    layout: Layout | None
+    sizes: tuple[int, ...]
+    kind: str
+
+    def made(self, name: str | None) -> list[Value]:
+        """New values of this kind."""
+        if self.layout is None:
+            return [Value(self.kind, name=name)]
+        return [Value(self.kind, vector_size(size), name) for size in self.sizes]
+
+
+def _passed(op: Operation, value: SSAValue, kernel: Kernel) -> _Passed:
+    if not kernel.is_spread(value):
+        return _Passed(None, (), str(value.type))
+    layout = kernel.layout(op, value)
+    element: Any = value.type
+    return _Passed(layout, kernel.sizes(value, layout), str(element.element_type))
+
+
+def _given(op: Operation, number: int, passed: _Passed, kernel: Kernel) -> list[Value]:
+    """Operand `number`, as it passes."""
+    if passed.layout is None:
+        return [kernel.scalar(op.operands[number])]
+    return kernel.needed(op, number, passed.layout, passed.sizes)
+
+
+def _take(value: SSAValue, passed: _Passed, found: Sequence[Value], kernel: Kernel) -> None:
+    if passed.layout is None:
+        kernel.scalars[value] = found[0]
+    else:
+        kernel.fragments[value] = Fragment(passed.layout, tuple(found))
+
+
+def _types(values: Sequence[Value]) -> str:
+    return ", ".join(value.kind for value in values)
+
+
+def _write_body(block: Block, kinds: Sequence[_Passed], kernel: Kernel) -> None:
+    """The operations of a block, and what it yields."""
+    last = block.last_op
+    for operation in block.ops:
+        if operation is not last or operation.name != "scf.yield":
+            kernel.write(operation)
+    if last is None or not kinds:
+        return
+    try:
+        values = [piece for number, kind in enumerate(kinds) for piece in _given(last, number, kind, kernel)]
+    except Refused as refused:
+        if refused.finding is not None:
+            kernel.findings.append(refused.finding)
+        return
+    kernel.writer.do(f"scf.yield {_places(values)} : {_types(values)}", values)
+
+
+def _places(values: Sequence[Value]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+@lowers("scf.for")
+def loop(op: Any, kernel: Kernel) -> None:
+    """A loop that every work-item goes through the same number of times."""
+    body: Block = op.body.block
+    kinds = [_passed(op, argument, kernel) for argument in body.args[1:]]
+    bounds = [kernel.scalar(value) for value in op.operands[:3]]
+    first = [piece for number, kind in enumerate(kinds) for piece in _given(op, 3 + number, kind, kernel)]
+    step = Value(bounds[0].kind, name=body.args[0].name_hint)
+    carried = [kind.made(argument.name_hint) for kind, argument in zip(kinds, body.args[1:], strict=True)]
+    results = [kind.made(result.name_hint) for kind, result in zip(kinds, op.results, strict=True)]
+    inside = [piece for pieces in carried for piece in pieces]
+    after = [piece for pieces in results for piece in pieces]
+    form = "scf.for %s = %s to %s step %s"
+    operands = [step, *bounds]
+    if inside:
+        pairs = ", ".join(["%s = %s"] * len(inside))
+        form += f" iter_args({pairs}) -> ({_types(inside)})"
+        operands += [value for pair in zip(inside, first, strict=True) for value in pair]
+    kind = "" if bounds[0].kind == "index" else f" : {bounds[0].kind}"
+    with kernel.region(f"{form}{kind} {{", operands, after, (step, *inside)):
+        kernel.scalars[body.args[0]] = step
+        for argument, passed, pieces in zip(body.args[1:], kinds, carried, strict=True):
+            _take(argument, passed, pieces, kernel)
+        _write_body(body, kinds, kernel)
+    for result, passed, pieces in zip(op.results, kinds, results, strict=True):
+        _take(result, passed, pieces, kernel)
+
+
+@lowers("scf.while")
+def repeated(op: Any, kernel: Kernel) -> None:
+    """A loop whose first region says whether it goes on, and with which values."""
+    before, after = op.before_region.block, op.after_region.block
+    ends = before.last_op
+    if ends is None or ends.name != "scf.condition":
+        refuse(op, "while", "has a first region without a condition at its end")
+    taken = [_passed(op, argument, kernel) for argument in before.args]
+    given = [_passed(op, argument, kernel) for argument in after.args]
+    first = [piece for number, kind in enumerate(taken) for piece in _given(op, number, kind, kernel)]
+    carried = [kind.made(argument.name_hint) for kind, argument in zip(taken, before.args, strict=True)]
+    passed = [kind.made(argument.name_hint) for kind, argument in zip(given, after.args, strict=True)]
+    results = [kind.made(result.name_hint) for kind, result in zip(given, op.results, strict=True)]
+    inside, later, out = ([piece for pieces in parts for piece in pieces] for parts in (carried, passed, results))
+    pairs = ", ".join(["%s = %s"] * len(inside))
+    operands = [value for pair in zip(inside, first, strict=True) for value in pair]
+    head = f"scf.while ({pairs})" if inside else "scf.while"
+    form = f"{head} : ({_types(inside)}) -> ({_types(out)}) {{"
+    with kernel.writer.region(form, operands, out, inside):
+        with kernel.indices.scope():
+            for argument, kind, pieces in zip(before.args, taken, carried, strict=True):
+                _take(argument, kind, pieces, kernel)
+            for operation in before.ops:
+                if operation is not ends:
+                    kernel.write(operation)
+            goes_on = kernel.scalar(ends.operands[0])
+            values = [piece for number, kind in enumerate(given) for piece in _given(ends, 1 + number, kind, kernel)]
+            what = f" {_places(values)} : {_types(values)}" if values else ""
+            kernel.writer.do(f"scf.condition(%s){what}", [goes_on, *values])
+        arguments = ", ".join([f"%s: {value.kind}" for value in later])
+        kernel.writer.between("} do {" if not later else f"}} do {{\n^bb0({arguments}):", later, later)
+        with kernel.indices.scope():
+            for argument, kind, pieces in zip(after.args, given, passed, strict=True):
+                _take(argument, kind, pieces, kernel)
+            _write_body(after, taken, kernel)
+            if not taken:
+                kernel.writer.do("scf.yield")
+    for result, kind, pieces in zip(op.results, given, results, strict=True):
+        _take(result, kind, pieces, kernel)
+
+
+@lowers("scf.if")
+def branch(op: Any, kernel: Kernel) -> None:
+    """A branch on a number: where it is the same in the whole workgroup, so is the way that is taken."""
+    if kernel.is_spread(op.operands[0]):
+        refuse(op, "condition", f"branches on a spread value of {op.operands[0].type}")
+    condition = kernel.scalar(op.operands[0])
+    kinds = [_passed(op, result, kernel) for result in op.results]
+    results = [kind.made(result.name_hint) for kind, result in zip(kinds, op.results, strict=True)]
+    after = [piece for pieces in results for piece in pieces]
+    then, *others = [region.block for region in op.regions if region.blocks]
+    kinds_text = f" -> ({_types(after)})" if after else ""
+    with kernel.writer.region(f"scf.if %s{kinds_text} {{", (condition,), after):
+        with kernel.indices.scope():
+            _write_body(then, kinds, kernel)
+        if others and (others[0].first_op is not None):
+            kernel.writer.between("} else {")
+            with kernel.indices.scope():
+                _write_body(others[0], kinds, kernel)
+    for result, passed, pieces in zip(op.results, kinds, results, strict=True):
+        _take(result, passed, pieces, kernel)
+
+
+@lowers("scf.yield")
+def yields(op: Operation, kernel: Kernel) -> None:
+    """Written by the operation around it."""

@@ -1,0 +1,7 @@
+"""Layouts completed from what is written and demanded; the cheapest conversions put into the module."""
+
+from __future__ import annotations
+
+from layoutalg.propagation.placing.propagating import LEVELS, Conversion, Decision, Propagated, propagate
+
+__all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "propagate"]

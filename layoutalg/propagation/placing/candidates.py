@@ -1,0 +1,421 @@
+"""The layouts that come into question for every value: from what is written, from what messages take, and carried along ties.
+
+What the user wrote is the only candidate of its value. Every other value takes the candidates of its neighbours, carried across
+the operation between them, until nothing new comes: `MOST` of them at the most, those from near anchors first; how many were
+left out is counted. A load takes what its messages can deliver and nothing else. Equal maps are one candidate.
+
+>>> from layoutalg.ir import read_module
+>>> from layoutalg.propagation.flow import flows_of
+>>> text = '''func.func @f(%x: vector<16x8xf32>, %y: vector<8x16xf32>) {
+...   %t = vector.transpose %x, [1, 0] : vector<16x8xf32> to vector<8x16xf32>
+...   %s = arith.addf %t, %y {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<8x16xf32>
+...   func.return }'''
+>>> [flow] = flows_of(read_module(text))
+>>> found = candidates_of(flow, Asked("lane", "pvc", 24, Machine(lanes=16)))
+>>> for value, options in zip(flow.values, found.options):
+...     print(value.shape, *(f"{option.held.key} ({option.why})" for option in options))
+(16, 8) lane: d0 = 16@lane, d1 = 8@reg (as vector.transpose needs it)
+(8, 16) lane: d0 = 8@reg, d1 = 16@lane (as arith.addf needs it)
+(8, 16) lane: d0 = 8@reg, d1 = 16@lane (as arith.addf needs it)
+(8, 16) lane: d0 = 8@reg, d1 = 16@lane (written there)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.notation import Machine
+from layoutalg.propagation.flow import Flow, Value
+from layoutalg.propagation.placing.costs import Prices, bits_of
+from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held, told
+from layoutalg.propagation.placing.usual import product_operand, usual_layouts
+from layoutalg.propagation.relations import Choice, Demand, Tie
+from layoutalg.propagation.stated import Statement
+
+__all__ = [
+    "MOST",
+    "Asked",
+    "Candidates",
+    "Option",
+    "candidates_of",
+    "carried",
+    "cost_at",
+    "options_of",
+    "owner_of",
+    "problem_of",
+]
+
+MOST = 8
+"""Candidates of one value."""
+_LARGE = 2000
+"""Functions of more values have half as many, so that time and memory stay in proportion."""
+CONVERSION = "xegpu.convert_layout"
+_WRITTEN = "written there"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax.
+
+    >>> Asked("lane", "pvc", 24, Machine(lanes=16)).level
+    'lane'
+    """
+
+    level: str
+    target: str
+    llvm: int
+    machine: Machine
+    kept: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
+    """Answers that were found before: many operations of a module ask the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it).
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> Option(held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), "written there").cost
+    0
+    """
+
+    held: Held
+    why: str
+    cost: int = 0
+
+
+@dataclass(slots=True)
+class Candidates:
+    """The options of every value; what each demand on an operand takes; what is written about operands; what was left out.
+
+    >>> Candidates([], [], {}, []).dropped
+    0
+    """
+
+    options: list[list[Option]]
+    fixed: list[Held | None]
+    demanded: dict[int, list[Option]]
+    """By the number of the demand in the flow; those that are about operands."""
+    refused: list[tuple[Statement, str]]
+    dropped: int = 0
+    wanted: dict[tuple[Operation, int], Statement] = field(default_factory=dict[tuple[Operation, int], Statement])
+
+
+@dataclass(slots=True)
+class _Search:
+    flow: Flow
+    asked: Asked
+    found: Candidates
+    closed: list[bool]
+    """Values about which something is written: that is their only option."""
+    keys: list[set[str]]
+    ties: list[list[tuple[Tie, bool]]]
+    """For each value, its ties; whether it is the result."""
+    queue: deque[tuple[int, Option]] = field(default_factory=deque[tuple[int, Option]])
+    most: int = MOST
+    made: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """Values that a message or a product makes: it must be able to make an option."""
+
+    def offer(self, number: int, option: Option) -> None:
+        """Add an option to a value, unless it has that map, or has enough."""
+        if option.held.key in self.keys[number]:
+            return
+        if len(self.found.options[number]) >= self.most:
+            self.found.dropped += 1
+            return
+        demand = self.made.get(number)
+        if demand is not None:
+            if problem_of(demand, option.held, self.asked) is not None:
+                return
+            option = Option(option.held, option.why, cost_at(demand, option.held, self.asked))
+        self.keys[number].add(option.held.key)
+        self.found.options[number].append(option)
+        self.queue.append((number, option))
+
+    def spread(self) -> None:
+        """Carry options along ties until nothing new comes."""
+        while self.queue:
+            number, option = self.queue.popleft()
+            for tie, is_result in self.ties[number]:
+                self.carry(tie, is_result, option)
+
+    def carry(self, tie: Tie, is_result: bool, option: Option) -> None:
+        """Carry an option along one tie."""
+        other = self.flow.value_of(tie.operand if is_result else tie.result)
+        if self.closed[other.number]:
+            return
+        made = carried(tie, option.held, is_result, other.shape, self.asked)
+        if made is None:
+            return
+        why = f"as {tie.user.name} needs it" if is_result else f"as {tie.user.name} makes it"
+        self.offer(other.number, Option(made, why))
+
+
+def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
+    """The layout of the other end of a tie, where the operation leaves one choice.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.relations import relation_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> text = "func.func @f(%a: vector<8x16xf32>) { %b = arith.addf %a, %a : vector<8x16xf32> func.return }"
+    >>> addition = next(op for op in read_module(text).walk() if op.name == "arith.addf")
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> carried(relation_of(addition).ties[0], rows, True, (8, 16), Asked("lane", "pvc", 24, Machine(lanes=16))).key
+    'lane: d0 = 8@reg, d1 = 16@lane'
+    """
+    at = (id(tie.relation), tie.reach, tie.combines, tie.user.name == CONVERSION, id(known), is_result, shape)
+    found = asked.kept.get(at)
+    if found is None:
+        # The relation and the layout are kept too, so that nothing else gets their identity.
+        found = asked.kept[at] = (_carried(tie, known, is_result, shape, asked), tie.relation, known)
+    return found[0]
+
+
+def _carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
+    if tie.user.name == CONVERSION:
+        return None
+    if tie.reach == "subgroup":
+        if not is_result or "sg" not in known.levels:
+            return None
+        return product_operand(tie, known, shape, asked.llvm)
+    if tie.reach == "workgroup" and not tie.combines:
+        return None
+    if is_result:
+        return carry_back(tie.relation, known, shape, asked.llvm)
+    return carry_on(tie.relation, known, shape, asked.llvm)
+
+
+def candidates_of(flow: Flow, asked: Asked) -> Candidates:
+    """The candidates of every value of a function, as the module's docstring says.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> candidates_of(flow_of(read_module("gpu.barrier")), Asked("lane", "pvc", 24, Machine(lanes=16))).options
+    []
+    """
+    count = len(flow.values)
+    found = Candidates([[] for _ in range(count)], [None] * count, {}, [])
+    ties: list[list[tuple[Tie, bool]]] = [[] for _ in range(count)]
+    for tie in flow.ties:
+        if tie.operand in flow and tie.result in flow:
+            ties[flow.value_of(tie.result).number].append((tie, True))
+            ties[flow.value_of(tie.operand).number].append((tie, False))
+    search = _Search(flow, asked, found, [False] * count, [set() for _ in range(count)], ties)
+    search.most = MOST if count <= _LARGE else MOST // 2
+    _written(search)
+    made, taken = _demanded(search)
+    for number, options in made:
+        for option in options:
+            search.offer(number, option)
+    for number, options in taken:
+        if not search.closed[number]:
+            for option in options:
+                search.offer(number, option)
+    search.spread()
+    _added_in_lanes(search)
+    _unreached(search)
+    return found
+
+
+def _written(search: _Search) -> None:
+    """What is written about a value is its only option; what is written about an operand is what its use needs."""
+    found = search.found
+    for value in search.flow.values:
+        for statement in value.stated:
+            _fix(search, value, statement)
+    for statement in search.flow.wanted:
+        if statement.number is None or statement.value not in search.flow:
+            continue
+        value = search.flow.value_of(statement.value)
+        if statement.user.name == CONVERSION and _fix(search, value, statement):
+            continue
+        known = told(statement.attribute, value.shape)
+        if known is None:
+            _refuse(search, statement, value)
+            continue
+        found.wanted[statement.user, statement.number] = statement
+        if not search.closed[value.number]:
+            search.offer(value.number, Option(known, f"written at {statement.user.name}"))
+
+
+def _fix(search: _Search, value: Value, statement: Statement) -> bool:
+    """Let a value have what is written about it; False where it has another layout already."""
+    known = told(statement.attribute, value.shape)
+    if known is None:
+        _refuse(search, statement, value)
+        return True
+    present = search.found.fixed[value.number]
+    if present is not None:
+        return present.key == known.key
+    search.found.fixed[value.number] = known
+    search.closed[value.number] = True
+    search.keys[value.number].clear()
+    search.found.options[value.number].clear()
+    search.offer(value.number, Option(known, _WRITTEN))
+    return True
+
+
+def _refuse(search: _Search, statement: Statement, value: Value) -> None:
+    try:
+        layout = str(statement.attribute.operands(value.shape, None))
+        problem = f"does not fit {layout}"
+    except LayoutError as error:
+        problem = str(error)
+    search.found.refused.append((statement, problem))
+
+
+_Offers = list[tuple[int, list[Option]]]
+
+
+def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
+    """What the operations of a function make, and what they take."""
+    made: _Offers = []
+    taken: _Offers = []
+    for number, demand in enumerate(search.flow.demands):
+        if demand.value not in search.flow:
+            continue
+        value = search.flow.value_of(demand.value)
+        options = options_of(demand, value.shape, search.asked)
+        if demand.number is None:
+            fixed = search.found.fixed[value.number]
+            if fixed is None and options:
+                search.made[value.number] = demand
+                made.append((value.number, options))
+            elif fixed is not None:
+                cost = cost_at(demand, fixed, search.asked)
+                search.found.options[value.number] = [Option(fixed, _WRITTEN, cost)]
+        else:
+            search.found.demanded[number] = options
+            name = demand.user.name
+            taken.append((value.number, [Option(one.held, f"{name} takes it: {one.why}") for one in options]))
+    return made, taken
+
+
+def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+    """The layouts that an operation takes or makes, each map once.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> [one.held.key for one in options_of(flow.demands[1], (16, 16), Asked("lane", "pvc", 24, Machine(lanes=16)))]
+    ['lane: d0 = 16@reg, d1 = 16@lane']
+    """
+    at = ("options", _kind_of(demand), shape, asked.level)
+    if at not in asked.kept:
+        asked.kept[at] = _options(demand, shape, asked)
+    return asked.kept[at]
+
+
+def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
+    """Why an operation does not take or make a layout; None where it does.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> problem_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    """
+    at = ("problem", _kind_of(demand), known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = demand.problem(known.attribute, asked.machine, asked.target)
+    return asked.kept[at]
+
+
+def _kind_of(demand: Demand) -> tuple[Any, ...]:
+    """What a demand's answers depend on: the operation's name, types and properties, and which value it is about."""
+    user: Any = demand.user
+    about = tuple(getattr(demand, one.name) for one in fields(demand) if one.name != "user")  # pyright: ignore[reportArgumentType]
+    properties = tuple((name, one) for name, one in user.properties.items() if not name.startswith("layout"))
+    types = tuple(value.type for value in (*user.operands, *user.results))
+    return (type(demand), user.name, about, properties, types)
+
+
+def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+    choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
+    options: dict[str, Option] = {}
+    for choice in choices:
+        known = held(choice.attribute, shape, asked.llvm)
+        if known is not None:
+            options.setdefault(known.key, Option(known, choice.why, choice.cost))
+    return list(options.values())
+
+
+def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
+    """What an operation costs with a layout: that of its choice, or its price where the layout is none of its choices.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    0
+    """
+    at = ("cost", _kind_of(demand), known.key, known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = _cost_at(demand, known, asked)
+    return asked.kept[at]
+
+
+def _cost_at(demand: Demand, known: Held, asked: Asked) -> int:
+    for option in options_of(demand, known.shape, asked):
+        if option.held.key == known.key:
+            return option.cost
+    if known.tile is not None and "sg" not in known.levels:
+        tiles = options_of(demand, known.shape, replace(asked, level="inst"))
+        cost = next((option.cost for option in tiles if option.held.tile == known.tile), None)
+        if cost is not None:
+            return cost
+    if known.levels == ("sg",):
+        # The words that each lane then has: what grids of subgroups cost.
+        count = Prices(asked.machine, asked.target).registers(known)
+        return -(-count * bits_of(str(getattr(demand.value.type, "element_type", demand.value.type))) // 32)
+    return demand.price(known.attribute, asked.machine, asked.target)
+
+
+def _added_in_lanes(search: _Search) -> None:
+    """Reductions may take usual layouts too: where a lane holds all of a row, nothing crosses lanes.
+
+    Without that, a kernel whose load and store are written could never convert for a reduction between them.
+    """
+    asked = search.asked
+    for tie in search.flow.ties:
+        if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
+            continue
+        value = search.flow.value_of(tie.operand)
+        for known in usual_layouts(value.shape, asked.level, asked.machine, asked.llvm)[:-1]:
+            option = Option(known, f"{tie.user.name} adds so")
+            if not search.closed[value.number]:
+                search.offer(value.number, option)
+            search.carry(tie, False, option)
+    search.spread()
+
+
+def _unreached(search: _Search) -> None:
+    """Values that no anchor reaches take a usual layout, those first of which others are made."""
+    for value in search.flow.values:
+        if search.found.options[value.number]:
+            continue
+        for known in usual_layouts(value.shape, search.asked.level, search.asked.machine, search.asked.llvm):
+            search.offer(value.number, Option(known, "no load, store or product says more"))
+        search.spread()
+
+
+def owner_of(member: SSAValue) -> Operation | None:
+    """The operation that makes a value, or whose region has it as an argument.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> from xdsl.dialects.builtin import i32
+    >>> owner_of(TestOp(result_types=[i32]).results[0]).name
+    'test.op'
+    """
+    owner = member.owner
+    return owner if isinstance(owner, Operation) else owner.parent_op()

@@ -1,0 +1,30 @@
+"""The module that LLVM's own propagation makes of a module.
+
+>>> from layoutalg.module import read
+>>> print(like(read("gpu.barrier"), 22, "lane", "pvc").source, end="")
+builtin.module {
+  gpu.barrier
+}
+"""
+
+from __future__ import annotations
+
+from layoutalg.ir import write_module
+from layoutalg.module.module import SEPARATOR, Module
+
+__all__ = ["like"]
+
+
+def like(module: Module, llvm: int, level: str, target: str) -> Module:
+    """The module with the layouts that this version of LLVM propagates.
+
+    Raises `LayoutError` where that version refuses the module.
+
+    >>> from layoutalg.module import read
+    >>> like(read("gpu.barrier"), 22, "lane", "pvc").is_read
+    True
+    """
+    from layoutalg.propagation.like_llvm import propagated_like
+
+    made = [propagated_like(part.module, llvm, level, target) for part in module.parts]
+    return Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in made), module.file)

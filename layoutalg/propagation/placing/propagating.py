@@ -1,0 +1,341 @@
+"""`la.propagate`: a module with the layouts completed and the cheapest conversions in it.
+
+>>> from layoutalg.module import read
+>>> module = read('''func.func @f(%p: memref<64x64xf32>, %q: memref<64x64xf32>) {
+...   %t = xegpu.create_nd_tdesc %p : memref<64x64xf32> -> !xegpu.tensor_desc<16x16xf32>
+...   %x = xegpu.load_nd %t[0, 0] <{layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>}>
+...     : !xegpu.tensor_desc<16x16xf32> -> vector<16x16xf32>
+...   %e = math.exp %x : vector<16x16xf32>
+...   %s = arith.addf %e, %e {layout_result_0 = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>} : vector<16x16xf32>
+...   func.return }''')
+>>> done = propagate(module, level="lane", llvm=24)
+>>> for decision in done.decisions:
+...     print(decision)
+text:3:8 %x 16x16xf32: #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, written there (24)
+text:5:8 %e 16x16xf32: #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, as math.exp makes it (64)
+text:6:8 %s 16x16xf32: #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>, written there (16)
+>>> print(done.conversions[0])
+text:5:8 %e converted for arith.addf: 172
+>>> done.cost, done.bound, done.is_optimal
+(276, 276, True)
+
+The anchors are what the user wrote, which stays, and what loads, stores and products take. Costs are issue slots of one
+subgroup on the target, for one run of the function; `bound` says that no choice among the layouts that came into question
+costs less. `str()` of the result is the module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from layoutalg.core.errors import LayoutError, PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.notation import Distributed
+from layoutalg.core.whole_numbers import instance_of
+from layoutalg.hardware import target_info
+from layoutalg.ir import write_module
+from layoutalg.ir.findings import Finding
+from layoutalg.ir.places import Place, place_of
+from layoutalg.module.module import SEPARATOR, Module
+from layoutalg.propagation.flow import Flow, flows_of
+from layoutalg.propagation.labelling import solve
+from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
+from layoutalg.propagation.placing.network import Network, network_of
+from layoutalg.propagation.placing.redundant import remove_redundant
+from layoutalg.propagation.placing.undelivered import restate
+from layoutalg.propagation.placing.writing import Placed, Written, write
+from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
+from layoutalg.xegpu.rules import llvm_versions, rules
+
+if TYPE_CHECKING:
+    from layoutalg.propagation.labelling import Labelling
+
+__all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "propagate"]
+
+LEVELS = ("lane", "inst", "workgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The layout of one value: where it is made, why it has this one, and what it costs there.
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> print(Decision("%x", None, "math.exp", (8, 16), "f32", LayoutAttr(lane_layout=(1, 16)), "written there", 8))
+    %x 8x16xf32: #xegpu.layout<lane_layout = [1, 16]>, written there (8)
+    """
+
+    name: str
+    place: Place | None
+    operation: str
+    shape: tuple[int, ...]
+    element: str
+    attribute: Distributed | None
+    why: str
+    cost: int
+
+    def __str__(self) -> str:
+        sizes = "x".join(map(str, self.shape))
+        price = f" ({self.cost})" if self.cost else ""
+        return (
+            f"{_at(self.place)}{self.name} {sizes}x{self.element}: {self.attribute or 'no layout'}, {self.why}{price}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A value that is converted (or made again) for some of its uses; `cost` counts each of the `times` it runs.
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> rows, columns = LayoutAttr(lane_layout=(1, 16)), LayoutAttr(lane_layout=(16, 1))
+    >>> print(Conversion("%x", None, "convert", rows, columns, ("arith.addf",), 172, 1))
+    %x converted for arith.addf: 172
+    """
+
+    name: str
+    place: Place | None
+    kind: str
+    source: Distributed
+    result: Distributed
+    users: tuple[str, ...]
+    cost: int
+    times: int
+
+    def __str__(self) -> str:
+        done = "converted" if self.kind == "convert" else self.kind
+        loop = f" ({self.times} times {self.cost // self.times})" if self.times > 1 else ""
+        return f"{_at(self.place)}{self.name} {done} for {', '.join(self.users)}: {self.cost}{loop}"
+
+
+@dataclass(frozen=True, slots=True)
+class Propagated:
+    """A module with its layouts completed, what was decided, what it costs, and a bound that no choice goes below.
+
+    >>> propagate("gpu.barrier").cost
+    0
+    """
+
+    module: Module
+    decisions: tuple[Decision, ...]
+    conversions: tuple[Conversion, ...]
+    removed: tuple[Conversion, ...]
+    """Conversions of the text that were redundant: between two names of one map, or back to where a value came from."""
+    cost: int
+    bound: int
+    findings: tuple[Finding, ...]
+    methods: tuple[tuple[int, str], ...] = ()
+    dropped: int = 0
+    """Candidates that were left out, since a value had enough."""
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no choice among the candidates costs less.
+
+        >>> propagate("gpu.barrier").is_optimal
+        True
+        """
+        return self.cost == self.bound
+
+    def __str__(self) -> str:
+        return self.module.source
+
+
+def propagate(
+    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24, like: str | None = None
+) -> Propagated:
+    """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
+
+    `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM. With `like`
+    ("llvm22", "llvm23" or "llvm24") the layouts are those that LLVM's own propagation gives, and what they cost.
+
+    Raises `LayoutError` for another level, for a chip or a version that is not known, and for a module that LLVM refuses.
+
+    >>> propagate("gpu.barrier", level="register")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: level 'register': expected one of lane, inst, workgroup
+    """
+    module = as_module(module)
+    check_asked(level, target, llvm)
+    if like is not None:
+        return _likewise(module, level, target, like)
+    runs = [_Run(part.module.clone(), part.module, module, level, target, llvm) for part in module.parts]
+    text = SEPARATOR.join(write_module(run.module, llvm=llvm) for run in runs)
+    return Propagated(
+        Module(text, module.file),
+        tuple(decision for run in runs for decision in run.decisions),
+        tuple(conversion for run in runs for conversion in run.conversions),
+        tuple(conversion for run in runs for conversion in run.removed),
+        sum(run.cost for run in runs),
+        sum(run.bound for run in runs),
+        (*module.findings, *(finding for run in runs for finding in run.findings)),
+        tuple(method for run in runs for method in run.methods),
+        sum(run.dropped for run in runs),
+    )
+
+
+def _likewise(module: Module, level: str, target: str, like: object) -> Propagated:
+    """LLVM's own module, with the cost of completing what it leaves open; its layouts are the only candidates."""
+    from layoutalg.propagation.placing.likewise import like as made_like
+
+    versions = {f"llvm{version}": version for version in llvm_versions()}
+    if like not in versions:
+        raise LayoutError(f"like {shown(like)}: expected one of {', '.join(versions)}")
+    llvm = versions[str(like)]
+    theirs = made_like(module, llvm, level, target)
+    completed = propagate(theirs, level=level, target=target, llvm=llvm)
+    return replace(completed, module=theirs)
+
+
+def as_module(module: object) -> Module:
+    """A module that a caller gave, or its text.
+
+    >>> as_module("gpu.barrier").is_read
+    True
+    >>> as_module(7)
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: module 7: expected a Module or a str
+    """
+    from layoutalg.module import read
+
+    instance_of(module, (Module, str), "module")
+    found = read(module) if isinstance(module, str) else module
+    assert isinstance(found, Module)
+    return found
+
+
+def check_asked(level: object, target: object, llvm: object) -> None:
+    """Refuse a level, a chip or a version of LLVM that is not known.
+
+    >>> check_asked("lane", "pvc", 24)
+    """
+    instance_of(level, str, "level")
+    if level not in LEVELS:
+        raise LayoutError(f"level {shown(level)}: expected one of {', '.join(LEVELS)}")
+    instance_of(target, str, "target")
+    target_info(target)  # pyright: ignore[reportArgumentType]
+    rules(llvm)  # pyright: ignore[reportArgumentType]
+
+
+class _Run:
+    """One module of a text, propagated."""
+
+    def __init__(self, module: ModuleOp, original: ModuleOp, file: Module, level: str, target: str, llvm: int) -> None:
+        self.module, self.file = module, file
+        self.level, self.target, self.llvm = level, target, llvm
+        self.origins: dict[Operation, Operation] = dict(zip(module.walk(), original.walk(), strict=True))
+        self.decisions: list[Decision] = []
+        self.conversions: list[Conversion] = []
+        self.removed: list[Conversion] = []
+        self.findings: list[Finding] = []
+        self.methods: list[tuple[int, str]] = []
+        self.cost = self.bound = self.dropped = 0
+        self.counted: dict[Operation, int] = {}
+        for one in restate(module, target, llvm) if level == "lane" else ():
+            message = f"{one.problem}; it is moved in {one.moved} and converted: {one.cost} issue slots on {target}"
+            self._finding("propagate.message", message, one.operation, "warning")
+        for gone in remove_redundant(module, target):
+            conversion, source, result = gone
+            self.removed.append(
+                Conversion(
+                    self.name(conversion.results[0]), self.place(conversion), "convert", source, result, (), 0, 1
+                )
+            )
+            conversion.detach()
+            conversion.erase()
+        for flow in flows_of(module):
+            self._propagate(flow)
+
+    def _propagate(self, flow: Flow) -> None:
+        asked = Asked(self.level, self.target, self.llvm, machine_of(flow.function, self.target))
+        names = {value.number: self.name(value.members[0]) for value in flow.values}
+        candidates = candidates_of(flow, asked)
+        network = network_of(flow, candidates, asked)
+        self._complain(flow, candidates, network)
+        try:
+            found = solve(network.problem)
+        except PlanError as error:
+            self.findings.append(
+                Finding("propagate.impossible", str(error), flow.function.name, self.place(flow.function))
+            )
+            return
+        demands = [(demand, demand.user, demand.value) for demand in flow.demands if demand.value in flow]
+        written = write(flow, network, found, asked)
+        for demand, user, value in demands:
+            held = written.values[flow.value_of(value).number]
+            if demand.number is not None:
+                held = written.operands.get((user, demand.number), held)
+            problem = None if held is None else problem_of(demand, held, asked)
+            if problem is not None:
+                which = "its result" if demand.number is None else f"operand {demand.number}"
+                self._finding("propagate.demand", f"has no layout for {which} that it takes: {problem}", user, "error")
+        self._explain(flow, network, found, written, names)
+        self.cost += found.cost
+        self.bound += found.bound
+        self.methods.extend(found.methods)
+        self.dropped += candidates.dropped
+
+    def _explain(self, flow: Flow, network: Network, found: Labelling, written: Written, names: dict[int, str]) -> None:
+        for value in flow.values:
+            label = network.labels[value.number][found.labels[value.number]]
+            final = written.values[value.number]
+            owner = _maker(value.members[0])
+            option = label.option
+            self.decisions.append(
+                Decision(
+                    names[value.number],
+                    self.place(owner),
+                    "" if owner is None else owner.name,
+                    value.shape,
+                    value.element,
+                    None if final is None else final.attribute,
+                    "no layout comes into question" if option is None else option.why,
+                    label.cost,
+                )
+            )
+        for one in written.placed:
+            self.conversions.append(self._conversion(one, names[flow.value_of(one.member).number]))
+
+    def _conversion(self, one: Placed, name: str) -> Conversion:
+        users = tuple(dict.fromkeys(user.name for user in one.users))
+        place = self.place(_maker(one.member))
+        return Conversion(name, place, one.kind, one.source.attribute, one.result.attribute, users, one.cost, one.times)
+
+    def _complain(self, flow: Flow, candidates: Candidates, network: Network) -> None:
+        for operation in flow.unknown:
+            message = "has a relation of layouts that is not known; its operands and results are left alone"
+            self._finding("propagate.unknown", message, operation, "warning")
+        for statement, problem in candidates.refused:
+            self._finding("propagate.statement", f"{statement.name}: {problem}", statement.user, "error")
+        for operation, number, problem in network.impossible:
+            self._finding("propagate.operand", f"operand {number}: {problem}", operation, "error")
+
+    def _finding(self, rule: str, message: str, operation: Operation, level: str) -> None:
+        place = self.place(operation)
+        self.findings.append(Finding(rule, message, operation.name, place, level=level))  # pyright: ignore[reportArgumentType]
+
+    def place(self, operation: Operation | None) -> Place | None:
+        """Where an operation stands in the text."""
+        original = None if operation is None else self.origins.get(operation)
+        return None if original is None else place_of(original)
+
+    def name(self, member: SSAValue) -> str:
+        """What the text calls a value, as far as it has a name."""
+        owner = member.owner
+        if isinstance(owner, Block):
+            return f"%{member.name_hint}" if member.name_hint else "an argument"
+        original = self.origins.get(owner)
+        names = () if original is None else self.file.lines.result_names(original)
+        number = list(owner.results).index(member)  # pyright: ignore[reportArgumentType]
+        return names[number] if number < len(names) and names[number] else f"%{member.name_hint or owner.name}"
+
+
+def _maker(member: SSAValue) -> Operation | None:
+    owner = member.owner
+    return owner.parent_op() if isinstance(owner, Block) else owner
+
+
+def _at(place: Place | None) -> str:
+    return "" if place is None else f"{place} "

@@ -1,0 +1,361 @@
+"""Blocks of memory: a load delivers what a 2D block message delivers, a store takes what one takes.
+
+The chip has plain messages, messages that pack rows (VNNI) and messages that transpose. A layout fits when it consists of tiles
+of one of them. On pvc, 16x16 elements of f16 can come in three ways, of which the first two are one map under two names:
+
+>>> from layoutalg.ir import read_module
+>>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<16x16xf16>'
+>>> load = "%a = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x16xf16> -> vector<16x16xf16>"
+>>> [demand] = load_nd(read_module(text + load).body.block.last_op).demands
+>>> for choice in demand.choices("lane", None, "pvc", 24):
+...     print(choice.attribute, choice.cost, choice.why)
+#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]> 16 1 x read_16b_16r16x1c
+#xegpu.layout<lane_layout = [1, 16], lane_data = [2, 1]> 16 1 x read_16b_16r16x1c
+#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 2]> 16 1 x read_transpose_32b_16r8x1c
+
+LLVM takes any lane layout on a load, and loads as the message does. That is what a demand finds:
+
+>>> print(demand.problem(LayoutAttr(lane_layout=(2, 8), lane_data=(1, 1)), None, "pvc"))
+no 2D block message of pvc delivers 16-bit elements so: dimension 0 of a 16x16 tile is 8@reg:2 2@lane:8, expected 16@reg;
+LLVM ignores such a layout and loads rows of 16 lanes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, Literal, NamedTuple
+
+from layoutalg.conversion import cost_of
+from layoutalg.core.errors import VerificationError
+from layoutalg.core.factors import Factor
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.hardware import block_load, block_store, target_info
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
+from layoutalg.propagation.relations.demands import (
+    OneValue,
+    accepted,
+    bits_of,
+    grids,
+    instruction_tile,
+    lanes_of,
+    placed,
+    words,
+)
+from layoutalg.propagation.relations.relation import Choice, Relation, relates
+from layoutalg.propagation.relations.units import misfit
+from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
+from layoutalg.xegpu import LayoutAttr, SliceAttr
+
+__all__ = ["Block", "BlockDemand", "Message", "messages"]
+
+_CACHED = 1 << 12
+Kind = Literal["load", "store"]
+_ROWS = (32, 16, 8, 4, 2, 1)
+_WIDTHS = (32, 16, 8)
+_COUNTS = (4, 2, 1)
+
+
+@relates("xegpu.load_nd")
+def load_nd(op: Any) -> Relation:
+    """The value comes as a message delivers it."""
+    return Relation(demands=(BlockDemand(op, None),)) if _is_whole(op, op.results[0].type) else Relation()
+
+
+@relates("xegpu.store_nd")
+def store_nd(op: Any) -> Relation:
+    """The value is stored as a message takes it."""
+    return Relation(demands=(BlockDemand(op, 0),)) if _is_whole(op, op.operands[0].type) else Relation()
+
+
+@relates("xegpu.prefetch_nd", "xegpu.create_nd_tdesc", "xegpu.update_nd_offset")
+def no_value(op: Any) -> Relation:
+    """Descriptors are not spread over lanes."""
+    return Relation()
+
+
+def _is_whole(op: Any, kind: Any) -> bool:
+    """Whether a value is the block of a subgroup or of a workgroup; at lane level it is a fragment."""
+    descriptor = op.descriptor.type
+    whole = prod(descriptor.get_shape()) * _array_length(descriptor) if isinstance(descriptor, TensorDescType) else 0
+    return prod(kind.get_shape()) == whole
+
+
+def _array_length(descriptor: Any) -> int:
+    encoding = getattr(descriptor.encoding, "value", None)
+    return int(getattr(encoding, "array_length", 1))
+
+
+class Message(NamedTuple):
+    """A block message: from the block in memory to lanes and registers.
+
+    >>> messages(32, "store", 16)[0]
+    Message(name='store of 8x16', layout=Layout.parse('d0 = 8@reg, d1 = 16@lane'), kind='plain')
+    """
+
+    name: str
+    layout: Layout
+    kind: str
+
+
+@lru_cache(maxsize=64)
+def messages(bits: int, kind: Kind, lanes: int) -> tuple[Message, ...]:
+    """The messages for elements of so many bits, the largest first; none on chips without 16 lanes.
+
+    >>> [one.name for one in messages(8, "load", 16) if one.kind != "plain"][:2]
+    ['read_transform_8b_32r16x4c', 'read_transform_8b_32r16x2c']
+    >>> messages(16, "load", 8)
+    ()
+    """
+    found: list[Message] = []
+    for rows in _ROWS:
+        for width in _WIDTHS:
+            if kind == "store":
+                found += _message(lambda r=rows, w=width: block_store(r, w, bits, lanes), f"store of {rows}x{width}")
+                continue
+            for count in _COUNTS:
+                found += _message(lambda r=rows, w=width, c=count: block_load(r, w, bits, c, subgroup_size=lanes))
+                found += _message(
+                    lambda r=rows, w=width, c=count: block_load(r, w, bits, c, True, subgroup_size=lanes),
+                    kind="packed",
+                )
+        # Memory is transposed 32 bits at a time: of narrower elements, as many as go into 32 bits stay together.
+        if kind == "load" and bits <= 32:
+            for units in (8, 4, 2, 1):
+                width = units * 32 // bits
+                found += _message(
+                    lambda r=rows, w=width: block_load(r, w, bits, 1, False, True, 32, lanes), kind="transposed"
+                )
+    order = {"plain": 0, "packed": 1, "transposed": 2}
+    return tuple(sorted(found, key=lambda one: (order[one.kind], -_size(one.layout))))
+
+
+def _message(make: Any, name: str = "", kind: str = "plain") -> list[Message]:
+    try:
+        made = make()
+        return [Message(name or made.name, made.layout, kind)]
+    except VerificationError:
+        return []
+
+
+def _size(layout: Layout) -> int:
+    return prod(int(size) for size in layout.shape)
+
+
+@lru_cache(maxsize=64)
+def _lane_layouts(bits: int, lanes: int) -> tuple[LayoutAttr, ...]:
+    """What LLVM writes for plain, packed and transposed blocks, in this order; then narrow and wide rows."""
+    packed = max(32 // bits, 1)
+    pairs = (
+        ((1, lanes), (1, max(16 // bits, 1))),
+        ((1, lanes), (packed, 1)),
+        ((lanes, 1), (1, packed)),
+        ((1, lanes), (1, 1)),
+        ((2, max(lanes // 2, 1)), (1, 1)),
+    )
+    return tuple(LayoutAttr(lane_layout=each, lane_data=data) for each, data in dict.fromkeys(pairs))
+
+
+@lru_cache(maxsize=_CACHED)
+def _fewest(layout: Layout, bits: int, kind: Kind, lanes: int) -> tuple[int, Message] | None:
+    """How many of which message move a subgroup's block in this layout; None where none does."""
+    fitting = [one for one in messages(bits, kind, lanes) if misfit(layout, one.layout) is None]
+    if not fitting:
+        return None
+    best = max(fitting, key=lambda one: _size(one.layout))
+    subgroups = int(layout.axes.get("sg", 1))
+    copies = prod(int(factor.extent) for factor in layout.replicas if factor.axis == "sg")
+    return _size(layout) * copies // subgroups // _size(best.layout), best
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDemand(OneValue):
+    """What a block message delivers (`number` is None) or takes.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = '%a, %t = "test.op"() : () -> (vector<32x32xf32>, !xegpu.tensor_desc<32x32xf32>)'
+    >>> store = "xegpu.store_nd %a, %t[0, 0] : vector<32x32xf32>, !xegpu.tensor_desc<32x32xf32>"
+    >>> [demand] = store_nd(read_module(text + store).body.block.last_op).demands
+    >>> for choice in demand.choices("lane", None, "pvc", 24) + demand.choices("inst", None, "pvc", 24)[:1]:
+    ...     print(choice.attribute, choice.cost, choice.why)
+    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]> 128 8 x store of 8x16
+    #xegpu.layout<inst_data = [8, 16]> 128 8 x store of 8x16
+    """
+
+    @property
+    def block(self) -> Block:
+        """What is moved, without the operation.
+
+        >>> from layoutalg.ir import read_module
+        >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>'
+        >>> load = "%a = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf16> -> vector<8x16xf16>"
+        >>> BlockDemand(read_module(text + load).body.block.last_op, None).block.shape
+        (8, 16)
+        """
+        user: Any = self.user
+        packed, transposed = (getattr(user, name, None) is not None for name in ("packed", "transpose"))
+        shape, tile = self.shape, tuple(user.descriptor.type.get_shape())
+        kind: Kind = "load" if self.number is None else "store"
+        packed, transposed = packed and len(shape) > len(tile), transposed and len(shape) == len(tile)
+        return Block(shape, tile, bits_of(self.element), kind, packed, transposed)
+
+    def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
+        """Why no message moves the block in this layout; None where one does."""
+        return _problem(attribute, self.block, machine, target)
+
+    def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
+        """The lane layouts of the chip's messages, the tiles that one message moves, or grids of subgroups."""
+        return _choices(self.block, level, machine, target, llvm)
+
+    def price(self, attribute: Distributed, machine: Machine | None, target: str | None) -> int:
+        """The issue slots of the messages of one subgroup; 0 for a layout that no message moves."""
+        return _price(attribute, self.block, machine, target)
+
+
+class Block(NamedTuple):
+    """A value that a block message moves: its shape, that of the block in memory, and how the one is the other.
+
+    `packed`: rows that are packed together are the value's last dimension. `transposed`: the value is the block transposed.
+
+    >>> Block((16, 16), (16, 16), 16, "load").transposed
+    False
+    """
+
+    shape: tuple[int, ...]
+    tile: tuple[int, ...]
+    bits: int
+    kind: Kind
+    packed: bool = False
+    transposed: bool = False
+
+    def shape_in(self, attribute: Distributed) -> tuple[int, ...]:
+        """The shape that a layout is about: a descriptor of several blocks has a layout of one.
+
+        >>> Block((2, 8, 16), (8, 16), 16, "load").shape_in(LayoutAttr(lane_layout=(1, 16)))
+        (8, 16)
+        """
+        if isinstance(attribute, LayoutAttr | SliceAttr) and attribute.rank != len(self.shape):
+            return self.tile
+        return self.shape
+
+    def in_memory(self, layout: Layout) -> Layout:
+        """The layout of the block in memory, of a layout of the value.
+
+        >>> print(Block((2, 8, 16), (8, 16), 16, "load").in_memory(Layout.parse("d0 = 2@reg:8, d1 = 8@reg, d2 = 16@lane")))
+        d0 = 8@reg, d1 = 2@reg:8 16@lane
+        """
+        own = layout.rank == len(self.shape)
+        return _block_of(layout, own and self.packed, own and self.transposed)
+
+
+@lru_cache(maxsize=_CACHED)
+def _price(attribute: Distributed, block: Block, machine: Machine | None, target: str | None) -> int:
+    lanes, cost = lanes_of(machine, target), cost_of(target)
+    layout = placed(attribute, block.shape_in(attribute), machine, lanes)
+    best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
+    if best is None or isinstance(layout, str):
+        return 0
+    held = int(layout.axes.get("reg", 1)) // (1 if "lane" in levels_of(attribute) else lanes)
+    return best[0] * cost.message + -(-held * block.bits // 32) * cost.word
+
+
+@lru_cache(maxsize=_CACHED)
+def _choices(block: Block, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
+    found = _candidates(block, level, machine, target)
+    return accepted(
+        (one for one in found if _problem(one.attribute, block, machine, target) is None), block.shape, llvm
+    )
+
+
+def _candidates(block: Block, level: str, machine: Machine | None, target: str | None) -> Iterator[Choice]:
+    lanes, rank = lanes_of(machine, target), len(block.shape)
+    if rank == 1 and level == "lane":
+        attribute = LayoutAttr(lane_layout=(lanes,), lane_data=(1,))
+        yield Choice(attribute, _price(attribute, block, machine, target), "neighbours in neighbouring lanes")
+    elif rank == 2 and level == "lane":
+        for attribute in _lane_layouts(block.bits, lanes):
+            layout = placed(attribute, block.shape, machine, lanes)
+            best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
+            if best is not None:
+                why = f"{best[0]} x {best[1].name}"
+                yield Choice(attribute, _price(attribute, block, machine, target), why)
+    elif rank == 2 and level == "inst":
+        yield from _tile_choices(block, target, lanes)
+    elif level == "workgroup" and rank <= 2:
+        subgroups = 1 if machine is None else machine.subgroups or 1
+        for grid in grids(block.shape, subgroups, (1, lanes)[2 - rank :]):
+            held = words(grid.sg_data or (), block.bits, lanes)
+            yield Choice(grid, held, f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups")
+
+
+def _tile_choices(block: Block, target: str | None, lanes: int) -> Iterator[Choice]:
+    """Tiles of one message: as many rows as divide the block, the fewest messages first."""
+    cost, found = cost_of(target), dict[tuple[int, ...], tuple[int, str]]()
+    for message in messages(block.bits, block.kind, lanes):
+        tile = tuple(int(size) for size in message.layout.shape)
+        if all(size % part == 0 for size, part in zip(block.shape, tile, strict=True)):
+            count = prod(block.shape) // prod(tile)
+            price = count * cost.message + words(block.shape, block.bits, lanes) * cost.word
+            found.setdefault(tile, (price, f"{count} x {message.name}"))
+    for tile, (price, why) in sorted(found.items(), key=lambda one: one[1][0]):
+        yield Choice(LayoutAttr(inst_data=tile), price, why)
+
+
+@lru_cache(maxsize=_CACHED)
+def _problem(attribute: Distributed, what: Block, machine: Machine | None, target: str | None) -> str | None:
+    chip = target_info(DEFAULT_TARGET if target is None else target)
+    if chip.surface is None:
+        return f"{chip} has no 2D block messages"
+    lanes, kind, bits = lanes_of(machine, chip.name), what.kind, what.bits
+    layout = placed(attribute, what.shape_in(attribute), machine, lanes)
+    if isinstance(layout, str):
+        return layout
+    moves, said = "delivers" if kind == "load" else "takes", "lane" in levels_of(attribute)
+    if layout.rank == 1:
+        problem = misfit(layout, Layout([[Factor(lanes, 1, "lane")]]), said)
+        return None if problem is None else f"a 1-D block message {moves} neighbours in neighbouring lanes: {problem}"
+    block, tile = what.in_memory(layout), instruction_tile(attribute)
+    there = messages(bits, kind, lanes)
+    if not there:
+        return f"{chip} has no 2D block messages for {lanes} lanes and elements of {bits} bits"
+    if tile is not None and len(tile) == 2:
+        exact = tuple(one for one in there if one.layout.shape == tile)
+        if not exact:
+            size = "x".join(map(str, tile))
+            return f"no {kind} message of {chip} moves {size} elements of {bits} bits; there are {_sizes(there)}"
+        there = exact
+    if any(misfit(block, one.layout, said) is None for one in there):
+        return None
+    ignored = "" if kind == "store" or not said else f"; LLVM ignores such a layout and loads rows of {lanes} lanes"
+    return f"no 2D block message of {chip} {moves} {bits}-bit elements so: {_closest(block, there)}{ignored}"
+
+
+def _sizes(there: tuple[Message, ...]) -> str:
+    found = sorted({(int(one.layout.shape[0]), int(one.layout.shape[1])) for one in there if one.kind == "plain"})
+    return ", ".join(f"{rows}x{width}" for rows, width in found)
+
+
+def _closest(block: Layout, there: tuple[Message, ...]) -> str:
+    """What is wrong beside a plain message, of as many rows as the block has."""
+    shape = block.shape
+    plain = [one for one in there if one.kind == "plain"] or list(there)
+    fitting = [one for one in plain if all(n % m == 0 for n, m in zip(shape, one.layout.shape, strict=True))]
+    return misfit(block, (fitting or plain)[0].layout) or ""
+
+
+@lru_cache(maxsize=_CACHED)
+def _block_of(layout: Layout, packed: bool, transposed: bool) -> Layout:
+    """The block in memory of a value.
+
+    A value is [rows, columns] or [blocks, rows, columns]; rows that are packed together are a dimension more, the last.
+    """
+    dims = list(layout.dims)
+    if packed:
+        together = dims.pop()
+        dims[-2] += together
+    if len(dims) == 3:
+        dims = [dims[1], dims[0] + dims[2]]
+    return Layout(dims[::-1] if transposed else dims, layout.replicas, layout.offsets)

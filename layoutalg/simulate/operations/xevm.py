@@ -1,0 +1,124 @@
+"""XeVM's block messages and matrix products: what XeGPU's become, with addresses and sizes in place of descriptors.
+
+A block is given by the surface's address, width and pitch (bytes) and height (rows), and by the column and row of its
+first element. Lanes receive what the hardware's layouts say; narrow elements are packed into wider ones as they lie in
+registers. The low half of an integer of 32 bits is the first of its two elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from layoutalg.ir.dialects import xevm
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
+from layoutalg.simulate.memory.views import dtype_of
+from layoutalg.simulate.operations.blocks import check_column, load_map, store_map
+from layoutalg.simulate.operations.dpas import product_of_fragments
+
+__all__: list[str] = []
+
+_DTYPES = {8: np.dtype(np.int8), 16: np.dtype(np.int16), 32: np.dtype(np.int32), 64: np.dtype(np.int64)}
+_MMA_NAMES = {"i32": "s32", "i8": "s8", "i4": "s4"}
+
+
+def _number(op: Any, name: str, otherwise: int | None = None) -> int:
+    found = op.properties.get(name)
+    if isinstance(found, IntegerAttr):
+        return int(found.value.data)
+    if otherwise is None:
+        fail(op, f"{name} is needed")
+    return otherwise
+
+
+def _elements(op: Any) -> np.dtype[Any]:
+    bits = _number(op, "elem_size_in_bits")
+    if bits not in _DTYPES:
+        fail(op, f"elements of {bits} bits in memory are not simulated")
+    return _DTYPES[bits]
+
+
+def _addresses(op: Any, compiling: Compiling, values: list[Any], held: Array, size: int) -> tuple[Array, Array]:
+    """The address of every element of a message, and which are inside the surface."""
+    base, width, height, pitch, column, row = (
+        uniform_in_subgroup(op, np.asarray(value), what)
+        for value, what in zip(
+            values[:6], ("the address", "the width", "the height", "the pitch", "x", "y"), strict=True
+        )
+    )
+    check_column(compiling.target, op, np.asarray(column), size * 8)
+    down = row[..., None] + held[..., 0]
+    across = (column[..., None] + held[..., 1]) * size
+    inside = (down >= 0) & (down < height[..., None]) & (across >= 0) & (across < width[..., None])
+    addresses = base[..., None].astype(np.int64) + down.astype(np.int64) * pitch[..., None] + across
+    return addresses, np.broadcast_to(inside, addresses.shape)
+
+
+@compiled_by(xevm.BlockLoad2dOp)
+def blockload2d(op: xevm.BlockLoad2dOp, compiling: Compiling) -> Step:
+    """`xevm.blockload2d`."""
+    dtype, kind = _elements(op), op.results[0].type
+    rows, width, count = _number(op, "tile_height"), _number(op, "tile_width"), _number(op, "v_blocks", 1)
+    packed, transposed = bool(_number(op, "pack_register", 0)), bool(_number(op, "transpose", 0))
+    held = load_map(rows, width, dtype.itemsize * 8, count, packed, transposed, compiling.lanes)
+    result, shape = dtype_of(kind), value_shape(kind)
+    if int(np.prod(shape)) * result.itemsize != held.shape[1] * dtype.itemsize:
+        fail(op, f"{kind} for {held.shape[1]} elements of {dtype.itemsize * 8} bits per lane")
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        addresses, inside = _addresses(op, compiling, values, held, dtype.itemsize)
+        read = run.memory.read(run, op, addresses, inside, dtype, together=True)
+        made = np.ascontiguousarray(read).view(result)
+        return (made.reshape(*made.shape[:3], *shape),)
+
+    return step
+
+
+@compiled_by(xevm.BlockStore2dOp)
+def blockstore2d(op: xevm.BlockStore2dOp, compiling: Compiling) -> Step:
+    """`xevm.blockstore2d`."""
+    dtype = _elements(op)
+    held = store_map(_number(op, "tile_height"), _number(op, "tile_width"), dtype.itemsize * 8, compiling.lanes)
+    kind = op.arguments[6].type
+    given, shape = dtype_of(kind), value_shape(kind)
+    if int(np.prod(shape)) * given.itemsize != held.shape[1] * dtype.itemsize:
+        fail(op, f"{kind} for {held.shape[1]} elements of {dtype.itemsize * 8} bits per lane")
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        addresses, inside = _addresses(op, compiling, values, held, dtype.itemsize)
+        everyone = (*run.machine.items, held.shape[1])
+        value = np.ascontiguousarray(values[6]).astype(given, copy=False)
+        stored = value.reshape(*value.shape[:3], -1).view(dtype)
+        run.memory.write(
+            run,
+            op,
+            np.broadcast_to(addresses, everyone),
+            np.broadcast_to(inside, everyone),
+            np.broadcast_to(stored, everyone),
+            together=True,
+        )
+        return ()
+
+    return step
+
+
+@compiled_by(xevm.BlockPrefetch2dOp, xevm.PrefetchOp)
+def prefetch(op: Any, compiling: Compiling) -> Step:
+    """`xevm.blockprefetch2d` and `xevm.prefetch`: nothing moves."""
+    return lambda run, values: ()
+
+
+@compiled_by(xevm.MMAOp)
+def mma(op: xevm.MMAOp, compiling: Compiling) -> Step:
+    """`xevm.mma`, whose operands have the types that it names, or integers of their width."""
+    vectors = [kind for kind in (*op.arguments.types[:2], op.d.type) if isa(kind, VectorType[Attribute])]
+    if op.types is None or len(vectors) != 3:
+        fail(op, "types and vectors are needed")
+    written = [name.data if isinstance(name, StringAttr) else str(name) for name in op.types.types.data]
+    names = [written[1], written[2], written[0]]
+    return product_of_fragments(op, compiling, vectors, [_MMA_NAMES.get(name, name) for name in names])

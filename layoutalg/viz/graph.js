@@ -1,0 +1,66 @@
+(function (data) {
+  "use strict";
+  // The script stands in its picture. A viewer may have moved it: then the picture of the same name is taken, no other.
+  const current = document.currentScript;
+  const name = current ? current.dataset.of : "";
+  const roots = current && current.closest(".layoutalg-graph")
+    ? [current.closest(".layoutalg-graph")]
+    : Array.from(document.querySelectorAll('.layoutalg-graph[data-of="' + name + '"]')).filter((one) => !one.layoutalg);
+  const root = roots[0];
+  if (!root || root.layoutalg) return;
+  root.layoutalg = true;
+  root.querySelectorAll(".panel").forEach((old) => old.remove()); // of a page that was saved while it was open
+
+  const box = root.querySelector(".drawing");
+  const image = box.querySelector("img");
+  if (image) {
+    const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0));
+    const parsed = new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml");
+    image.replaceWith(document.importNode(parsed.documentElement, true));
+  }
+  const svg = box.querySelector("svg");
+  box.style.overflowX = "auto";
+  svg.style.maxWidth = "100%";
+  svg.style.minWidth = Math.round(0.72 * Number(svg.getAttribute("width"))) + "px";
+  svg.style.height = "auto";
+
+  const panel = document.createElement("div");
+  panel.className = "panel";
+  panel.style.cssText = "font: 13px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; margin: 8px 0";
+  panel.setAttribute("aria-live", "polite");
+  panel.textContent = "Click on a line: who holds what at both ends, and the exchange.";
+  root.appendChild(panel);
+
+  const lines = Array.from(svg.querySelectorAll("[data-line]"));
+  const show = (line) => {
+    const told = data.panels[Number(line.dataset.line)];
+    lines.forEach((one) => (one.lastElementChild.style.fontWeight = one === line ? "bold" : ""));
+    panel.replaceChildren();
+    if (!told) return;
+    told.words.forEach((words) => {
+      const paragraph = document.createElement("div");
+      paragraph.innerHTML = words; // escaped where the page was written
+      panel.appendChild(paragraph);
+    });
+    const row = document.createElement("div");
+    row.style.cssText = "display: flex; flex-wrap: wrap; gap: 24px; margin-top: 8px";
+    told.pictures.forEach(([caption, number]) => {
+      const figure = document.createElement("figure");
+      figure.style.margin = "0";
+      figure.innerHTML = "<figcaption>" + caption + "</figcaption>" + data.pictures[number];
+      row.appendChild(figure);
+    });
+    panel.appendChild(row);
+  };
+  lines.forEach((line) => {
+    line.setAttribute("tabindex", "0");
+    line.setAttribute("role", "button");
+    line.addEventListener("click", () => show(line));
+    line.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        show(line);
+      }
+    });
+  });
+});

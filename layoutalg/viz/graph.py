@@ -1,0 +1,289 @@
+"""A graph of operations as a picture: boxes in layers, from top to bottom, with lines that can be clicked on.
+
+>>> nodes = (Box("a", "%x = load", "rows", "#4477aa"), Box("b", "store", "", None))
+>>> drawing = Graph(nodes, (Line(0, 1, "%x 8x16xf32", "wrong"),), "k")
+>>> text = drawing.svg()
+>>> text.count("<rect"), text.count("data-line"), "#cc3311" in text
+(3, 1, True)
+
+A box stands below all that it uses (networkx orders them); within a layer boxes stand below the middle of what they use. Lines
+that lead back, as a loop's do, are dashed. A line may have a panel: pictures and words that a click shows below the graph.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal
+
+from layoutalg.core.errors import SizeError
+from layoutalg.core.limits import MOST_BOXES
+from layoutalg.viz.page import image
+from layoutalg.viz.svg import FONT, escaped
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+__all__ = ["Box", "Graph", "Line", "Panel"]
+
+State = Literal["right", "moves", "wrong"]
+
+_COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#cc3311"}
+_LETTER, _HEIGHT, _ROW, _GAP, _MARGIN, _KEY = 6.7, 36, 84, 24, 16, 18
+_DARK = "#222222"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box: two lines of words, the colour of its edge on the left, what a tooltip says, and whether it is marked.
+
+    >>> Box("1", "%y = math.exp", "", None).width > 80
+    True
+    """
+
+    name: str
+    title: str
+    subtitle: str
+    colour: str | None
+    told: str = ""
+    state: State = "right"
+
+    @property
+    def width(self) -> float:
+        """Its width in pixels.
+
+        >>> Box("1", "abcd", "", None).width
+        52.8
+        """
+        return max(len(self.title), len(self.subtitle)) * _LETTER + 26
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What a click on a line shows: words, and pictures (SVG documents), each with a caption.
+
+    >>> Panel(("nothing moves",)).pictures
+    ()
+    """
+
+    words: tuple[str, ...]
+    pictures: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line from one box to another (their numbers), what stands on it, its state, and its panel.
+
+    >>> Line(0, 1, "%x").state
+    'right'
+    """
+
+    start: int
+    end: int
+    label: str
+    state: State = "right"
+    panel: Panel | None = None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes.
+
+    >>> Graph((), (), "nothing").svg()[:4]
+    '<svg'
+    """
+
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    title: str
+    key: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        if len(self.boxes) > MOST_BOXES:
+            raise SizeError(f"{self.title}: {len(self.boxes):,} operations; a picture has at most {MOST_BOXES:,}")
+
+    def svg(self) -> str:
+        """The picture as an SVG document.
+
+        >>> Graph((Box("1", "a < b", "", None),), (), "title").svg().count("a &lt; b")
+        2
+        """
+        places, width, height = self._placed()
+        drawn = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}" font-size="11">',
+            f"<title>{escaped(self.title)}</title>",
+            f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+        ]
+        y = _MARGIN
+        for name, colour in self.key.items():
+            drawn.append(f'<circle cx="{_MARGIN + 5}" cy="{y + 4}" r="5" fill="{colour}"/>')
+            drawn.append(f'<text x="{_MARGIN + 16}" y="{y + 8}" fill="{_DARK}">{escaped(name)}</text>')
+            y += _KEY
+        drawn += [self._line(number, line, places, width) for number, line in enumerate(self.lines)]
+        drawn += [self._box(box, *place) for box, place in zip(self.boxes, places, strict=True)]
+        return "\n".join([*drawn, "</svg>"])
+
+    def page(self) -> str:
+        """A whole HTML page that needs nothing else.
+
+        >>> Graph((), (), "a < b").page()[:15]
+        '<!DOCTYPE html>'
+        """
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+            f"<title>{html.escape(self.title)}</title>\n"
+            "<style>body { margin: 16px; background: #ffffff; color: #222222; }</style></head>\n"
+            f"<body>\n{self.fragment()}\n</body>\n</html>\n"
+        )
+
+    def fragment(self) -> str:
+        """The picture for a notebook's output: an image that a script makes clickable.
+
+        >>> Graph((), (), "nothing").fragment()[:33]
+        '<div class="layoutalg-graph" data'
+        """
+        svg = self.svg()
+        pictures: dict[str, int] = {}
+        panels = [_panel(line, pictures) for line in self.lines]
+        data = {"panels": panels, "pictures": [image(one, "tile") for one in pictures]}
+        text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+        name = hashlib.sha256((svg + text).encode()).hexdigest()[:16]
+        return (
+            f'<div class="layoutalg-graph" data-of="{name}"><div class="drawing">{image(svg, self.title)}</div>'
+            f'<script data-of="{name}">{_source()}({text});</script></div>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.fragment()
+
+    # Where everything stands
+
+    def _placed(self) -> tuple[list[tuple[float, float]], float, float]:
+        """The middle of every box at the top, and the size of the picture."""
+        layers = self._layers()
+        top = _MARGIN * 2 + _KEY * len(self.key)
+        places: list[tuple[float, float]] = [(0.0, 0.0)] * len(self.boxes)
+        widest = max((self._extent(layer) for layer in layers), default=0.0)
+        key = max((len(name) * _LETTER + 24 for name in self.key), default=0.0)
+        width = max(widest, key, len(self.title) * _LETTER) + 2 * _MARGIN + 40
+        above: dict[int, list[int]] = defaultdict(list)
+        for line in self.lines:
+            above[line.end].append(line.start)
+        done: set[int] = set()
+        for depth, layer in enumerate(layers):
+            wanted = {
+                box: _mean([places[one][0] for one in above[box] if one in done], (width - 40) / 2) for box in layer
+            }
+            x = max(_MARGIN, (width - 40 - self._extent(layer)) / 2)
+            for box in sorted(layer, key=lambda one: (wanted[one], one)):
+                half = self.boxes[box].width / 2
+                places[box] = (x + half, top + depth * _ROW)
+                x += 2 * half + _GAP
+            self._pulled(sorted(layer, key=lambda one: places[one][0]), wanted, places, width - 40)
+            done.update(layer)
+        return places, width, top + max(len(layers), 1) * _ROW - _ROW + _HEIGHT + _MARGIN
+
+    def _pulled(
+        self, layer: Sequence[int], wanted: Mapping[int, float], places: list[tuple[float, float]], width: float
+    ) -> None:
+        """Boxes moved towards the middle of what they use, as far as their neighbours allow."""
+        for order, step in ((reversed(range(len(layer))), 1), (range(len(layer)), -1)):
+            for at in order:
+                box = layer[at]
+                x, y = places[box]
+                half = self.boxes[box].width / 2
+                low, high = _MARGIN + half, width - half
+                if at > 0:
+                    other = layer[at - 1]
+                    low = places[other][0] + self.boxes[other].width / 2 + _GAP + half
+                if at + 1 < len(layer):
+                    other = layer[at + 1]
+                    high = places[other][0] - self.boxes[other].width / 2 - _GAP - half
+                target = min(max(wanted[box], low), high) if low <= high else x
+                if (target - x) * step > 0:
+                    places[box] = (target, y)
+
+    def _extent(self, layer: Sequence[int]) -> float:
+        return sum(self.boxes[box].width for box in layer) + _GAP * max(len(layer) - 1, 0)
+
+    def _layers(self) -> list[list[int]]:
+        """The boxes by the longest way to them, sources just above their first use; lines that lead back don't count."""
+        from networkx import DiGraph, topological_generations
+
+        graph: DiGraph[int] = DiGraph()
+        graph.add_nodes_from(range(len(self.boxes)))
+        graph.add_edges_from((line.start, line.end) for line in self.lines if line.start < line.end)
+        depth = {box: number for number, layer in enumerate(topological_generations(graph)) for box in layer}
+        for box in graph:
+            if not graph.in_degree(box) and graph.out_degree(box):
+                depth[box] = min(depth[user] for user in graph.successors(box)) - 1
+        layers: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+        for box, number in sorted(depth.items()):
+            layers[number].append(box)
+        return layers
+
+    # How it looks
+
+    def _line(self, number: int, line: Line, places: Sequence[tuple[float, float]], width: float) -> str:
+        (x1, y1), (x2, y2) = places[line.start], places[line.end]
+        colour = _COLOURS[line.state]
+        heavy = 2.4 if line.state != "right" else 1.2
+        y1 += _HEIGHT
+        back = line.start >= line.end
+        if back:
+            side = width - 24
+            way = f"M{x1:.0f},{y1:.0f} C{side:.0f},{y1 + 40:.0f} {side:.0f},{y2 - 40:.0f} {x2:.0f},{y2:.0f}"
+        else:
+            middle = (y1 + y2) / 2
+            way = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{y2:.0f}"
+        dashes = ' stroke-dasharray="5 4"' if back else ""
+        head = f"M{x2 - 4:.0f},{y2 - 7:.0f} L{x2:.0f},{y2:.0f} L{x2 + 4:.0f},{y2 - 7:.0f}"
+        at = (
+            (x1 * 0.35 + x2 * 0.65, y1 * 0.35 + y2 * 0.65)
+            if not back
+            else (width - 40 - len(line.label) * 3, (y1 + y2) / 2)
+        )
+        return (
+            f'<g data-line="{number}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
+            f'<path d="{way}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>'
+            f'<path d="{way} {head}" fill="none" stroke="{colour}" stroke-width="{heavy}"{dashes}/>'
+            f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="middle" fill="{colour}" stroke="#ffffff" stroke-width="3" '
+            f'paint-order="stroke" font-size="10">{escaped(line.label)}</text></g>'
+        )
+
+    def _box(self, box: Box, x: float, y: float) -> str:
+        left = x - box.width / 2
+        edge = _COLOURS[box.state] if box.state != "right" else "#999999"
+        heavy = 2.4 if box.state != "right" else 1
+        colour = f'<path d="M{left + 3:.0f},{y + 3:.0f} v{_HEIGHT - 6}" stroke="{box.colour}" stroke-width="6"/>'
+        return (
+            f"<g><title>{escaped(box.told or box.title)}</title>"
+            f'<rect x="{left:.0f}" y="{y:.0f}" width="{box.width:.0f}" height="{_HEIGHT}" rx="4" fill="#f7f7f7" '
+            f'stroke="{edge}" stroke-width="{heavy}"/>{colour if box.colour else ""}'
+            f'<text x="{left + 14:.0f}" y="{y + 15:.0f}" fill="{_DARK}" font-weight="bold">{escaped(box.title)}</text>'
+            f'<text x="{left + 14:.0f}" y="{y + 29:.0f}" fill="#555555">{escaped(box.subtitle)}</text></g>'
+        )
+
+
+def _mean(numbers: Sequence[float], otherwise: float) -> float:
+    return sum(numbers) / len(numbers) if numbers else otherwise
+
+
+def _panel(line: Line, pictures: dict[str, int]) -> dict[str, object] | None:
+    """The panel as data: escaped words, and the numbers of its pictures, each of which is stored once."""
+    if line.panel is None:
+        return None
+    shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in line.panel.pictures]
+    return {"words": [html.escape(word) for word in line.panel.words], "pictures": shown}
+
+
+@cache
+def _source() -> str:
+    return files("layoutalg.viz").joinpath("graph.js").read_text(encoding="utf-8").strip().removesuffix(";")

@@ -1,0 +1,30 @@
+"""On problems that are small enough to try everything, the cost is the least, and the bound says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutalg.core.errors import PlanError
+from layoutalg.propagation.labelling import IMPOSSIBLE, cost_of, solve
+from tests.propagation.labelling.random_problems import cheapest, every_labelling, random_problem
+
+
+def test_exhaustive_search_finds_what_the_definition_says() -> None:
+    for seed in range(40):
+        problem = random_problem(seed, 4, 3, "loops", never=0.1)
+        assert min(cheapest(problem), IMPOSSIBLE) == min(cost_of(problem, x) for x in every_labelling(problem))
+
+
+@pytest.mark.parametrize("never", [0.0, 0.15])
+@pytest.mark.parametrize("shape", ["tree", "dag", "loops"])
+def test_cheapest_of_all(shape: str, never: float) -> None:
+    for seed in range(150):
+        nodes, labels = [(4, 5), (6, 4), (9, 3), (12, 2)][seed % 4]
+        problem = random_problem(seed, nodes, labels, shape, never=never)
+        least = cheapest(problem)
+        if least >= IMPOSSIBLE:
+            with pytest.raises(PlanError, match=r"node [0-9]+"):
+                solve(problem)
+            continue
+        found = solve(problem)
+        assert found.cost == least == found.bound == cost_of(problem, found.labels), seed
