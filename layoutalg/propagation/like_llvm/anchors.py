@@ -139,7 +139,7 @@ def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute, *
     counts, data, inst = (numbers_of(wanted, field) for field in ("lane_layout", "lane_data", "inst_data"))
     if counts is None or data is None or inst is None:
         raise LayoutError(
-            f"a load that is demanded in {wanted} at the level of instructions: LLVM reads what is not there"
+            f"xegpu.load_nd: {UNDEFINED}: LLVM reads the tile and the lanes of {wanted}, which has not both"
         )
     transposed = counts[-2] > 1 and counts[-1] == 1
     transformed = not transposed and data[-2] > 1 and data[-1] == 1
@@ -155,6 +155,8 @@ def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute, *
     wide = width in block.widths or (width % widest == 0 and width // widest < max(block.counts))
     if not (wide and height in block.heights):
         inst = tile(shape, LOAD, bits, transformed=transformed, transposed=transposed)
+        if inst is None and not rigid:
+            raise LayoutError(f"xegpu.load_nd: LLVM 23 writes inst_data = -1 for a block of {tuple(shape)}")
         if inst is None:
             return None
     if rigid and not fits(inst, counts, data):

@@ -132,8 +132,10 @@ def _convert(op: Operation, number: int, *, ends: bool, copies: bool) -> None:
         if not ends:
             return
         target = _wanted_beyond(op, number)
-        if target is None:
+        if target is None and is_branch(op):
             return
+        if target is None:
+            raise LayoutError(f"{op.name}: No consumer layout found for vector operand.")
     else:
         target = wanted_by(op, number)
         if target is None:

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.propagation.like_llvm import anchors, sources
-from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, held, hold, shape_in
+from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, bits_of, held, hold, shape_in
 from layoutalg.propagation.like_llvm.blocks import LANES, PREFETCH, STORE, Blocks
 from layoutalg.propagation.like_llvm.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -78,6 +78,8 @@ def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what:
         if _unknown(count, analysis):
             return None
         layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks)
+        if layout is None and analysis.level == "inst" and not analysis.habits.rigid:
+            raise LayoutError(f"{op.name}: LLVM 23 writes inst_data = -1 for a block of {shape_in(value)}")
         if layout is None:
             analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=what == "store_nd")
             return None
@@ -143,6 +145,8 @@ def _dpas(op: Any, analysis: Analysis) -> None:
         count = _count(op, analysis, wanted)
         if _unknown(count, analysis):
             return
+        if analysis.level != "lane" and bits_of(op.operands[0]) == 19:
+            raise LayoutError(f"{op.name}: {anchors.UNDEFINED}: LLVM has no depth for tf32")
         layouts = anchors.product(shapes, bits, analysis.level, count, wanted)
         if layouts is None:
             analysis.give_up(op, "Failed to determine required layouts for DPAS operands.")

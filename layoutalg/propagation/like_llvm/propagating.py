@@ -1,7 +1,7 @@
 """The layouts that one version of LLVM writes into a module: its pass `xegpu-propagate-layout`, reproduced.
 
 The levels have the names of layoutalg; LLVM's `layout-kind` says `subgroup` for "workgroup". The chip is what
-`xevm-attach-target` says to a `gpu.module`: functions outside of one have none.
+`xevm-attach-target` says to a `gpu.module`; functions outside of one, where LLVM knows no chip, are propagated as in one.
 
 >>> from layoutalg.ir import read_module
 >>> propagated_like(read_module("gpu.barrier"), llvm=22, level="lane", target="pvc").name
@@ -21,9 +21,10 @@ from layoutalg.ir.verify.layouts import distributable
 from layoutalg.propagation.like_llvm.analysis import shape_in
 from layoutalg.propagation.like_llvm.versions import VERSIONS
 
-__all__ = ["LEVELS", "propagated_like"]
+__all__ = ["CHIPS", "LEVELS", "propagated_like"]
 
 LEVELS = ("workgroup", "inst", "lane")
+CHIPS = ("pvc", "bmg")
 
 
 def propagated_like(module: ModuleOp, llvm: int, level: str, target: str = "pvc") -> ModuleOp:
@@ -44,6 +45,10 @@ def propagated_like(module: ModuleOp, llvm: int, level: str, target: str = "pvc"
         raise LayoutError(f"LLVM {llvm!r}: its propagation is not known; expected 22, 23 or 24")
     if level not in LEVELS:
         raise LayoutError(f"level {level!r} is not known; expected one of {', '.join(LEVELS)}")
+    if target not in CHIPS:
+        raise LayoutError(
+            f"target {target!r}: LLVM's propagation has no tables for it; expected one of {', '.join(CHIPS)}"
+        )
     copy = module.clone()
     try:
         version.propagate(copy, level, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -53,6 +54,7 @@ def _run(command: Sequence[str], texts: Sequence[str]) -> list[str | None]:
     done = subprocess.run(
         [*command, "--split-input-file", "--mlir-disable-threading"],
         input=SEPARATOR.join(texts), capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "LLVM_DISABLE_SYMBOLIZATION": "1"},
     )  # fmt: skip
     if done.returncode in (0, 1):
         parts = done.stdout.split("// -----\n")
