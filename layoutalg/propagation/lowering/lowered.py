@@ -51,7 +51,7 @@ from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.in_place import lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged
-from layoutalg.propagation.lowering.placed_text import BYTES, Placed, placed
+from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import SHARED
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of, machine_of
@@ -115,7 +115,7 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
             exchanges += kernel.exchanges
             findings += kernel.findings
             try:
-                bodies[function] = _body(kernel)
+                bodies[function] = _body(kernel, len(function.function_type.inputs))
             except LayoutError as problem:
                 where = place_of(function)
                 findings.append(Finding("lower.shared_memory", str(problem), function.name, where))
@@ -196,12 +196,14 @@ def _has_blocks(function: Operation) -> bool:
     return level_of(function) != "lane"
 
 
-def _body(kernel: Kernel) -> Placed:
+def _body(kernel: Kernel, arguments: int) -> Placed:
     """The text of a kernel's body, with its shared memory."""
-    text = kernel.writer.text(_INDENT)
     if not kernel.shares:
-        return Placed(text, 0, 0)
-    found = placed(text, target_info(kernel.target).slm_bytes)
+        return Placed(kernel.writer.text(_INDENT), 0, 0)
+    shared = Value("memref", name="slm")
+    kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
+    text = kernel.writer.text(_INDENT)
+    found = placed(text, kernel.writer.names()[shared], target_info(kernel.target).slm_bytes)
     return replace(found, body=_ALIGNED.sub(r" \1", found.body)) if kernel.llvm >= STRICT else found
 
 
@@ -260,7 +262,6 @@ def _header(function: FuncOp, kernel: Kernel, shared: int) -> str:
     held: dict[SSAValue, str] = {
         argument: names[value] for argument, value in zip(block.args, kernel.writer.arguments, strict=False)
     }
-    held.update(dict.fromkeys(block.args[len(function.function_type.inputs) :], f"%{BYTES}"))
     _HeaderPrinter(stream, kernel.llvm, held).print_op(made)
     return stream.getvalue()
 

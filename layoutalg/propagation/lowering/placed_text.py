@@ -4,16 +4,16 @@ What decides where a buffer lies and where a barrier is missing are the accesses
 the loops and branches around them. So a text of these alone is read, an outline, and what `shared_memory` does to it is done to
 the whole. Of two conversions, one after the other, the outline of each is a placeholder, a store, a barrier and a load:
 
->>> body = '''%slm = builtin.unrealized_conversion_cast to memref<64xi32, 3 : i64> {subgroups = 1 : i64}
-... memref.store %a, %slm[%i] : memref<64xi32, 3 : i64>
+>>> body = '''%x = builtin.unrealized_conversion_cast to memref<64xi32, 3 : i64> {subgroups = 1 : i64}
+... memref.store %a, %x[%i] : memref<64xi32, 3 : i64>
 ... gpu.barrier
-... %b = memref.load %slm[%j] : memref<64xi32, 3 : i64>
+... %b = memref.load %x[%j] : memref<64xi32, 3 : i64>
 ... gpu.return'''
->>> found = placed(body, 65536)
+>>> found = placed(body, "%slm", 65536)
 >>> found.bytes, found.barriers
 (256, 0)
 >>> print(found.body.splitlines()[1])
-%slm = memref.view %slm_bytes[%slm_start][] : memref<256xi8, 3 : i64> to memref<64xi32, 3 : i64>
+%x = memref.view %slm[%x_start][] : memref<256xi8, 3 : i64> to memref<64xi32, 3 : i64>
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of
 from layoutalg.propagation.lowering.shared_memory import SharedMemory
 
-__all__ = ["BYTES", "Placed", "placed"]
-
-BYTES = "slm_bytes"
-"""The name of the argument that is all of a kernel's shared memory."""
+__all__ = ["Placed", "placed"]
 
 _PLACEHOLDER = re.compile(
     r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi32, [^>]*>) \{subgroups = (\d+) : i64\}"
@@ -61,12 +58,12 @@ class Placed:
     barriers: int
 
 
-def placed(body: str, limit: int) -> Placed:
-    """Give the buffers of a kernel's text their places.
+def placed(body: str, shared: str, limit: int) -> Placed:
+    """Give the buffers of a kernel's text their places in the argument named `shared`.
 
     Raises `SizeError` where they take more than `limit` bytes.
 
-    >>> placed("gpu.return", 0)
+    >>> placed("gpu.return", "%slm", 0)
     Placed(body='gpu.return', bytes=0, barriers=0)
     """
     lines = body.splitlines()
@@ -75,16 +72,16 @@ def placed(body: str, limit: int) -> Placed:
         return Placed(body, 0, 0)
     module = read_module("\n".join([*outline, "}", "}"]))
     function = next(op for op in module.walk() if isinstance(op, FuncOp))
-    shared = SharedMemory(function, limit).finish()
+    made = SharedMemory(function, limit).finish()
     before = _inserted(function, outline, numbers)
-    starts = iter(shared.starts)
+    starts = iter(made.starts)
     written: list[str] = []
     for number, line in enumerate(lines):
         indent = line[: len(line) - len(line.lstrip())]
         written += [f"{indent}gpu.barrier"] * before.count(number)
         found = _PLACEHOLDER.fullmatch(line)
-        written += [line] if found is None else _view(found, next(starts), shared.bytes)
-    return Placed("\n".join(written), shared.bytes, shared.barriers)
+        written += [line] if found is None else _view(found, shared, next(starts), made.bytes)
+    return Placed("\n".join(written), made.bytes, made.barriers)
 
 
 def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
@@ -138,7 +135,7 @@ def _inserted(function: FuncOp, outline: list[str], numbers: list[int]) -> list[
     return found
 
 
-def _view(found: re.Match[str], start: int, size: int) -> list[str]:
+def _view(found: re.Match[str], shared: str, start: int, size: int) -> list[str]:
     """The lines that make a buffer: its part of the bytes, or the part of this subgroup."""
     indent, name, kind, words, subgroups = found.groups()
     place = f"{name}_start"
@@ -153,4 +150,4 @@ def _view(found: re.Match[str], start: int, size: int) -> list[str]:
         ]
         place = f"{name}_place"
     bytes_ = f"memref<{size}xi8, 3 : i64>"
-    return [*lines, f"{indent}{name} = memref.view %{BYTES}[{place}][] : {bytes_} to {kind}"]
+    return [*lines, f"{indent}{name} = memref.view {shared}[{place}][] : {bytes_} to {kind}"]
