@@ -225,7 +225,7 @@ def _shuffled(op: Operation, count: int, bits: int, machine: Machine, target: st
     layouts = [f"d0 = {count}@reg {lanes}@lane", f"d0 = {lanes}@lane {count}@reg"]
     if "unpack" in str(op.properties.get("mode")).lower():
         layouts.reverse()
-    return convert(*layouts, element_bits=bits, target=target)
+    return convert(layouts[0], layouts[1], element_bits=bits, target=target)
 
 
 def _finding(operation: Operation, message: str) -> Finding:
