@@ -54,8 +54,9 @@ def conformance(
 
     from layoutalg.cli.progress import progress_bar
     from layoutalg.propagation.conformance import conformance as asked
+    from layoutalg.propagation.conformance.asking import verdict_of
     from layoutalg.propagation.conformance.compilers import found
-    from layoutalg.show.conformance import conformance_facts, markdown, mistakes_markdown, print_conformance
+    from layoutalg.show.conformance import conformance_facts, markdown, mistakes_markdown, print_conformance, sections
 
     for name in compilers:
         found(name)
@@ -80,7 +81,8 @@ def conformance(
         print_json(facts[0] if len(facts) == 1 else {"compilers": facts})
     elif as_markdown:
         print(markdown(results))
-        print(mistakes_markdown(results))
+        paths = {result.compiler.name: result.compiler.path for result in results}
+        print(f"\n{mistakes_markdown(sections(results, lambda kernel, name: verdict_of(kernel, paths[name])))}")
     else:
         console = Console()
         if not console.is_terminal:

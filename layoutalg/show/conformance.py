@@ -1,8 +1,6 @@
 """The matrix of a compiler's verdicts, for the terminal, as Markdown and as facts for JSON.
 
 >>> from layoutalg.propagation.conformance.compilers import Compiler
->>> from layoutalg.propagation.conformance.kernel import GeneratedKernel
->>> from layoutalg.propagation.conformance.verdicts import Verdict
 >>> kernels = [GeneratedKernel("k", "", (), operation="math.exp", layout_kind=kind) for kind in ("rows", "rows", "units")]
 >>> verdicts = [Verdict("right"), Verdict("right"), Verdict("wrong", "lane", first=(0, 1), count=2)]
 >>> cases = tuple(Case(kernel, verdict) for kernel, verdict in zip(kernels, verdicts))
@@ -17,20 +15,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.propagation.conformance.kernel import GeneratedKernel
 from layoutalg.propagation.conformance.results import Case, Conformance, Mistake
-from layoutalg.propagation.conformance.verdicts import VERDICTS
+from layoutalg.propagation.conformance.verdicts import VERDICTS, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["aliased", "conformance_facts", "markdown", "mistakes_markdown", "print_conformance", "reproduced"]
+__all__ = [
+    "Section",
+    "aliased",
+    "conformance_facts",
+    "markdown",
+    "mistakes_markdown",
+    "print_conformance",
+    "reproduced",
+    "said",
+    "sections",
+]
 
 _LETTERS = {"right": "", "wrong": "W", "refused": "R", "crash": "C", "left": "L", "not simulated": "-"}
 _COLOURS = {"right": "green", "wrong": "bold red", "refused": "yellow", "crash": "bold magenta", "left": "cyan",
             "not simulated": "dim"}  # fmt: skip
+_OPERATION = re.compile(r"\b((?!arith\.|math\.)(?:vector|xegpu|scf|iree_vector_ext)\.\w+)\b(?! ?<)")
 _LOUD = ("wrong", "crash")
 _LAYOUTS = r"#(?:xegpu\.layout|iree_vector_ext\.nested_layout)<[^<>]*>"
 _SLICES = r"#xegpu\.slice<#l\d+, dims = \[[^\]]*\]>"
@@ -85,7 +96,6 @@ def reproduced(case: Case) -> str:
     """The options that generate a case again.
 
     >>> from layoutalg.propagation.conformance.generating import made
-    >>> from layoutalg.propagation.conformance.verdicts import Verdict
     >>> reproduced(Case(made("math.exp", "units", "plain", 3, 1), Verdict("right")))
     '--only math.exp --kind units --level plain --seed 3'
     """
@@ -113,23 +123,99 @@ def markdown(results: Sequence[Conformance]) -> str:
     return "\n".join(rows)
 
 
-def mistakes_markdown(results: Sequence[Conformance]) -> str:
-    """Every mistake of the compilers with its module; those with one module are one section.
+@dataclass(frozen=True)
+class Section:
+    """A mistake as a page shows it: its module, the verdict of every compiler, and what else fails like it.
 
-    >>> mistakes_markdown([])
-    ''
+    >>> Section("gemm, rows: crash at lane", "", "SIGSEGV", {"mlir-opt-24": "crash at lane"}).also
+    ()
     """
-    sections: dict[str, list[tuple[str, Mistake]]] = {}
-    for found in results:
-        for mistake in found.mistakes:
+
+    title: str
+    module: str
+    words: str
+    verdicts: Mapping[str, str]
+    also: tuple[str, ...] = ()
+
+
+def sections(results: Sequence[Conformance], ask: Callable[[GeneratedKernel, str], Verdict]) -> list[Section]:
+    """The mistakes of compilers, each minimised module asked of all compilers of its family.
+
+    One whose operations are those of another and more, with the same verdicts, is named there and has no section.
+
+    >>> sections([], lambda kernel, compiler: Verdict("right"))
+    []
+    """
+    found: dict[str, Section] = {}
+    operations: dict[str, frozenset[str]] = {}
+    for result in results:
+        names = [one.compiler.name for one in results if one.compiler.family == result.compiler.family]
+        for mistake in result.mistakes:
             text = aliased(mistake.minimised.text)
-            sections.setdefault(text, []).append((found.compiler.name, mistake))
+            if text not in found:
+                verdicts = {name: said(ask(mistake.minimised, name)) for name in names}
+                found[text] = Section(mistake.title, text, mistake.words, verdicts)
+                operations[text] = frozenset(_OPERATION.findall(text))
+    order = sorted(found, key=lambda text: (len(operations[text]), len(text)))
+    kept: dict[str, Section] = {}
+    for text in order:
+        section = found[text]
+        like = next(
+            (
+                other
+                for other in kept
+                if operations[other] <= operations[text]
+                and kept[other].verdicts == section.verdicts
+                and _kind(kept[other]) == _kind(section)
+            ),
+            None,
+        )
+        if like is None:
+            kept[text] = section
+        elif section.title != kept[like].title:
+            kept[like] = replace(
+                kept[like], also=tuple(dict.fromkeys((*kept[like].also, section.title.partition(":")[0])))
+            )
+    return list(kept.values())
+
+
+def _kind(section: Section) -> str:
+    return section.title.rpartition(", ")[2]
+
+
+def said(verdict: Verdict) -> str:
+    """A verdict in two or three words: what, and at which stage.
+
+    >>> said(Verdict("wrong", "lane")), said(Verdict("right", "memory"))
+    ('wrong at lane', 'right')
+    """
+    return verdict.kind if verdict.kind == "right" else f"{verdict.kind} at {verdict.stage}"
+
+
+def mistakes_markdown(found: Sequence[Section]) -> str:
+    """Every mistake with its module and the verdicts of the compilers.
+
+    >>> print(mistakes_markdown([Section("gemm, rows: crash", "module {}\\n", "SIGSEGV", {"mlir-opt-24": "crash at lane"})]))
+    ### gemm, rows: crash
+    <BLANKLINE>
+    | mlir-opt-24 |
+    |---|
+    | crash at lane |
+    <BLANKLINE>
+    `SIGSEGV`.
+    <BLANKLINE>
+    ```mlir
+    module {}
+    ```
+    """
     parts: list[str] = []
-    for text, uses in sections.items():
-        first = uses[0][1]
-        names = ", ".join(dict.fromkeys(name for name, _ in uses))
-        parts.append(f"\n### {first.title}\n\n{names}: {first.words}.\n\n```mlir\n{text}```")
-    return "\n".join(parts)
+    for section in found:
+        also = f" The same with {'; '.join(section.also)}." if section.also else ""
+        parts.append(
+            f"### {section.title}\n\n| {' | '.join(section.verdicts)} |\n{'|---' * len(section.verdicts)}|\n"
+            f"| {' | '.join(section.verdicts.values())} |\n\n`{section.words}`.{also}\n\n```mlir\n{section.module}```"
+        )
+    return "\n\n".join(parts)
 
 
 def _cell(found: Conformance, family: str) -> str:

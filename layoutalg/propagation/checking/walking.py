@@ -66,6 +66,7 @@ class Found:
     conversions: tuple[CheckedConversion, ...]
     operations: int
     unknown: tuple[str, ...]
+    unsaid: int = 0
 
 
 def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> Found:
@@ -105,7 +106,9 @@ class _Checking:
             if isinstance(member, OpResult) and not isinstance(member.op, UndefinedOp):
                 users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
-        return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
+        unsaid = sum(value.makes is None and value.number not in self.held for value in self.flow.values)
+        unknown = tuple(called(one) for one in self.flow.unknown)
+        return Found(tuple(mistakes), conversions, len(users), unknown, unsaid)
 
     def _refused(self) -> Iterator[Mistake]:
         """Operations that are not as their dialect wants them, in the words of the verifier that refuses them."""

@@ -86,7 +86,11 @@ class Habits:
     """What differs between versions within the analysis."""
 
     strict: bool = False
-    """Whether an anchor without a layout is an error."""
+    """Whether a store without a layout, and a number of subgroups that isn't known, are errors."""
+    rigid: bool = False
+    """Whether a load has the lanes of its message; otherwise those that its user wants."""
+    reuses: bool = False
+    """Whether a reduction takes the lanes that its user wants, at the level of instructions too."""
     counts: bool = False
     """Whether a loop with constant bounds is known to run."""
     tf32: int = 19
@@ -169,13 +173,13 @@ class Analysis:
         found = bits_of(value)
         return self.habits.tf32 if found == 19 else found
 
-    def give_up(self, op: Operation, words: str) -> None:
-        """An anchor finds no layout: LLVM 23 warns and goes on, 24 fails.
+    def give_up(self, op: Operation, words: str, *, fails: bool = False) -> None:
+        """An anchor finds no layout: LLVM warns and goes on; `fails` says that LLVM 24 does not.
 
         >>> Analysis.give_up.__name__
         'give_up'
         """
-        if self.habits.strict:
+        if fails and self.habits.strict:
             raise LayoutError(f"{op.name}: {words}")
 
     def _add(self, value: SSAValue, new: Demand) -> None:

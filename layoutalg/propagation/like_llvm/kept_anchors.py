@@ -49,7 +49,7 @@ def _count(op: Operation, analysis: Analysis, wanted: Attribute | None = None) -
     """The number of subgroups; at the level of workgroups it must be known."""
     found = anchors.count_of(wanted, _block_of(op))
     if found is None and analysis.level == "workgroup":
-        analysis.give_up(op, "Unable to determine the number of subgroups for the operation.")
+        analysis.give_up(op, "Unable to determine the number of subgroups for the operation.", fails=True)
     return found
 
 
@@ -79,7 +79,7 @@ def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what:
             return None
         layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks)
         if layout is None:
-            analysis.give_up(op, f"Failed to determine required layout for {what}.")
+            analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=what == "store_nd")
             return None
     elif analysis.level == "inst" and _lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
@@ -113,7 +113,8 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
         count = _count(op, analysis, wanted)
         if _unknown(count, analysis):
             return
-        layout = anchors.block_load(shape_in(op.results[0]), bits, analysis.level, wanted)
+        rigid = analysis.habits.rigid
+        layout = anchors.block_load(shape_in(op.results[0]), bits, analysis.level, wanted, rigid=rigid)
         if layout is None:
             analysis.give_up(op, "Failed to determine required layout for load_nd.")
             return
@@ -307,14 +308,22 @@ def _reduction(op: Any, analysis: Analysis, upright: Upright) -> None:
     if _unknown(count, analysis):
         return
     dims = tuple(op.reduction_dims.get_values())
-    source = _reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright)
+    reuses = analysis.habits.reuses
+    source = _reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright, reuses=reuses)
     _state(op, sliced(source, dims))
     analysis.give(op.operands[0], source)
     analysis.give(op.operands[1], sliced(source, dims))
 
 
 def _reduced(
-    shape: Sequence[int], dims: Sequence[int], wanted: Attribute | None, count: int | None, level: str, upright: Upright
+    shape: Sequence[int],
+    dims: Sequence[int],
+    wanted: Attribute | None,
+    count: int | None,
+    level: str,
+    upright: Upright,
+    *,
+    reuses: bool,
 ) -> Attribute:
     """The layout of what is reduced: such that the result suits its user."""
     parent = wanted.parent if isinstance(wanted, SliceAttr) and tuple(wanted.dims) == tuple(dims) else None
@@ -329,6 +338,9 @@ def _reduced(
         return _reduced_by_subgroups(shape, dims, wanted, count)
     if parent is not None and level == "lane":
         return parent
+    if parent is not None and reuses and not _lacks_lanes(parent):
+        counts, data = numbers_of(parent, "lane_layout") or (), numbers_of(parent, "lane_data") or ()
+        return lanes(counts, data, tuple(count * each for count, each in zip(counts, data, strict=True)))
     lies = not (isinstance(wanted, SliceAttr) and wanted.dims)
     counts = (*(1,) * (len(shape) - 1), min(LANES, shape[-1]))
     data = (1,) * len(shape)

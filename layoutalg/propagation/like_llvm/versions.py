@@ -16,6 +16,7 @@ from layoutalg.propagation.like_llvm.analysis import Analysis, Habits, Meet, Rul
 from layoutalg.propagation.like_llvm.conflicts import make_again, resolve
 from layoutalg.propagation.like_llvm.filling import filled, left_open
 from layoutalg.propagation.like_llvm.keeping import Fill, beside_anchors, cleaned
+from layoutalg.propagation.like_llvm.sinking import sink
 from layoutalg.propagation.like_llvm.stating import over_anchors
 
 __all__ = ["VERSIONS", "Version"]
@@ -57,6 +58,7 @@ class Version:
         beside_anchors(analysis, self.fill)
         resolve(module, ends=self.ends, copies=self.copies)
         if not self.copies:
+            sink(module)
             make_again(module)
 
 
@@ -70,7 +72,7 @@ VERSIONS = {
         kept_anchors.rules(kept_anchors.vectors),
         nearest_wins,
         keeps=True,
-        habits=Habits(strict=True, counts=True, tf32=16),
+        habits=Habits(strict=True, rigid=True, reuses=True, counts=True, tf32=16),
         fill=filled,
         ends=True,
     ),

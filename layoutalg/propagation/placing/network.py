@@ -67,12 +67,14 @@ class Need:
     """A value (one of its members) that is needed in a layout (None: in any), and how often it would be converted.
 
     >>> Need.__slots__
-    ('member', 'held', 'times')
+    ('member', 'held', 'times', 'rigid')
     """
 
     member: SSAValue
     held: Held | None
     times: int
+    rigid: bool = False
+    """Whether nothing can be converted for it: what an operation takes for one of its results is what it takes for all."""
 
 
 @dataclass(slots=True)
@@ -172,11 +174,19 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
             ties[flow.value_of(tie.result).number].append((number, tie))
     for value in flow.values:
         nodes[value.number].labels = _labels(builder, value, ties[value.number])
+    results: dict[tuple[Operation, int], dict[int, int]] = {}
+    """For each operand, the values that are made of it, and the tie of each."""
     for value in flow.values:
         for number, tie in ties[value.number]:
-            labels = nodes[value.number].labels
-            if any(number in label.needs for label in labels):
-                builder.use(value.number, tie.user, tie.number, [label.needs.get(number) for label in labels])
+            if any(number in label.needs for label in nodes[value.number].labels):
+                results.setdefault((tie.user, tie.number), {})[value.number] = number
+    for (user, number), made in results.items():
+        needs = {value: [label.needs.get(tie) for label in nodes[value].labels] for value, tie in made.items()}
+        if len(made) == 1:
+            for value, helds in needs.items():
+                builder.use(value, user, number, helds)
+        else:
+            _taken_by_all(builder, user, number, needs)
     _operands(builder)
     costs = [[label.cost for label in node.labels] for node in nodes]
     tables = [_conversions(builder, node) for node in nodes]
@@ -309,6 +319,22 @@ def _taken(builder: _Builder, user: Operation, number: int, options: list[Option
             builder.use(len(builder.nodes) - 1, user, tie.number, needs)
 
 
+def _taken_by_all(builder: _Builder, user: Operation, number: int, needs: dict[int, list[Held | None]]) -> None:
+    """A node for an operand that several results are made of: the operation takes it in one layout."""
+    helds = {held.key: held for each in needs.values() for held in each if held is not None}
+    numbers = {key: place for place, key in enumerate(helds)}
+    member = user.operands[number]
+    node = _Node(
+        [Label(Option(held, f"{user.name} takes it for all of its results"), 0, {}) for held in helds.values()]
+    )
+    node.needs = [Need(member, held, builder.times(member), rigid=True) for held in (*helds.values(), None)]
+    builder.nodes.append(node)
+    own = len(builder.nodes) - 1
+    builder.use(own, user, number, list(helds.values()))
+    for value, each in needs.items():
+        builder.uses.append(Use(own, value, tuple(len(helds) if held is None else numbers[held.key] for held in each)))
+
+
 def _conversions(builder: _Builder, node: _Node) -> list[list[int]]:
     """For every label of a node and every need: what it costs to convert, or to make it again."""
     rows: list[list[int]] = []
@@ -329,6 +355,8 @@ def _price(builder: _Builder, held: Held, need: Need) -> int:
     """What it costs to have a value as it is needed, each time it is made."""
     if need.held is None or agree(held, need.held):
         return 0
+    if need.rigid:
+        return IMPOSSIBLE
     bits = bits_of(builder.flow.value_of(need.member).element)
     at = ("conversion", id(held), id(need.held), bits)
     kept = builder.asked.kept

@@ -43,7 +43,7 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flows_of
 from layoutalg.propagation.labelling import solve
-from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of
+from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
 from layoutalg.propagation.placing.undelivered import restate
@@ -261,7 +261,16 @@ class _Run:
                 Finding("propagate.impossible", str(error), flow.function.name, self.place(flow.function))
             )
             return
+        demands = [(demand, demand.user, demand.value) for demand in flow.demands if demand.value in flow]
         written = write(flow, network, found, asked)
+        for demand, user, value in demands:
+            held = written.values[flow.value_of(value).number]
+            if demand.number is not None:
+                held = written.operands.get((user, demand.number), held)
+            problem = None if held is None else problem_of(demand, held, asked)
+            if problem is not None:
+                which = "its result" if demand.number is None else f"operand {demand.number}"
+                self._finding("propagate.demand", f"has no layout for {which} that it takes: {problem}", user, "error")
         self._explain(flow, network, found, written, names)
         self.cost += found.cost
         self.bound += found.bound

@@ -37,6 +37,18 @@ def test_iree_gives_layouts_with_to_layout() -> None:
     assert found.conversions[0].cost
 
 
+def test_a_layout_of_64_threads_is_on_a_machine_of_64_lanes() -> None:
+    wide = NESTED.format("4, 16", "4, 1", "16, 1")
+    text = f"""func.func @f(%x: vector<16x16xf32>) {{
+      %a = iree_vector_ext.to_layout %x to layout({wide}) : vector<16x16xf32>
+      %b = arith.negf %a : vector<16x16xf32>
+      func.return
+    }}"""
+    found = check(la.read(text))
+    assert found.findings == ()
+    assert found.operations == 2
+
+
 def test_triton_says_layouts_in_types() -> None:
     text = """
     #rows = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0]], warp = [], block = []}>
