@@ -49,7 +49,7 @@ from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
-from layoutalg.propagation.lowering.in_place import lower_fragments
+from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged
 from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.rules import Kernel
@@ -137,7 +137,7 @@ def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, .
     if names & _OLD:
         migrated = migrate_module(module, to=24)
         module, findings = migrated.module, migrated.findings
-    if "xegpu.convert_layout" in names:
+    if names.intersection(CONVERSIONS):
         made = module.clone()
         for old, new in zip(module.walk(), made.walk(), strict=True):
             new.location = old.location
