@@ -277,7 +277,7 @@ def test_buffers_are_shared_and_each_conversion_keeps_one_barrier(count: int, lo
     assert made is not None
     one = la.convert(of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64]), (32, 64), target="pvc")
     assert barriers(made.source) == count * one.barriers
-    assert f"workgroup(%slm : memref<{buffers * one.slm_bytes}xi8, 3" in made.source
+    assert f" : memref<{buffers * one.slm_bytes}xi8, 3 : i64>) kernel" in made.source
     x = np.arange(2048, dtype=np.float32).reshape(32, 64)
     out = np.zeros_like(x)
     assert made.run([x, out], (1, 1, 1)).findings == ()
