@@ -23,6 +23,7 @@ NAMES = (
     "4_amx_tiles",
     "5_gemm",
     "6_conversions",
+    "7_propagation",
 )
 PICTURES = {"text/html", "image/png"}
 

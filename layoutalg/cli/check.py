@@ -108,6 +108,6 @@ def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: boo
         written = "json"
     if written == "text":
         print_conversions(found)
-    closing = "" if written != "text" else f"; {found}"
+    closing = f"; {found.counts}"
     write_findings(found.findings, module, written, check_facts(found), closing)
     return int(not found.is_right)

@@ -28,16 +28,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
-from layoutalg.propagation.relations import Demand, Makes, Tie, relation_of, shape_of
+from layoutalg.ir.dialects.unread import UndefinedOp
+from layoutalg.propagation.relations import Demand, Makes, Relation, Tie, relation_of, shape_of
 from layoutalg.propagation.stated import Statement, statement_in_type, statements_of
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
 
 __all__ = ["Flow", "Value", "flow_of", "flows_of"]
+
+
+_MALFORMED = (IndexError, KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError, VerifyException)
+"""What reading a relation off an operation that does not verify may raise; `LayoutError` is a `ValueError`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +71,7 @@ class _Parts:
     demands: list[Demand] = field(default_factory=list[Demand])
     wanted: list[Statement] = field(default_factory=list[Statement])
     unknown: list[Operation] = field(default_factory=list[Operation])
+    refused: list[Operation] = field(default_factory=list[Operation])
 
 
 class Flow:
@@ -86,6 +93,8 @@ class Flow:
         """Statements about operands, where they are used."""
         self.unknown = tuple(parts.unknown)
         """Operations on distributed values whose relation is not known."""
+        self.refused = tuple(parts.refused)
+        """Operations that are not as their dialect wants them (a transpose of [0, 7]): nothing is known of them."""
         self._by_member = parts.by_member
 
     def value_of(self, member: SSAValue) -> Value:
@@ -153,19 +162,23 @@ def flow_of(function: Operation) -> Flow:
             _add(parts, argument, shared)
             for statement in statement_in_type(operation, argument):
                 parts.by_member[argument].stated.append(statement)
-        relation = relation_of(operation)
+        relation = _relation_of(operation)
+        if relation is _REFUSED:
+            parts.refused.append(operation)
         if relation is not None:
             parts.ties.extend(relation.ties)
             parts.demands.extend(relation.demands)
             for group in relation.one:
                 shared.update((member, group[0]) for member in group[1:])
-        elif any(shape_of(value) is not None for value in (*operation.operands, *operation.results)):
+        elif not isinstance(operation, UndefinedOp) and any(
+            shape_of(value) is not None for value in (*operation.operands, *operation.results)
+        ):
             parts.unknown.append(operation)
         for result in operation.results:
             _add(parts, result, shared)
             if relation is not None and relation.makes is not None and result in parts.by_member:
                 parts.by_member[result].makes = relation.makes
-        for statement in statements_of(operation):
+        for statement in statements_of(operation) if relation is not _REFUSED else ():
             found = parts.by_member.get(statement.value)
             if found is None:  # a scalar, or a shape that is not known
                 continue
@@ -174,6 +187,17 @@ def flow_of(function: Operation) -> Flow:
             else:
                 found.stated.append(statement)
     return Flow(function, parts)
+
+
+_REFUSED = Relation()
+"""Of an operation that is not as its dialect wants it."""
+
+
+def _relation_of(operation: Operation) -> Relation | None:
+    try:
+        return relation_of(operation)
+    except _MALFORMED:
+        return _REFUSED
 
 
 def _add(parts: _Parts, member: SSAValue, shared: dict[SSAValue, SSAValue]) -> None:

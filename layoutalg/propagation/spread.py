@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation
 
 from layoutalg.conversion import ConversionPlan, convert
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.hardware import target_info
@@ -133,21 +134,33 @@ def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Itera
     >>> machine_of(read_module("gpu.barrier"), layouts=[LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16))])
     Machine(lanes=16, subgroups=8, threads=None)
     """
-    said = [layout.parent_layout() for layout in set(layouts) if isinstance(layout, LayoutAttr | SliceAttr)]
+    used = [_reach(layout) for layout in set(layouts)]
     lanes = next((found for name in _LANES if (found := _number(function, name))), None)
     if lanes is None:
-        lanes = target_info(target).subgroup_size
-        used = max([prod(layout.lane_layout) for layout in said if layout.lane_layout is not None], default=lanes)
-        lanes = max(lanes, used)
+        lanes = max([each[0] for each in used if each[0]], default=0)
+        if not any(other for _, _, other in used):  # XeGPU's layouts may use fewer lanes than the chip has
+            lanes = max(lanes, target_info(target).subgroup_size)
     block = getattr(function, "known_block_size", None)
     if isinstance(block, DenseArrayBase):
         items = prod(block.get_values())
         if items >= lanes:
             return Machine(lanes=lanes, subgroups=items // lanes)
-    subgroups = _number(function, _SUBGROUPS)
-    if subgroups is None:
-        subgroups = max([prod(layout.sg_layout) for layout in said if layout.sg_layout is not None], default=None)
-    return Machine(lanes=lanes, subgroups=subgroups)
+    subgroups = _number(function, _SUBGROUPS) or max([each[1] for each in used], default=0)
+    return Machine(lanes=lanes, subgroups=subgroups or None)
+
+
+@lru_cache(maxsize=_CACHED)
+def _reach(layout: Distributed) -> tuple[int, int, bool]:
+    """The lanes and subgroups that a layout uses (0: not said), and whether it is of another notation than XeGPU."""
+    if isinstance(layout, LayoutAttr | SliceAttr):
+        parent = layout.parent_layout()
+        lanes, subgroups = (0 if counts is None else prod(counts) for counts in (parent.lane_layout, parent.sg_layout))
+        return lanes, subgroups, False
+    try:
+        axes = plain_layout(layout, single_operand(layout, None, None)).axes
+    except LayoutError:
+        return 0, 0, True
+    return int(axes.get("lane", 1)), int(axes.get("sg", 1)), True
 
 
 def _number(function: Operation, name: str) -> int | None:

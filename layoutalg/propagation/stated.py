@@ -37,6 +37,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed
 from layoutalg.ir.dialects.iree_vector_ext import NestedLayoutAttr
+from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.notations import parse
 from layoutalg.propagation.relations import shape_of
@@ -83,6 +84,8 @@ def called(operation: Operation) -> str:
     >>> called(read_module('"tt.load"() : () -> ()').body.block.first_op)
     'tt.load'
     """
+    if isinstance(operation, UnreadOp):
+        return operation.called
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 

@@ -57,6 +57,7 @@ def check_facts(checked: Check) -> dict[str, Any]:
         "right": checked.is_right,
         "operations": checked.operations,
         "unknown": list(checked.unknown),
+        "without_layout": checked.unsaid,
         "cost": checked.cost,
         "conversions": [_conversion_facts(one) for one in checked.conversions],
         "mistakes": [_mistake_facts(one) for one in checked.mistakes],

@@ -154,6 +154,7 @@ def propagation_facts(done: Propagated, others: Sequence[Likewise] = ()) -> dict
                 "cost": one.cost,
                 "conversions": one.conversions,
                 "wrong": one.wrong,
+                "overwritten": one.overwritten,
                 "refused": one.refused,
             }
             for one in others

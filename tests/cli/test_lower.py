@@ -14,8 +14,10 @@ from tests.simulate.levels.kernels import KERNELS
 
 Capture = pytest.CaptureFixture[str]
 CONVERSION = KERNELS["convert_layout"].text
-REFUSED = KERNELS["add_f32"].text.replace("arith.addf %v0, %v1", '"other.thing"(%v0, %v1)').replace(
-    ": vector<32x64xf32>\n%t2", ": (vector<32x64xf32>, vector<32x64xf32>) -> vector<32x64xf32>\n%t2"
+REFUSED = (
+    KERNELS["add_f32"]
+    .text.replace("arith.addf %v0, %v1", '"other.thing"(%v0, %v1)')
+    .replace(": vector<32x64xf32>\n%t2", ": (vector<32x64xf32>, vector<32x64xf32>) -> vector<32x64xf32>\n%t2")
 )
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+import layoutalg as la
 from tests.oracle.toolchains import require, require_new, run
 from tests.simulate.levels.kernels import KERNELS
 
@@ -73,3 +74,32 @@ def refusal(text: str, version: int, level: str) -> str:
     done = run([program(version), f"--pass-pipeline={pipeline(version, level)}"], text)
     assert done.returncode != 0
     return done.stderr
+
+
+def keeping(operation: str, texts: dict[str, str], version: int, level: str) -> set[str]:
+    """The modules (by name) in which an operation is left, or that are refused because of it, on the way from a level to lanes.
+
+    The texts are as LLVM 22 writes them.
+    """
+    passes = _LANES.get(version, _LATER_LANES)
+    if level == "workgroup":
+        passes = f"{_SUBGROUPS.get(version, _LATER_SUBGROUPS)},{passes}"
+    options = [f"--pass-pipeline=builtin.module({_BEFORE},gpu.module({passes}))"]
+    spelled = {name: la.read(text).text(llvm=version) for name, text in texts.items()}
+    command = [program(version), "--split-input-file", *options]
+    done = run(command, SEPARATOR.join(spelled.values()), timeout=300)
+    if done.returncode in (0, 1):
+        made = _by_name(done.stdout)
+        left = {name for name, text in made.items() if operation in text}
+        refused = set(spelled) - set(made)
+    else:
+        left, refused = set[str](), set(spelled)  # one of them crashes the compiler
+    for name in refused:
+        alone = run([command[0], *options], spelled[name])
+        if (
+            f"'{operation}' op" in alone.stderr
+            or f"operation '{operation}'" in alone.stderr
+            or operation in alone.stdout
+        ):
+            left.add(name)
+    return left

@@ -16,6 +16,7 @@ from layoutalg.propagation.checking import check
 from tests.oracle.distribution import SEPARATOR, program
 from tests.oracle.toolchains import run
 from tests.propagation.checking import modules
+from tests.propagation.checking.repairing import repair_all
 from tests.simulate.levels.kernels import KERNELS
 
 _TO_SUBGROUPS = "xegpu-propagate-layout{layout-kind=subgroup},xegpu-wg-to-sg-distribute,cse,lower-affine,cse"
@@ -101,12 +102,15 @@ def test_llvm_22_gives_an_i8_product_half_an_instruction_and_24_does_not() -> No
 
 
 @pytest.mark.parametrize("version", [23, 24])
-def test_a_reduction_whose_result_is_not_a_slice_crashes(version: int) -> None:
+def test_a_reduction_whose_result_is_taken_as_no_slice_crashes_and_the_repair_does_not(version: int) -> None:
     text = modules.reduction(modules.lanes("16", "1"))
     done = run([program(version), pipeline("xegpu-sg-to-lane-distribute")], text)
     assert done.returncode != 0
     assert "getParent" in done.stderr
     assert "compiler.reduction" in [finding.rule for finding in check(la.read(text), llvm=version).findings]
+    found, texts = repair_all(text, version)
+    assert found.is_right
+    assert "getParent" not in run([program(version), pipeline("xegpu-sg-to-lane-distribute")], texts[-1]).stderr
 
 
 MOVED = [
@@ -123,7 +127,7 @@ def test_a_matrix_is_moved_as_one_vector_of_neighbours_from_the_first_element_on
     """What the compiler moves, read off its output: the addresses of one vector, from the lane's first element on."""
     spread = modules.lanes(layout, data)
     text = modules.kernel(
-        "%m = xegpu.create_mem_desc %s : memref<8192xi8, 3> -> !xegpu.mem_desc<32x32xf32>",
+        "%m = xegpu.create_mem_desc %s : memref<4096xi8, 3> -> !xegpu.mem_desc<32x32xf32>",
         f"%x = xegpu.load_matrix %m[%c0, %c0] <{{layout = {spread}}}> : "
         f"!xegpu.mem_desc<32x32xf32>, index, index -> vector<{shape}xf32>",
         f"xegpu.store_matrix %x, %m[%c0, %c0] <{{layout = {spread}}}> : "

@@ -21,7 +21,7 @@ MESSAGE = '"rw.u"(base), "rw.u"(width - 1), "rw.u"(height - 1), "rw.u"(pitch - 1
 
 @dataclass(frozen=True)
 class BlockBuiltin:
-    """One 2D block message of 16 elements per row, for 16 lanes."""
+    """One 2D block message of 16 elements per row, or 32 bytes, for 16 lanes; a lane has two bytes of a row side by side."""
 
     kind: str
     bits: int
@@ -29,44 +29,51 @@ class BlockBuiltin:
 
     @property
     def name(self) -> str:
-        return f"intel_sub_group_2d_block_{self.kind}_{self.bits}b_{self.rows}r16x1c"
+        return f"intel_sub_group_2d_block_{self.kind}_{self.bits}b_{self.rows}r{self.columns}x1c"
+
+    @property
+    def columns(self) -> int:
+        """The elements of a row."""
+        return 32 if self.bits == 8 else 16
 
     @property
     def registers(self) -> tuple[str, int]:
         """The OpenCL type of a lane's registers, and their number."""
         if self.kind == TRANSFORM:
             return "uint", self.rows * self.bits // 32
-        return {16: "ushort", 32: "uint"}[self.bits], self.rows
+        return {8: "ushort", 16: "ushort", 32: "uint"}[self.bits], self.rows
 
     def head(self) -> str:
-        scalar, _ = self.registers
-        return f"OV void {self.name}({SIGNATURE}, private {scalar} *lane)"
+        scalar = "uchar" if self.bits == 8 else self.registers[0]
+        return f"OV void {self.name}({SIGNATURE}, private {scalar} *{'bytes' if self.bits == 8 else 'lane'})"
 
     def assembly(self) -> str:
         """The body as the machine's own message."""
         scalar, count = self.registers
+        lane = "bytes" if self.bits == 8 else "lane"
         vector = scalar + (str(count) if count > 1 else "")
-        shape = f"d{self.bits}.16x{self.rows}n{'t' if self.kind == TRANSFORM else 'n'}"
+        shape = f"d{self.bits}.{self.columns}x{self.rows}n{'t' if self.kind == TRANSFORM else 'n'}"
         if self.kind == WRITE:
             place = "flat[%0,%1,%2,%3,%4,%5]"
             return (
-                f"{self.head()} {{ {vector} v = *(private {vector} *)lane;\n"
+                f"{self.head()} {{ {vector} v = *(private {vector} *){lane};\n"
                 f'  __asm__ volatile("lsc_store_block2d.ugm (M1,1) {place} %6:{shape}" :: {MESSAGE}, "rw"(v)); }}'
             )
         place = "flat[%1,%2,%3,%4,%5,%6]"
         return (
             f"{self.head()} {{ {vector} v;\n"
             f'  __asm__ volatile("lsc_load_block2d.ugm (M1,1) %0:{shape} {place}" : "=rw"(v) : {MESSAGE});\n'
-            f"  *(private {vector} *)lane = v; }}"
+            f"  *(private {vector} *){lane} = v; }}"
         )
 
     def plain(self) -> str:
         """The body as loops: reads outside the matrix give 0, writes outside it are dropped."""
         scalar, count = self.registers
-        element = {16: "ushort", 32: "uint"}[self.bits]
-        size = self.bits // 8
-        inside = f"place.x + l >= 0 && y >= 0 && y < height && (place.x + l + 1) * {size} <= width"
-        cell = f"((global {element} *)((global char *)base + (long)y * pitch))[place.x + l]"
+        element = {8: "ushort", 16: "ushort", 32: "uint"}[self.bits]
+        size = 4 if element == "uint" else 2
+        first = "place.x / 2 + l" if self.bits == 8 else "place.x + l"
+        inside = f"{first} >= 0 && y >= 0 && y < height && ({first} + 1) * {size} <= width"
+        cell = f"((global {element} *)((global char *)base + (long)y * pitch))[{first}]"
         if self.kind == TRANSFORM:
             per = 32 // self.bits
             take = f"int y = place.y + {per} * i + q; if ({inside}) v |= (uint){cell} << ({self.bits} * q);"
@@ -76,7 +83,8 @@ class BlockBuiltin:
         else:
             each = f"int y = place.y + i; if ({inside}) {cell} = lane[i];"
         loop = f"for (int i = 0; i < {count}; i++) {{ {each} }}"
-        return f"{self.head()} {{ int l = get_sub_group_local_id(); {loop} }}"
+        pairs = "private ushort *lane = (private ushort *)bytes; " if self.bits == 8 else ""
+        return f"{self.head()} {{ int l = get_sub_group_local_id(); {pairs}{loop} }}"
 
 
 # What a product of 16-bit floats with f32 accumulators uses.

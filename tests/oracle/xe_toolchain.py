@@ -70,14 +70,14 @@ def spirv_of(text: str, directory: Path) -> Path:
     """Lower a kernel to a SPIR-V binary that spirv-val accepts."""
     lowered = mlir_opt(text, directory, PIPELINE)
     binary = directory / "kernel.spv"
-    binary.write_bytes(_payload(lowered))
+    binary.write_bytes(payload(lowered))
     run_tool([require("spirv-val"), binary.name], directory)
     return binary
 
 
-def _payload(lowered: str) -> bytes:
-    """The binary in the string attribute of gpu.binary: bytes that are no printable characters are written \\XX."""
-    found = re.search(r'\bbin = "((?:[^"\\]|\\.)*)"', lowered, re.DOTALL)
+def payload(lowered: str) -> bytes:
+    """The binary in the string attribute of gpu.binary: bytes that are not printable characters are written \\XX."""
+    found = re.search(r'\b(?:bin|assembly) = "((?:[^"\\]|\\.)*)"', lowered, re.DOTALL)
     assert found is not None, "no gpu.binary in the lowered module"
     escapes = {"\\\\": b"\\", '\\"': b'"', "\\n": b"\n", "\\t": b"\t"}
     parts = re.findall(r"\\[0-9A-Fa-f]{2}|\\.|[^\\]", found.group(1), re.DOTALL)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from layoutalg.core.plurals import counted
@@ -44,7 +45,8 @@ __all__ = ["Check", "check"]
 class Check:
     """What was found: mistakes with their findings, conversions with their prices, and how much was looked at.
 
-    `operations` counts the operations on distributed values, `unknown` names those whose relation is not known.
+    `operations` counts the operations on distributed values, `unknown` names those whose relation is not known; `unsaid` counts
+    the values whose layout nothing says.
 
     >>> found = check("gpu.barrier")
     >>> found.is_right, found.operations, found.cost
@@ -56,6 +58,7 @@ class Check:
     operations: int
     conversions: tuple[CheckedConversion, ...]
     unknown: tuple[str, ...] = ()
+    unsaid: int = 0
     target: str = DEFAULT_TARGET
     llvm: int = 22
 
@@ -108,21 +111,37 @@ class Check:
 
         return flow_graph(self, function)
 
-    def __str__(self) -> str:
+    @property
+    def counts(self) -> str:
+        """How much was looked at, in words.
+
+        >>> check("gpu.barrier").counts
+        '0 operations, 0 conversions'
+        """
         told = [counted(self.operations, "operation"), counted(len(self.conversions), "conversion")]
         if self.redundant:
             told[-1] += f" ({len(self.redundant)} redundant)"
         if self.conversions:
-            told.append(f"{counted(self.cost, 'issue slot')} on {self.target}")
-        errors = sum(finding.level == "error" for finding in self.findings)
-        warnings = len(self.findings) - errors
-        told.append(counted(errors, "error") if errors else "right")
-        if warnings:
-            told.append(counted(warnings, "warning"))
+            told[-1] += f" for {counted(self.cost, 'issue slot')} on {self.target}"
+        open_ones = sum(one.cost is None for one in self.conversions)
+        if open_ones:
+            told[-1] += f", {open_ones} of a price that is not known"
+        if self.unsaid:
+            told.append(f"{counted(self.unsaid, 'value')} without a layout")
+        if self.unknown:
+            told.append(f"not looked at: {', '.join(self.unknown)}")
         return ", ".join(told)
 
+    def __str__(self) -> str:
+        errors = sum(finding.level == "error" for finding in self.findings)
+        warnings = len(self.findings) - errors
+        verdict = [counted(errors, "error") if errors else "right"]
+        if warnings:
+            verdict.append(counted(warnings, "warning"))
+        return f"{self.counts}: {', '.join(verdict)}"
 
-def check(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = 22) -> Check:
+
+def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET, llvm: int = 22) -> Check:
     """Check the layouts of a module (or of a text, or of the file of a path) by meaning.
 
     `target` is the chip whose messages and prices count, `llvm` the version whose rules layouts have to follow.
@@ -143,11 +162,11 @@ def check(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = 22)
     rules(llvm)
     chip = target_info(target).name
     if not isinstance(module, Module):
-        instance_of(module, str, "check of")
+        instance_of(module, (str, PathLike), "check of")
         module = read(module)
     mistakes: list[Mistake] = []
     conversions: list[CheckedConversion] = []
-    operations = 0
+    operations = unsaid = 0
     unknown: list[str] = []
     for part in module.parts:
         for flow in flows_of(part.module):
@@ -155,6 +174,9 @@ def check(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = 22)
             mistakes += found.mistakes
             conversions += found.conversions
             operations += found.operations
+            unsaid += found.unsaid
             unknown += found.unknown
     mistakes.sort(key=lambda mistake: (mistake.finding.place is None, mistake.finding.place))
-    return Check(module, tuple(mistakes), operations, tuple(conversions), tuple(dict.fromkeys(unknown)), chip, llvm)
+    return Check(
+        module, tuple(mistakes), operations, tuple(conversions), tuple(dict.fromkeys(unknown)), unsaid, chip, llvm
+    )

@@ -8,8 +8,8 @@ first element on. A lane that has a column, or several pieces of a row, gets and
 lane 0 moves 8 neighbours in memory from (0, 0) on, and its element (1, 0) is not among them
 >>> moves_others(LayoutAttr(lane_layout=(8, 2), lane_data=(1, 8)), (8, 16), MemDescType((32, 32), "f32"))
 
-A `vector.multi_reduction` whose `layout_result_0` is not a slice crashes LLVM 23 and 24 when they distribute it to lanes.
-`tests/oracle/test_checked_mistakes.py` runs the compilers.
+Where an operation takes the result of a `vector.multi_reduction` and says a layout of it that is not a slice, LLVM 23 and 24
+crash when they distribute to lanes. `tests/oracle/test_checked_mistakes.py` runs the compilers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,16 @@ from layoutalg.xegpu.reading import parse_attribute
 if TYPE_CHECKING:
     from xdsl.ir import Operation, SSAValue
 
-__all__ = ["CompilerMistake", "compiler_mistake", "moves_others", "neighbouring", "right_for_matrix"]
+    from layoutalg.propagation.stated import Statement
+
+__all__ = [
+    "CompilerMistake",
+    "compiler_mistake",
+    "moves_others",
+    "neighbouring",
+    "reduction_mistake",
+    "right_for_matrix",
+]
 
 _CACHED = 1 << 12
 _MOST_ELEMENTS = 1 << 20
@@ -74,10 +83,31 @@ def compiler_mistake(user: Operation, value: SSAValue, attribute: Distributed) -
             return None
         problem = moves_others(attribute, tuple(kind.get_shape()), _memory_of(user))
         return None if problem is None else CompilerMistake("compiler.matrix", (22, 23, 24), problem)
-    if user.name == "vector.multi_reduction" and value in user.results and isinstance(attribute, LayoutAttr):
-        told = f"the layout of its result is not a slice: {attribute}"
-        return CompilerMistake("compiler.reduction", (23, 24), told)
     return None
+
+
+def reduction_mistake(statement: Statement) -> CompilerMistake | None:
+    """What goes wrong where an operation says how it takes the result of a reduction.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.stated import statements_of
+    >>> lanes = "#xegpu.layout<lane_layout = [4], lane_data = [1]>"
+    >>> text = '''%x, %z, %t = "test.op"() : () -> (vector<4x4xf32>, vector<4xf32>, !xegpu.tensor_desc<4xf32>)
+    ... %y = vector.multi_reduction <add>, %x, %z {layout_result_0 = LANES} [1] : vector<4x4xf32> to vector<4xf32>
+    ... xegpu.store_nd %y, %t[0] <{layout = LANES}> : vector<4xf32>, !xegpu.tensor_desc<4xf32>'''
+    >>> [statement] = statements_of(read_module(text.replace("LANES", lanes)).body.block.last_op)
+    >>> reduction_mistake(statement).by
+    'LLVM 23 and 24'
+    """
+    maker = statement.value.owner
+    if getattr(maker, "name", "") != "vector.multi_reduction" or "layout_result_0" not in getattr(
+        maker, "attributes", ()
+    ):
+        return None
+    if not isinstance(statement.attribute, LayoutAttr) or "lane" not in levels_of(statement.attribute):
+        return None
+    told = f"{statement.attribute} is not a slice, and they look for its parent"
+    return CompilerMistake("compiler.reduction", (23, 24), told)
 
 
 def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tuple[int, ...]) -> Iterator[LayoutAttr]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import Place, place_of
 from layoutalg.propagation.spread import levels_of, planned, spread, unblocked
@@ -130,7 +131,8 @@ def price(
     >>> price(rows, columns, (16, 16), "f32", Machine(lanes=16), "pvc")[1]
     ''
     """
-    if levels_of(source) - {"inst"} != levels_of(result) - {"inst"}:
+    written = not isinstance(source, Layout) and not isinstance(result, Layout)
+    if written and levels_of(source) - {"inst"} != levels_of(result) - {"inst"}:
         return None, "one of the two says a level that the other leaves open"
     # Instruction tiles vanish when values are cut into them; lanes that are not said are the usual ones.
     one, other = (_with_lanes(unblocked(layout), machine) for layout in (source, result))

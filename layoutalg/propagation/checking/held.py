@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Literal
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.propagation.relations import Tie, given, needed
+from layoutalg.propagation.relations import Tie, given, needed, shape_of
 from layoutalg.propagation.spread import levels_of, narrowed, spread
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class _Settling:
             operand = self.found.get(self.flow.value_of(tie.operand).number)
             if value.number in self.found:
                 return
-            if operand is not None and (tie.reach == "work-item" or tie.combines):
+            if operand is not None and tie.beside is None and (tie.reach == "work-item" or tie.combines):
                 held = _carried(tie, operand)
                 if held is not None:
                     self.found[value.number] = held
@@ -166,17 +166,20 @@ class _Settling:
 
 
 def _carried(tie: Tie, operand: Held) -> Held | None:
-    if equal_coordinates(tie.relation):
+    shape = shape_of(tie.result)
+    if equal_coordinates(tie.relation) and operand.layout.shape == shape:
         return Held(operand.layout, operand.levels, operand.attribute, "carried", operand.statement)
     try:
         layout = _given(tie.relation, operand.layout)
     except LayoutError:
         return None
+    if layout.shape != shape or any(layout.origins):
+        return None  # of a part of the value alone
     return Held(layout, operand.levels, None, "carried", operand.statement)
 
 
 def _wanted(tie: Tie, result: Held, shape: tuple[int, ...]) -> Held | None:
-    if equal_coordinates(tie.relation):
+    if equal_coordinates(tie.relation) and result.layout.shape == shape:
         return Held(result.layout, result.levels, result.attribute, "wanted", result.statement)
     try:
         layout = _needed(tie.relation, result.layout)

@@ -1,7 +1,7 @@
 """What would repair a mistake: a conversion and its price, or another layout where the operand is made.
 
-Making a value otherwise costs nothing where nobody else uses it and the operation that makes it has no operands of its own that
-would have to move: a constant, or a load whose message can deliver it. Otherwise a conversion comes first.
+Making a value otherwise costs nothing where nobody else uses it and nothing has to move for it: a constant, a load whose
+message can deliver it, a sum that every lane gets. Otherwise a conversion comes first.
 
 >>> checked = la.check('''func.func @f(%x: vector<16x16xf32>) {
 ...   %y = math.exp %x {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<16x16xf32>
@@ -14,7 +14,9 @@ convert %y 172
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
@@ -25,8 +27,8 @@ from layoutalg.propagation.checking.compilers import compiler_mistake, right_for
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
-from layoutalg.propagation.checking.ties import lacking, projected
-from layoutalg.propagation.relations import given, needed, settled
+from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
+from layoutalg.propagation.relations import given, needed, settled, without
 from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
@@ -56,6 +58,10 @@ class Repairing:
     ) -> None:
         self.flow, self.names, self.machine, self.target, self.llvm = flow, names, machine, target, llvm
         self.held = held
+        self.into: dict[int, list[Tie]] = {}
+        for tie in flow.ties:
+            if tie.operand in flow and tie.result in flow:
+                self.into.setdefault(flow.value_of(tie.result).number, []).append(tie)
         self.wanted: dict[Operation, list[Statement]] = {}
         for statement in flow.wanted:
             self.wanted.setdefault(statement.user, []).append(statement)
@@ -78,7 +84,7 @@ class Repairing:
             return ()
         operand = value.members[0] if number is None else user.operands[number]
         name = self.names.of(operand)
-        source = held.attribute or held.layout
+        source = held.attribute or self._written(held.layout, value.shape, held.levels) or held.layout
         cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
         restated = self._restated(user, number, layout)
         found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
@@ -99,12 +105,27 @@ class Repairing:
         if held.how != "stated" or held.statement is None:
             return None
         maker = held.statement.user
-        if any(operand in self.flow for operand in maker.operands):
+        if not all(self._holds_for(tie, value, layout) for tie in self.into.get(value.number, ())):
             return None
         uses = sum(1 for member in value.members for _ in member.uses)
         if uses != 1 or not self._fits(value, layout, maker):
             return None
         return Repair("state", self.names.of(value.members[0]), None, layout, place_of(maker), 0, self.target, restated)
+
+    def _holds_for(self, tie: Tie, value: Value, layout: Distributed) -> bool:
+        """Whether an operand, as it is or made anew where it is needed, is enough for a result in this layout."""
+        operand = self.flow.value_of(tie.operand)
+        held = self.held.get(operand.number)
+        if operand.makes is not None or held is None:
+            return operand.makes is not None
+        gathers = tie.combines and tie.reach == "workgroup"
+        kept = tuple([axis for axis in ("sg", "lane") if axis in held.levels & levels_of(layout)])
+        kept = kept if gathers else tuple([axis for axis in kept if axis in BEYOND[tie.reach]])
+        try:
+            spread_so = spread(layout, value.shape, self.machine)
+            return lacking(tie.relation, spread_so, held.layout, kept, gathers, tie.covered) is None
+        except LayoutError:
+            return False
 
     def _fits(self, value: Value, layout: Distributed, user: Operation | None = None) -> bool:
         """Whether the operations that make and take a value (or one of them) take this layout, and compilers get it right."""
@@ -127,14 +148,21 @@ class Repairing:
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        if equal_coordinates(tie.relation) and result.attribute is not None:
+        whole = result.layout.shape == value.shape
+        if whole and equal_coordinates(tie.relation) and result.attribute is not None:
             return self.of_operand(tie.user, tie.number, value, held, result.attribute)
         if tie.reach == "subgroup":
             return self.of_operand(tie.user, tie.number, value, held, self._of_subgroups(tie, value, held, result))
-        try:
-            layout = self._written(needed(tie.relation, result.layout), value.shape)
-        except LayoutError:
-            return ()
+        layout: Distributed | None = None
+        for natural in _natural(tie.relation, result.attribute, len(value.shape)):
+            if self._is_enough(tie, natural, result, value.shape):
+                layout = natural
+                break
+        else:
+            try:
+                layout = self._written(needed(tie.relation, result.layout), value.shape, result.levels)
+            except LayoutError:
+                return ()
         return self.of_operand(tie.user, tie.number, value, held, layout)
 
     def _of_subgroups(self, tie: Tie, value: Value, held: Held, result: Held) -> Distributed | None:
@@ -155,13 +183,22 @@ class Repairing:
         except LayoutError:
             pass
         for layout in found:
-            try:
-                spread_so = spread(layout, value.shape, self.machine)
-                if lacking(tie.relation, result.layout, spread_so, ("sg",)) is None and self._fits(value, layout):
-                    return layout
-            except LayoutError:
-                continue
+            if self._is_enough(tie, layout, result, value.shape) and self._fits(value, layout):
+                return layout
         return None
+
+    def _is_enough(self, tie: Tie, layout: Distributed, result: Held, shape: tuple[int, ...]) -> bool:
+        """Whether an operand in this layout has what the result is made of."""
+        if isinstance(layout, LayoutAttr | SliceAttr) and layout.check(shape, self.llvm) is not None:
+            return False
+        kept = [
+            axis for axis in ("sg", "lane") if axis in result.levels & levels_of(layout) and axis in BEYOND[tie.reach]
+        ]
+        try:
+            spread_so = spread(layout, shape, self.machine)
+            return lacking(tie.relation, result.layout, spread_so, tuple(kept), False, tie.covered) is None
+        except LayoutError:
+            return False
 
     def of_result(self, tie: Tie, operand: Held) -> tuple[Repair, ...]:
         """For a reduction's result: where the parts are.
@@ -172,7 +209,7 @@ class Repairing:
         """
         value = self.flow.value_of(tie.result)
         try:
-            layout = self._written(given(tie.relation, operand.layout), value.shape)
+            layout = self._written(given(tie.relation, operand.layout), value.shape, operand.levels)
         except LayoutError:
             return ()
         if layout is None:
@@ -214,15 +251,13 @@ class Repairing:
             return self.of_operand(demand.user, demand.number, value, held, right[0])
         return (Repair("state", self.names.of(demand.value), None, right[0], place_of(demand.user), 0, self.target),)
 
-    def of_compiler(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
-        """For what compilers get wrong: a layout that they get right.
+    def of_matrix(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
+        """For what compilers move wrongly through shared memory: a layout that they move rightly.
 
         >>> checked = la.check("gpu.barrier")
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        if user.name == "vector.multi_reduction":
-            return self._sliced(user, value)
         layouts = list(right_for_matrix(user, held.attribute, value.shape))
         found = [repair for layout in layouts for repair in self.of_operand(user, number, value, held, layout)]
         if number is None:
@@ -231,23 +266,55 @@ class Repairing:
         priced = [repair for repair in found if repair.cost is not None]
         return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
 
-    def _sliced(self, user: Operation, value: Value) -> tuple[Repair, ...]:
-        """A reduction's result as a slice of its operand's layout."""
-        operand = self.held.get(self.flow.value_of(user.operands[0]).number)
-        dims: Any = getattr(user, "reduction_dims", None)
-        if operand is None or dims is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
-            return ()
-        layout = SliceAttr(operand.attribute, tuple(dims.get_values()))
-        return (Repair("state", self.names.of(value.members[0]), None, layout, place_of(user), 0, self.target),)
+    def of_reduction(self, statement: Statement, value: Value) -> tuple[Repair, ...]:
+        """For a reduction whose result is wanted in a layout that is not a slice: a conversion from the slice.
 
-    def _written(self, layout: Layout, shape: tuple[int, ...]) -> LayoutAttr | SliceAttr | Layout | None:
+        >>> checked = la.check("gpu.barrier")
+        >>> [mistake.repairs for mistake in checked.mistakes]
+        []
+        """
+        reduction: Any = statement.value.owner
+        operand = self.held.get(self.flow.value_of(reduction.operands[0]).number)
+        if operand is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
+            return ()
+        source = SliceAttr(operand.attribute, tuple(reduction.reduction_dims.get_values()))
+        cost, _ = price(source, statement.attribute, value.shape, value.element, self.machine, self.target)
+        name, place = self.names.of(statement.value), place_of(statement.user)
+        return (Repair("convert", name, source, statement.attribute, place, cost, self.target),)
+
+    def _written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""
         if layout.shape != shape or any(layout.origins):
             return None
+        said = settled(without(layout, {"sg", "lane"} - levels))
         try:
-            return to_xegpu(layout, llvm=self.llvm)
+            return to_xegpu(said, llvm=self.llvm)
         except LayoutError:
-            return layout
+            return said
+
+
+def _natural(relation: Layout, result: Distributed | None, rank: int) -> Iterator[LayoutAttr | SliceAttr]:
+    """What compilers write for an operand: the result's layout with its fields permuted, or a slice of it."""
+    if not isinstance(result, LayoutAttr):
+        return
+    if rank < result.rank:
+        for dims in combinations(range(result.rank), result.rank - rank):
+            yield SliceAttr(result, dims)
+        return
+    moved = [factors[0].axis for factors in relation.canonical().dims if len(factors) == 1]
+    names = [f"d{d}" for d in range(rank)]
+    if sorted(filter(None, moved)) != names or rank != result.rank:
+        return
+    place = [names.index(str(axis)) for axis in moved]
+    order = result.order or tuple(range(rank))[::-1]
+    kept: dict[str, tuple[int, ...] | None] = {"order": tuple([place[dim] for dim in order])}
+    for field in fields(result):
+        sizes = getattr(result, field.name)
+        if field.name != "order" and sizes is not None:
+            kept[field.name] = tuple([sizes[place.index(d)] for d in range(rank)])
+    if kept["order"] == tuple(range(rank))[::-1]:
+        kept["order"] = None
+    yield replace(result, **kept)
 
 
 def _within(held: Distributed | None, choice: Distributed) -> Distributed:

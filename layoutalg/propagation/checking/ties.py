@@ -30,8 +30,10 @@ from layoutalg.propagation.relations import given, needed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Projected", "lacking", "projected"]
+__all__ = ["BEYOND", "Projected", "lacking", "projected"]
 
+BEYOND = {"work-item": ("sg", "lane"), "subgroup": ("sg",), "workgroup": ()}
+"""The axes along which an operation of each reach moves nothing by itself."""
 Projected = Layout
 """A layout without registers, on some of the axes of work-items."""
 

@@ -18,20 +18,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from xdsl.ir import OpResult
+
 from layoutalg.compare import same
 from layoutalg.compare.missing import Missing, missing
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.ir.dialects.unread import UndefinedOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.compilers import compiler_mistake
+from layoutalg.propagation.checking.compilers import compiler_mistake, reduction_mistake
 from layoutalg.propagation.checking.conversions import CheckedConversion, conversions_of
 from layoutalg.propagation.checking.held import Held, equal_coordinates, held_in, held_of
 from layoutalg.propagation.checking.mistakes import Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
-from layoutalg.propagation.checking.ties import lacking, projected
+from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
+from layoutalg.propagation.relations import shape_of
 from layoutalg.propagation.spread import machine_of, narrowed, spread, unblocked
 from layoutalg.propagation.stated import Statement, called
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -46,10 +50,6 @@ if TYPE_CHECKING:
 __all__ = ["Found", "check_flow"]
 
 _AXES = ("sg", "lane")
-_BEYOND = {"work-item": ("sg", "lane"), "subgroup": ("sg",), "workgroup": ()}
-"""The axes along which an operation of each reach moves nothing by itself."""
-_GONE_WRONG = frozenset(("xegpu.load_matrix", "xegpu.store_matrix", "vector.multi_reduction"))
-"""Operations that compilers get wrong in some layouts."""
 _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 """What LLVM's own verifiers look at; the rest it finds out when it distributes, or never."""
 
@@ -66,6 +66,7 @@ class Found:
     conversions: tuple[CheckedConversion, ...]
     operations: int
     unknown: tuple[str, ...]
+    unsaid: int = 0
 
 
 def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> Found:
@@ -91,6 +92,7 @@ class _Checking:
 
     def found(self) -> Found:
         mistakes = [
+            *self._refused(),
             *self._fits(),
             *self._contradictions(),
             *self._wanted(),
@@ -99,11 +101,24 @@ class _Checking:
             *self._compilers(),
         ]
         users: set[Operation] = set()
-        for value in self.flow.values:
-            users.update(use.operation for member in value.members for use in member.uses)
-            users.update(member.owner for member in value.members if not hasattr(member.owner, "args"))  # pyright: ignore[reportArgumentType]
+        for member in (member for value in self.flow.values for member in value.members):
+            users.update(use.operation for use in member.uses)
+            if isinstance(member, OpResult) and not isinstance(member.op, UndefinedOp):
+                users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
-        return Found(tuple(mistakes), conversions, len(users), tuple(called(one) for one in self.flow.unknown))
+        unsaid = sum(value.makes is None and value.number not in self.held for value in self.flow.values)
+        unknown = tuple(called(one) for one in self.flow.unknown)
+        return Found(tuple(mistakes), conversions, len(users), unknown, unsaid)
+
+    def _refused(self) -> Iterator[Mistake]:
+        """Operations that are not as their dialect wants them, in the words of the verifier that refuses them."""
+        if not self.flow.refused:
+            return
+        told = {(one.operation, one.place): one for one in self.module.verify(llvm=self.llvm) if one.level == "error"}
+        for operation in self.flow.refused:
+            name, place = called(operation), place_of(operation)
+            found = told.get((name, place)) or Finding("layouts.operation", "is not as its dialect has it", name, place)
+            yield Mistake(found, "")
 
     # Layouts that don't fit
 
@@ -123,7 +138,7 @@ class _Checking:
         source = f"LLVM {self.llvm}" if theirs and statement.name in _VERIFIED else OURS
         shared = narrowed(statement.attribute, shape)
         fits = shared is not None and held_of(statement, shape, self.machine) is not None
-        notes = (f"taken as {shared}: every work-item along a dimension of size 1 has it",) if fits else ()
+        notes = ("a dimension of size 1 is taken as shared: every work-item along it has its element",) if fits else ()
         level: Literal["error", "warning"] = "warning" if fits and statement.name.startswith("layout_") else "error"
         told = f"{words} ({statement.name} of {name})"
         finding = Finding("layouts.fit", told, called(statement.user), place_of(statement.user), source, level, notes)
@@ -210,7 +225,7 @@ class _Checking:
             kept = _common(operand, result)
             gathers = tie.combines and tie.reach == "workgroup"
             if not gathers:
-                kept = tuple([axis for axis in kept if axis in _BEYOND[tie.reach]])
+                kept = tuple([axis for axis in kept if axis in BEYOND[tie.reach]])
             try:
                 gap = lacking(tie.relation, result.layout, operand.layout, kept, gathers, tie.covered)
             except LayoutError as error:
@@ -218,7 +233,7 @@ class _Checking:
                 continue
             if gap is not None:
                 yield self._lacks(tie, operand, result, gap)
-            elif tie.reach == "work-item" and equal_coordinates(tie.relation):
+            elif tie.reach == "work-item" and _is_the_same(tie):
                 name = self.names.of(tie.operand)
                 if lacking(tie.relation, operand.layout, result.layout, kept, False) is None:
                     yield from self._registers(operand, result, tie.user, name, kept)
@@ -263,28 +278,38 @@ class _Checking:
     # What compilers get wrong
 
     def _compilers(self) -> Iterator[Mistake]:
+        wanted = {statement.user: statement for statement in self.flow.wanted}
         for value in self.flow.values:
+            held = self.held.get(value.number)
+            if held is None:
+                continue
             for statement in value.stated:
-                if statement.user.name in _GONE_WRONG:
-                    yield from self._compiled(statement.user, None, value, statement.attribute)
-        stated = {statement.user: statement for statement in self.flow.wanted if statement.user.name in _GONE_WRONG}
-        for value in self.flow.values:
+                if statement.user.name == "xegpu.load_matrix":
+                    yield from self._moves_others(statement.user, None, value, statement.attribute)
             for use in (use for member in value.members for use in member.uses):
-                held = self.held.get(value.number)
                 if use.operation.name == "xegpu.store_matrix" and use.index == 0:
-                    statement = stated.get(use.operation)
-                    attribute = statement.attribute if statement is not None else held and held.attribute
+                    statement = wanted.get(use.operation)
+                    attribute = held.attribute if statement is None else statement.attribute
                     if attribute is not None:
-                        yield from self._compiled(use.operation, 0, value, attribute)
+                        yield from self._moves_others(use.operation, 0, value, attribute)
+        for statement in self.flow.wanted:
+            found = reduction_mistake(statement)
+            if found is not None and self.llvm in found.versions:
+                value, name = self.flow.value_of(statement.value), self.names.of(statement.value)
+                message = f"takes {name} rightly, and {found.by} crash: {found.message}"
+                repairs = self.repairing.of_reduction(statement, value)
+                held = self.held.get(value.number)
+                yield self._mistake(found.rule, message, statement.user, name, None, held, None, repairs=repairs)
 
-    def _compiled(self, user: Operation, number: int | None, value: Value, attribute: Distributed) -> Iterator[Mistake]:
+    def _moves_others(
+        self, user: Operation, number: int | None, value: Value, attribute: Distributed
+    ) -> Iterator[Mistake]:
         operand = value.members[0] if number is None else user.operands[number]
         found, held = compiler_mistake(user, operand, attribute), self.held.get(value.number)
         if found is None or self.llvm not in found.versions or held is None:
             return
-        what = "move other elements" if found.rule == "compiler.matrix" else "crash"
-        message = f"is right, and {found.by} {what}: {found.message}"
-        repairs = self.repairing.of_compiler(user, number, value, held)
+        message = f"is right, and {found.by} move other elements: {found.message}"
+        repairs = self.repairing.of_matrix(user, number, value, held)
         yield self._mistake(found.rule, message, user, self.names.of(operand), None, held, None, repairs=repairs)
 
     # Words
@@ -332,6 +357,11 @@ class _Checking:
         line = "" if place is None else f" at line {place.line}"
         said = f"{statement.name} of {called(statement.user)}{line}"
         return f"{text} ({said})" if held.how == "stated" else f"{text} (from {said})"
+
+
+def _is_the_same(tie: Tie) -> bool:
+    """Whether operand and result are one tensor, element by element."""
+    return equal_coordinates(tie.relation) and shape_of(tie.operand) == shape_of(tie.result)
 
 
 def _common(one: Held, other: Held) -> tuple[str, ...]:

@@ -23,23 +23,28 @@ The bound is 1.5, as variables may take half of each value in the relaxation; th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from layoutalg.propagation.labelling.network import Network
+from layoutalg.propagation.labelling.network import Network, cost_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Indices = NDArray[np.intp]
 
-__all__ = ["MOST_ENTRIES", "Messages", "table_entries"]
+__all__ = ["MOST_ENTRIES", "STEP", "Messages", "table_entries"]
+
+STEP = 1 << 12
+"""One step of a sweep takes as long as computing so many entries of tables, however few it has."""
+_SOME, _LITTLE = 10, 0.01
+"""After every ten sweeps: it is enough when they have added less than a hundredth of what all have."""
 
 MOST_ENTRIES = 1 << 24
-"""How many entries the tables of all pairs may have when they are put into one array."""
+"""How many entries the tables of all pairs may have for messages to be sent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +55,27 @@ class _Level:
     incoming: Indices
     starts: Indices
     """Where in `incoming` the pairs of each variable begin."""
-    onwards: tuple[Indices, Indices]
-    """Directed pairs to later levels, and to earlier ones."""
-    place: tuple[Indices, Indices]
-    """For these pairs, the variable's place in `variables`."""
+    onwards: tuple[list[_Onwards], list[_Onwards]]
+    """To later levels, and to earlier ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Onwards:
+    """Directed pairs of one block, their places there, and the places of their tails in the level."""
+
+    block: _Block
+    pairs: Indices
+    rows: Indices
+    tails: Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Directed pairs whose tables are put into one array: those of about the same size."""
+
+    pairs: Indices
+    tables: NDArray[np.float64]
+    """[pairs, values of the tail, values of the head]; what is beyond a variable's values is 0."""
 
 
 class Messages:
@@ -70,27 +92,26 @@ class Messages:
 
     def __init__(self, network: Network, variables: Iterable[int]) -> None:
         self.network = network
-        self.variables = tuple(variables)
+        # Needs come after all nodes, which makes few levels.
+        self.variables = tuple(sorted(variables))
         at = {one: place for place, one in enumerate(self.variables)}
         self.sizes = [len(network.unary[one]) for one in self.variables]
-        most = max(self.sizes)
-        self._unary = np.full((len(at), most), np.inf)
+        # What is beyond a variable's values is infinite by its own costs.
+        self._unary = np.full((len(at), max(self.sizes)), np.inf)
         for place, one in enumerate(self.variables):
             self._unary[place, : self.sizes[place]] = network.unary[one]
-        # Each pair in both directions. What is beyond a variable's values is infinite by its own costs; in tables it is 0.
+        # Each pair in both directions.
         pairs = [
             (at[one], at[other], table) for one in at for other, table in network.neighbours[one].items() if other in at
         ]
-        self._table = np.zeros((len(pairs), most, most))
-        for number, (_, _, table) in enumerate(pairs):
-            self._table[number, : table.shape[0], : table.shape[1]] = table
         self._tail = np.array([tail for tail, _, _ in pairs], np.intp)
         self._head = np.array([head for _, head, _ in pairs], np.intp)
         number_of = {(tail, head): number for number, (tail, head, _) in enumerate(pairs)}
         self._reverse = np.array([number_of[head, tail] for tail, head, _ in pairs], np.intp)
-        self._sent = np.zeros((len(pairs), most))
+        self._blocks = _blocks([table for _, _, table in pairs])
+        self._sent = np.zeros((len(pairs), max(self.sizes)))
         """What each directed pair has passed on to its head; taken from its table."""
-        self._levels, self._forwards = _levels(self._tail, self._head, len(at))
+        self._levels, self._forwards = _levels(self._tail, self._head, len(at), self._blocks)
         later = np.bincount(self._tail[self._forwards], minlength=len(at))
         self._earlier = np.bincount(self._tail[~self._forwards], minlength=len(at))
         self._share = 1.0 / np.maximum(1, np.maximum(later, self._earlier))
@@ -98,13 +119,32 @@ class Messages:
 
     @property
     def entries(self) -> int:
-        """How many entries of tables one sweep computes.
+        """How many entries of tables one sweep computes, or would in the time that its steps take anyway.
 
         >>> pair = Network([np.zeros(2), np.zeros(2)], [{}, {}]); pair.add(0, 1, np.eye(2))
-        >>> Messages(pair, [0, 1]).entries
-        8
+        >>> Messages(pair, [0, 1]).entries == 8 + 2 * STEP
+        True
         """
-        return self._table.size
+        steps = sum(len(onwards) for level in self._levels for onwards in level.onwards)
+        return sum(block.tables.size for block in self._blocks) + steps * STEP
+
+    def sweep_often(self, most: int) -> int:
+        """Sweep until the bound hardly grows any more, at most so often; say how often.
+
+        >>> pair = Network([np.zeros(2), np.zeros(2)], [{}, {}]); pair.add(0, 1, np.eye(2))
+        >>> Messages(pair, [0, 1]).sweep_often(100)
+        20
+        """
+        before, sweeps, first = -np.inf, 0, self.bound()
+        while sweeps < most:
+            for _ in range(min(_SOME, most - sweeps)):
+                self.sweep()
+                sweeps += 1
+            bound = self.bound()
+            if bound - before <= _LITTLE * (bound - first):
+                break
+            before = bound
+        return sweeps
 
     def sweep(self) -> None:
         """Visit all variables forth and back.
@@ -115,27 +155,39 @@ class Messages:
         """
         for direction, levels in enumerate((self._levels, self._levels[::-1])):
             for level in levels:
-                pairs, place = level.onwards[direction], level.place[direction]
-                if len(pairs):
-                    costs = self._unary[level.variables] + np.add.reduceat(
-                        self._sent[level.incoming], level.starts, axis=0
-                    )
-                    costs *= self._share[level.variables, None]
-                    given = costs[place] - self._sent[self._reverse[pairs]]
-                    sent = (given[:, :, None] + self._table[pairs]).min(axis=1)
-                    self._sent[pairs] = sent - sent[:, :1]
+                if not level.onwards[direction]:
+                    continue
+                costs = self._unary[level.variables] + np.add.reduceat(self._sent[level.incoming], level.starts, axis=0)
+                costs *= self._share[level.variables, None]
+                for onwards in level.onwards[direction]:
+                    tables = onwards.block.tables[onwards.rows]
+                    _, tails, heads = tables.shape
+                    given = costs[onwards.tails, :tails] - self._sent[self._reverse[onwards.pairs], :tails]
+                    tables += given[:, :, None]
+                    sent = tables.min(axis=1)
+                    self._sent[onwards.pairs, :heads] = sent - sent[:, :1]
 
-    def _parts(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Indices]:
-        """The costs as they are after a sweep: what variables keep, and tables [pairs to earlier levels, tail, head]."""
+    def _kept(self) -> NDArray[np.float64]:
+        """What variables keep of their costs after a sweep, when each pair to an earlier level has its share."""
         costs = self._costs()
-        pairs = np.flatnonzero(~self._forwards)
-        given = (costs * self._share[:, None])[self._tail[pairs]] - self._sent[self._reverse[pairs]]
-        tables = given[:, :, None] + self._table[pairs] - self._sent[pairs][:, None, :]
-        tables += np.where(np.isinf(self._unary[self._head[pairs]]), np.inf, 0.0)[:, None, :]
-        keeps = 1 - self._earlier * self._share
+        keeps = (1 - self._earlier * self._share)[:, None]
         # A variable that keeps nothing would have 0 times infinity for a value that it does not have.
-        kept = np.where(np.isinf(costs), np.inf, np.where(np.isinf(costs), 0.0, costs) * keeps[:, None])
-        return kept, tables, pairs
+        return np.where(np.isinf(costs), np.inf, np.where(np.isinf(costs), 0.0, costs) * keeps)
+
+    def _tables(self) -> Iterator[tuple[Indices, NDArray[np.float64]]]:
+        """The pairs to earlier levels, and what their tables are with the share of their tails, [pairs, tail, head]."""
+        shares = self._costs() * self._share[:, None]
+        for block in self._blocks:
+            back = ~self._forwards[block.pairs]
+            pairs, tables = block.pairs[back], block.tables[back]
+            if not len(pairs):
+                continue
+            _, tails, heads = tables.shape
+            tables += (shares[self._tail[pairs], :tails] - self._sent[self._reverse[pairs], :tails])[:, :, None]
+            tables += np.where(np.isinf(self._unary[self._head[pairs], :heads]), np.inf, -self._sent[pairs, :heads])[
+                :, None, :
+            ]
+            yield pairs, tables
 
     def _costs(self) -> NDArray[np.float64]:
         costs = self._unary.copy()
@@ -149,8 +201,8 @@ class Messages:
         >>> Messages(pair, [0, 1]).bound()
         11.0
         """
-        kept, tables, _ = self._parts()
-        return float(kept.min(axis=1).sum() + tables.min(axis=(1, 2)).sum())
+        tables = sum(float(tables.min(axis=(1, 2)).sum()) for _, tables in self._tables())
+        return tables + float(self._kept().min(axis=1).sum())
 
     def excess(self) -> NDArray[np.float64]:
         """How much larger the bound is when a variable takes a value, [variables, values].
@@ -159,11 +211,13 @@ class Messages:
         >>> Messages(pair, [0, 1]).excess().tolist()
         [[0.0, 2.0], [3.0, 0.0]]
         """
-        kept, tables, pairs = self._parts()
+        kept = self._kept()
         found = kept - kept.min(axis=1, keepdims=True)
-        tables -= tables.min(axis=(1, 2), keepdims=True)
-        np.add.at(found, self._tail[pairs], tables.min(axis=2))
-        np.add.at(found, self._head[pairs], tables.min(axis=1))
+        for pairs, tables in self._tables():
+            tables -= tables.min(axis=(1, 2), keepdims=True)
+            _, tails, heads = tables.shape
+            np.add.at(found[:, :tails], self._tail[pairs], tables.min(axis=2))
+            np.add.at(found[:, :heads], self._head[pairs], tables.min(axis=1))
         return found
 
     def rounded(self) -> dict[int, int]:
@@ -176,9 +230,12 @@ class Messages:
         values = np.zeros(len(self.variables), np.intp)
         taken = np.zeros(len(self.variables), bool)
         for level in self._levels:
-            tails = self._tail[level.incoming]
-            by_value = self._table[level.incoming, values[tails]]
-            costs = np.where(taken[tails, None], by_value, self._sent[level.incoming])
+            costs = self._sent[level.incoming]
+            tails, heads = self._tail[level.incoming], self._head[level.incoming]
+            for row in np.flatnonzero(taken[tails]).tolist():
+                tail, head = int(tails[row]), int(heads[row])
+                table = self.network.pair(self.variables[tail], self.variables[head])[values[tail]]
+                costs[row, : self.sizes[head]] = table
             costs = self._unary[level.variables] + np.add.reduceat(costs, level.starts, axis=0)
             values[level.variables] = costs.argmin(axis=1)
             taken[level.variables] = True
@@ -191,10 +248,7 @@ class Messages:
         >>> Messages(pair, [0, 1]).cost({0: 0, 1: 0})
         11.0
         """
-        taken = np.array([values[one] for one in self.variables])
-        pairs = np.flatnonzero(self._forwards)
-        tables = self._table[pairs, taken[self._tail[pairs]], taken[self._head[pairs]]]
-        return float(self._unary[np.arange(len(taken)), taken].sum() + tables.sum())
+        return cost_in(self.network, {one: values[one] for one in self.variables})
 
     def shifted(self) -> Network:
         """The same network with its costs where the messages have brought them; all values cost the same as before.
@@ -212,24 +266,40 @@ class Messages:
             moved.unary[one] = costs[place, : self.sizes[place]]
         for number in np.flatnonzero(self._forwards):
             tail, head = int(self._tail[number]), int(self._head[number])
-            table = self._table[number] - self._sent[number][None, :] - self._sent[self._reverse[number]][:, None]
-            moved.add(self.variables[tail], self.variables[head], table[: self.sizes[tail], : self.sizes[head]])
+            one, other = self.variables[tail], self.variables[head]
+            taken, given = self._sent[number, : self.sizes[head]], self._sent[self._reverse[number], : self.sizes[tail]]
+            moved.add(one, other, self.network.pair(one, other) - taken[None, :] - given[:, None])
         return moved
 
 
 def table_entries(network: Network, variables: Iterable[int]) -> int:
-    """How many entries the tables of `Messages` would have.
+    """How many entries the tables of all pairs have, both ways.
 
     >>> pair = Network([np.zeros(2), np.zeros(3)], [{}, {}]); pair.add(0, 1, np.ones((2, 3)))
     >>> table_entries(pair, [0, 1])
-    18
+    12
     """
-    names = list(variables)
-    most = max(len(network.unary[one]) for one in names)
-    return sum(len(network.neighbours[one]) for one in names) * most * most
+    return sum(table.size for one in variables for table in network.neighbours[one].values())
 
 
-def _levels(tail: Indices, head: Indices, count: int) -> tuple[list[_Level], NDArray[np.bool_]]:
+def _blocks(tables: Sequence[NDArray[np.float64]]) -> list[_Block]:
+    """Tables of about the same size in one array: sizes are rounded up to 2, 5, 12, 32, ..."""
+    steps = [2, 5, 12, *(1 << power for power in range(5, 12))]
+    sizes = np.array([table.shape for table in tables], np.intp).reshape(-1, 2)
+    kinds = np.searchsorted(steps, sizes)
+    blocks: list[_Block] = []
+    for kind in np.unique(kinds, axis=0):
+        pairs = np.flatnonzero((kinds == kind).all(axis=1))
+        array = np.zeros((len(pairs), *sizes[pairs].max(axis=0).tolist()))
+        for row, pair in enumerate(pairs.tolist()):
+            array[row, : sizes[pair, 0], : sizes[pair, 1]] = tables[pair]
+        blocks.append(_Block(pairs, array))
+    return blocks
+
+
+def _levels(
+    tail: Indices, head: Indices, count: int, blocks: Sequence[_Block]
+) -> tuple[list[_Level], NDArray[np.bool_]]:
     """Each variable one level above the highest of its neighbours that have a lower number."""
     level = np.zeros(count, np.intp)
     up = np.flatnonzero(tail < head)
@@ -237,14 +307,24 @@ def _levels(tail: Indices, head: Indices, count: int) -> tuple[list[_Level], NDA
         level[head[pair]] = max(level[head[pair]], level[tail[pair]] + 1)
     forwards = level[tail] < level[head]
     by_head = np.argsort(head, kind="stable")
+    place = np.zeros(count, np.intp)
     levels: list[_Level] = []
-    for number in range(int(level.max()) + 1):
-        variables = np.flatnonzero(level == number)
-        place = np.full(count, -1)
+    groups = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
+    for variables in groups:
         place[variables] = np.arange(len(variables))
-        incoming = by_head[place[head[by_head]] >= 0]
-        starts = np.searchsorted(place[head[incoming]], np.arange(len(variables)))
-        out = np.flatnonzero(level[tail] == number)
-        later, earlier = out[forwards[out]], out[~forwards[out]]
-        levels.append(_Level(variables, incoming, starts, (later, earlier), (place[tail[later]], place[tail[earlier]])))
+    incoming = np.split(
+        by_head[np.argsort(level[head[by_head]], kind="stable")], np.cumsum(np.bincount(level[head]))[:-1]
+    )
+    onwards: tuple[list[list[_Onwards]], list[list[_Onwards]]] = ([[] for _ in groups], [[] for _ in groups])
+    for block in blocks:
+        for way, chosen in zip(onwards, (forwards[block.pairs], ~forwards[block.pairs]), strict=True):
+            rows = np.flatnonzero(chosen)
+            rows = rows[np.argsort(level[tail[block.pairs[rows]]], kind="stable")]
+            of = level[tail[block.pairs[rows]]]
+            for some in np.split(rows, np.flatnonzero(np.diff(of)) + 1) if len(rows) else []:
+                pairs = block.pairs[some]
+                way[level[tail[pairs[0]]]].append(_Onwards(block, pairs, some, place[tail[pairs]]))
+    for variables, arriving, later, earlier in zip(groups, incoming, *onwards, strict=True):
+        starts = np.searchsorted(place[head[arriving]], np.arange(len(variables)))
+        levels.append(_Level(variables, arriving, starts, (later, earlier)))
     return levels, forwards

@@ -11,8 +11,8 @@ not made is impossible beside a user that has the need. So three users of one la
 >>> len(network.unary), network.pair(0, 4).tolist(), network.pair(1, 4).tolist()
 (5, [[0.0, 7.0], [0.0, 0.0]], [[inf, 0.0], [0.0, 0.0]])
 
-Variables 3 and 4 are needs 0 and 1 of node 0. Costs are floats with an infinity; they are whole numbers below 2^50, so sums
-of them are exact.
+Variables 3 and 4 are needs 0 and 1 of node 0. Costs are floats with an infinity. They are whole numbers that add up to less
+than 2^50, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from layoutalg.propagation.labelling.problem import IMPOSSIBLE, Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Network", "network_of"]
+__all__ = ["Network", "cost_in", "network_of"]
 
 
 @dataclass(slots=True, eq=False)
@@ -70,23 +70,36 @@ class Network:
         return self.neighbours[first][second]
 
 
-def network_of(problem: Problem) -> Network:
-    """The network of a problem; its first variables are the nodes.
+def cost_in(network: Network, values: dict[int, int]) -> float:
+    """What values cost in a network, by the tables of the variables that have one.
 
-    >>> problem = Problem(((1, None),), (), ([[], []],))
-    >>> network_of(problem).unary
-    [array([ 1., inf])]
+    >>> pair = Network([np.zeros(1), np.array([2.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
+    >>> cost_in(pair, {0: 0, 1: 0})
+    6.0
     """
-    unary = [_with_infinity(np.array(row, np.int64)) for row in problem.costs]
+    cost = sum(float(network.unary[one][value]) for one, value in values.items())
+    for one, value in values.items():
+        around = network.neighbours[one].items()
+        cost += sum(float(table[value, values[other]]) for other, table in around if other < one and other in values)
+    return cost
+
+
+def network_of(problem: Problem, unit: int = 1) -> Network:
+    """The network of a problem; its first variables are the nodes. Costs are counted in units, and rounded down to them.
+
+    >>> problem = Problem(((4, None),), (), ([[], []],))
+    >>> network_of(problem, unit=2).unary
+    [array([ 2., inf])]
+    """
+    unary = [_in_units(np.array(row, np.int64), unit) for row in problem.costs]
     network = Network(unary, [{} for _ in unary])
     for maker, numbers in enumerate(problem.users):
         if numbers:
-            _add_uses(network, problem, maker, numbers)
+            _add_uses(network, problem, _in_units(problem.conversions[maker], unit), maker, numbers)
     return network
 
 
-def _add_uses(network: Network, problem: Problem, maker: int, numbers: tuple[int, ...]) -> None:
-    table = _with_infinity(problem.conversions[maker])
+def _add_uses(network: Network, problem: Problem, table: Any, maker: int, numbers: tuple[int, ...]) -> None:
     having: defaultdict[int, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     """Of each need, the users that may have it, and with which of their labels."""
     for use in map(problem.uses.__getitem__, numbers):
@@ -122,5 +135,5 @@ def _new_variable(network: Network) -> int:
     return len(network.unary) - 1
 
 
-def _with_infinity(costs: Any) -> Any:
-    return np.where(costs >= IMPOSSIBLE, np.inf, costs.astype(np.float64))
+def _in_units(costs: Any, unit: int) -> Any:
+    return np.where(costs >= IMPOSSIBLE, np.inf, (costs // unit).astype(np.float64))

@@ -56,7 +56,7 @@ class Reduction:
 
     network: Network
     variables: list[int]
-    """Those that are left, by the same numbers."""
+    """Those that are left, in the same order and by the same numbers."""
     kept: dict[int, NDArray[np.intp]]
     """Of each variable the values that are left, by their numbers in the larger network."""
     constant: float = 0.0
@@ -89,7 +89,7 @@ def reduced(network: Network, variables: Iterable[int], *, thorough: bool = True
     >>> reduced(apart, range(4)).variables
     [0, 1, 2, 3]
     """
-    names = sorted(variables)
+    names = list(variables)
     inside = set(names)
     empty: list[NDArray[np.float64]] = [np.zeros(0)] * len(network.unary)
     own = Network(empty, [{} for _ in network.unary])

@@ -5,6 +5,8 @@ fixed the next time.
 
 A ring of 20 variables with equal values all around costs 10. Changing one of them costs 2 more, changing all costs nothing:
 
+>>> import numpy as np
+>>> from layoutalg.propagation.labelling.network import cost_in
 >>> ring = Network([np.array([0.5, 0.0]) for _ in range(20)], [{} for _ in range(20)])
 >>> for one in range(20):
 ...     ring.add(one, (one + 1) % 20, 1 - np.eye(2))
@@ -26,22 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["conditioned", "cost_in", "improved"]
-
-
-def cost_in(network: Network, values: dict[int, int]) -> float:
-    """What values cost in a network, by the tables of the variables that have one.
-
-    >>> import numpy as np
-    >>> pair = Network([np.zeros(1), np.array([2.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
-    >>> cost_in(pair, {0: 0, 1: 0})
-    6.0
-    """
-    cost = sum(float(network.unary[one][value]) for one, value in values.items())
-    for one, value in values.items():
-        around = network.neighbours[one].items()
-        cost += sum(float(table[value, values[other]]) for other, table in around if other < one and other in values)
-    return cost
+__all__ = ["conditioned", "improved"]
 
 
 def conditioned(network: Network, free: Iterable[int], values: dict[int, int]) -> Network:

@@ -12,7 +12,7 @@ Six variables of two values, where each pair that agrees costs 1: at best, three
 >>> for one in range(6):
 ...     for other in range(one):
 ...         clique.add(one, other, np.eye(2))
->>> search(clique, range(6), budget=10**6, most=8).bound
+>>> search(clique, range(6), budget=10**7, most=8).bound
 6
 >>> search(clique, range(6), budget=0, most=8).bound
 3
@@ -31,9 +31,9 @@ import numpy as np
 
 from layoutalg.propagation.labelling.elimination import bounded, eliminate, elimination_order
 from layoutalg.propagation.labelling.messages import MOST_ENTRIES, Messages, table_entries
-from layoutalg.propagation.labelling.network import Network
+from layoutalg.propagation.labelling.network import Network, cost_in
 from layoutalg.propagation.labelling.reduction import Reduction, reduced
-from layoutalg.propagation.labelling.regions import cost_in, improved
+from layoutalg.propagation.labelling.regions import improved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,13 +44,16 @@ OVERHEAD = 1 << 12
 """What the bookkeeping of one variable takes, in entries of tables that are computed in the same time."""
 
 # How much is done for a part; the first one, which is the whole, gets more.
-_SWEEPS, _FEW_SWEEPS = 50, 10
+_SWEEPS, _FEW_SWEEPS = 300, 10
 _FIRST_GROUPS, _GROUPS = 1 << 14, 1 << 11
-_FIRST_REGIONS, _REGIONS = ((1 << 10, 2), (1 << 13, 2)), ((1 << 10, 1),)
+_FIRST_REGIONS, _NEXT_REGIONS, _REGIONS = ((1 << 10, 2), (1 << 13, 2)), ((1 << 13, 2),), ((1 << 10, 1),)
 _ROUNDS = 4
 _WORTHWHILE = 50
 """A further round is worth it when one value of so many was dropped."""
 _LAST = 1 << 22
+"""So much is left when the budget is spent, for tables that settle a part and for finding any possible values."""
+_MOST_HELD = 1 << 17
+"""The variables of all parts that were split, which are kept in memory: about two kilobytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Found:
     values: dict[int, int] | None
     cost: float
     bound: float
-    """A multiple of `step`; infinite where there are no possible values."""
+    """Infinite where there are no possible values."""
     parts: int
     """How many parts the problem was split into."""
 
@@ -98,7 +101,7 @@ class _Part:
 class _Search:
     """What is known so far: the cheapest values, and how much of the budget is left."""
 
-    def __init__(self, network: Network, variables: Iterable[int], budget: int, most: int, step: int) -> None:
+    def __init__(self, network: Network, variables: Iterable[int], budget: int, most: int) -> None:
         self.network = network
         self.variables = list(variables)
         self.budget = budget
@@ -107,13 +110,12 @@ class _Search:
         self.cost = np.inf
         self.parts = 0
         self.scale = _scale(network, self.variables)
-        self.step = step
         # By how much sums of floats may be wrong.
-        self.slack = max(1e-6 * step, self.scale * 2.0**-44)
+        self.slack = max(1e-6, self.scale * 2.0**-44)
 
     def closed(self, bound: float) -> bool:
-        """Whether nothing with this bound is cheaper than what is known: costs are multiples of `step`."""
-        return bound > self.cost - self.step + self.slack
+        """Whether nothing with this bound is cheaper than what is known: costs are whole numbers."""
+        return bound > self.cost - 1 + self.slack
 
     def offer(self, part: _Part, values: dict[int, int]) -> None:
         full = part.complete(values)
@@ -126,17 +128,19 @@ class _Search:
         number = count()
         waiting = [(-np.inf, next(number), _Part(self.network, self.variables))]
         last = -8 * self.budget - _LAST
+        held = 0
         while waiting and not self.closed(waiting[0][0]):
-            if self.parts and self.budget <= (last if self.values is None else 0):
+            if self.parts and (self.budget <= (last if self.values is None else 0) or held > _MOST_HELD):
                 break
             lowest, _, part = heapq.heappop(waiting)
             self.parts += 1
+            held += len(part.variables)
             for bound, smaller in self.split(part):
                 if not self.closed(bound):
                     heapq.heappush(waiting, (max(bound, lowest), next(number), smaller))
         bound = self.cost
         if waiting and not self.closed(waiting[0][0]):
-            bound = ceil((waiting[0][0] - self.slack) / self.step) * self.step
+            bound = ceil(waiting[0][0] - self.slack)
         cost, bound = (int(one) if one < np.inf else one for one in (self.cost, bound))
         return Found(self.values, cost, bound, self.parts)
 
@@ -177,10 +181,8 @@ class _Search:
             least = np.full((len(sizes), max(sizes)), -np.inf)
         else:
             messages = Messages(part.network, part.variables)
-            sweeps = min(_SWEEPS if first else _FEW_SWEEPS, max(_FEW_SWEEPS, self.budget // (4 * messages.entries)))
-            for _ in range(sweeps):
-                messages.sweep()
-            self.budget -= messages.entries * sweeps
+            most = min(_SWEEPS if first else _FEW_SWEEPS, max(_FEW_SWEEPS, self.budget // (3 * messages.entries)))
+            self.budget -= messages.entries * messages.sweep_often(most)
             least = messages.excess() + (part.constant + messages.bound())
             part = part.with_costs(messages.shifted())
             if not self.closed(float(least.min())):
@@ -199,7 +201,7 @@ class _Search:
         network = part.network
         if cost_in(network, values) == np.inf:
             network = _softened(network, part.variables, 2 * self.scale + 1)
-        for most, rounds in _FIRST_REGIONS if self.parts == 1 else _REGIONS:
+        for most, rounds in _REGIONS if self.parts > 1 else _FIRST_REGIONS if self.values is None else _NEXT_REGIONS:
             values, entries = improved(network, part.variables, values, min(self.most, most), rounds)
             self.budget -= entries + OVERHEAD * rounds * len(part.variables)
         self.offer(part, values)
@@ -209,7 +211,7 @@ class _Search:
         unary = list(part.network.unary)
         dropped = 0
         for place, one in enumerate(part.variables):
-            dear = least[place, : len(unary[one])] > self.cost - self.step + self.slack
+            dear = least[place, : len(unary[one])] > self.cost - 1 + self.slack
             if dear.all():
                 return None, dropped
             if dear.any():
@@ -230,8 +232,8 @@ class _Search:
         return found
 
 
-def search(network: Network, variables: Iterable[int], *, budget: int, most: int, step: int = 1) -> Found:
-    """The cheapest values that `budget` entries of tables lead to, with at most `most` in a table; `step` divides all costs.
+def search(network: Network, variables: Iterable[int], *, budget: int, most: int) -> Found:
+    """The cheapest values that `budget` entries of tables lead to, with at most `most` in a table; costs are whole numbers.
 
     >>> ring = Network([np.array([0.0, 1.0]) for _ in range(3)], [{} for _ in range(3)])
     >>> for one in range(3):
@@ -239,7 +241,7 @@ def search(network: Network, variables: Iterable[int], *, budget: int, most: int
     >>> search(ring, range(3), budget=1000, most=2).cost
     5
     """
-    return _Search(network, variables, budget, most, step).run()
+    return _Search(network, variables, budget, most).run()
 
 
 def _scale(network: Network, variables: Iterable[int]) -> float:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd, inf
-from typing import cast
 
 import numpy as np
 
@@ -26,18 +25,19 @@ from layoutalg.propagation.labelling.problem import IMPOSSIBLE, Labelling, Probl
 from layoutalg.propagation.labelling.reduction import reduced
 from layoutalg.propagation.labelling.search import OVERHEAD, search
 
-__all__ = ["BUDGET_OF_A_NODE", "MOST_BUDGET", "components", "solve"]
+__all__ = ["BUDGET", "components", "solve"]
 
-BUDGET_OF_A_NODE, MOST_BUDGET = 1 << 17, 1 << 26
-"""How many entries of tables may be computed for each node when nothing else is said, and for all nodes: a few seconds."""
+BUDGET = 1 << 25
+"""How many entries of tables may be computed when nothing else is said: most of a second."""
 
-_MOST_ENTRIES = 1 << 18
+_MOST_ENTRIES = 1 << 20
 """The largest table."""
 _EASY = 1 << 12
 """A component whose tables have no more entries than so many for each variable is eliminated as it is."""
+_EXACT_BITS = 50
 
 
-def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
+def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
     """The cheapest labels for a problem, as far as `budget` allows: how many entries of tables may be computed.
 
     Components that are narrow, and those where two layouts meet, are solved exactly whatever the budget.
@@ -55,12 +55,12 @@ def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
     """
     instance_of(problem, Problem, "problem =")
     nodes = len(problem.costs)
-    left = min(BUDGET_OF_A_NODE * nodes, MOST_BUDGET) if budget is None else whole_number(budget, "budget =", 0)
-    network = network_of(problem)
+    left = whole_number(budget, "budget =", 0)
+    unit = _unit(problem)
+    network = network_of(problem, unit)
     for node in range(nodes):
         if not np.isfinite(network.unary[node]).any():
             raise PlanError(f"node {node}: no label is possible")
-    step = _step(problem)
     whole = reduced(network, range(len(network.unary)), thorough=False)
     if whole.emptied is not None:
         raise _no_labels(network, range(len(network.unary)), nodes)
@@ -68,7 +68,7 @@ def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
     methods: list[tuple[int, str]] = []
     bound = round(whole.constant)
     for component in components(whole.network, whole.variables):
-        solved = _solve_component(whole.network, component, left * len(component) // len(whole.variables), step)
+        solved = _solve_component(whole.network, component, left * len(component) // len(whole.variables))
         if solved is None:
             raise _no_labels(whole.network, component, nodes)
         found, least, how = solved
@@ -80,12 +80,10 @@ def solve(problem: Problem, *, budget: int | None = None) -> Labelling:
     labels = tuple(full[node] for node in range(nodes))
     alone = nodes - sum(size for size, _ in methods)
     methods.sort(reverse=True)
-    return Labelling(labels, cost_of(problem, labels), bound, (*methods, *[(alone, "alone")] * bool(alone)))
+    return Labelling(labels, cost_of(problem, labels), bound * unit, (*methods, *[(alone, "alone")] * bool(alone)))
 
 
-def _solve_component(
-    network: Network, component: Sequence[int], budget: int, step: int
-) -> tuple[dict[int, int], int, str] | None:
+def _solve_component(network: Network, component: Sequence[int], budget: int) -> tuple[dict[int, int], int, str] | None:
     """Values, a bound and how they were found; None where no values are possible."""
     order = elimination_order(network, component, _EASY)
     if not order.rest and order.entries <= _EASY * len(component):
@@ -98,7 +96,7 @@ def _solve_component(
     total, hows = round(smaller.constant), ["reduction"]
     budget -= OVERHEAD * len(component)
     for core in components(smaller.network, smaller.variables):
-        found = _solve_core(smaller.network, core, max(0, budget * len(core) // len(smaller.variables)), step)
+        found = _solve_core(smaller.network, core, max(0, budget * len(core) // len(smaller.variables)))
         if found is None:
             return None
         values |= found[0]
@@ -107,9 +105,7 @@ def _solve_component(
     return smaller.complete(values), total, max(hows, key=_effort)
 
 
-def _solve_core(
-    network: Network, core: Sequence[int], budget: int, step: int
-) -> tuple[dict[int, int], int, str] | None:
+def _solve_core(network: Network, core: Sequence[int], budget: int) -> tuple[dict[int, int], int, str] | None:
     order = elimination_order(network, core, _MOST_ENTRIES)
     if not order.rest and order.entries <= max(budget, _EASY * len(core)):
         cost, values = eliminate(network, order.variables)
@@ -118,7 +114,7 @@ def _solve_core(
     if side is not None:
         cost, values = minimum_cut(network, core, side)
         return None if cost == inf else (values, round(cost), "minimum cut")
-    found = search(network, core, budget=budget, most=_MOST_ENTRIES, step=step)
+    found = search(network, core, budget=budget, most=_MOST_ENTRIES)
     if found.values is None:
         return None
     return found.values, round(found.bound), f"branch and bound, {found.parts} part{'s' * (found.parts != 1)}"
@@ -146,22 +142,30 @@ def _no_labels(network: Network, component: Sequence[int], nodes: int) -> PlanEr
     return PlanError(f"node {node}: no label is possible beside those of the nodes around it")
 
 
-def _step(problem: Problem) -> int:
-    """The greatest common divisor of all costs: the cost of any labelling is a multiple of it."""
-    costs = {cast(int, cost) for row in problem.costs for cost in row}
-    costs.update(*(np.unique(table).tolist() for table in problem.conversions))
-    return gcd(*(cost for cost in costs if cost < IMPOSSIBLE)) or 1
+def _unit(problem: Problem) -> int:
+    """What costs are counted in: their greatest common divisor, or more where they are too large for exact sums of floats."""
+    rows = [[cost for cost in row if cost is not None and cost < IMPOSSIBLE] for row in problem.costs]
+    costs = {cost for row in rows for cost in row}
+    total = sum(max(row, default=0) for row in rows)
+    for table in problem.conversions:
+        possible = np.where(table < IMPOSSIBLE, table, 0)
+        costs.update(np.unique(possible).tolist())
+        total += sum(possible.max(axis=0, initial=0).tolist())
+    unit = gcd(*costs) or 1
+    return unit << max(0, (total // unit).bit_length() - _EXACT_BITS)
 
 
 def components(network: Network, variables: Iterable[int]) -> list[list[int]]:
-    """The variables that hang together, each group and the list of groups in ascending order.
+    """The variables that hang together, in the order in which they are given.
 
-    >>> components(Network([np.zeros(1)] * 2, [{}, {}]), [0, 1])
-    [[0], [1]]
+    >>> components(Network([np.zeros(1)] * 2, [{}, {}]), [1, 0])
+    [[1], [0]]
     """
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(variables)
     graph.add_edges_from((one, other) for one in list(graph) for other in network.neighbours[one] if other > one)
-    return sorted(sorted(group) for group in nx.connected_components(graph))
+    place = {one: number for number, one in enumerate(graph)}
+    groups = (sorted(group, key=place.__getitem__) for group in nx.connected_components(graph))
+    return sorted(groups, key=lambda group: place[group[0]])

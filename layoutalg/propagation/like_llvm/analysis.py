@@ -28,6 +28,7 @@ from layoutalg.xegpu import LayoutAttr
 __all__ = [
     "Analysis",
     "Demand",
+    "Habits",
     "Meet",
     "Rule",
     "bits_of",
@@ -80,6 +81,22 @@ class Rule(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What differs between versions within the analysis."""
+
+    strict: bool = False
+    """Whether a store without a layout, and a number of subgroups that isn't known, are errors."""
+    rigid: bool = False
+    """Whether a load has the lanes of its message; otherwise those that its user wants."""
+    reuses: bool = False
+    """Whether a reduction takes the lanes that its user wants, at the level of instructions too."""
+    counts: bool = False
+    """Whether a loop with constant bounds is known to run."""
+    tf32: int = 19
+    """The bits that it takes tf32 for."""
+
+
 class Analysis:
     """The demands of all values of a module, as one version of LLVM finds them."""
 
@@ -90,11 +107,10 @@ class Analysis:
         rules: Mapping[str, Rule],
         default: Rule,
         meet: Meet,
-        *,
-        strict: bool = False,
+        habits: Habits | None = None,
     ) -> None:
+        self.habits = Habits() if habits is None else habits
         self.level = level
-        self._strict = strict
         self.module = module
         self._rules = rules
         self._default = default
@@ -102,7 +118,7 @@ class Analysis:
         self._demands: dict[SSAValue, Demand] = {}
         self._places = {operation: place for place, operation in enumerate(module.walk())}
         self._place = 0
-        self._solver = Solver(self._visit, self.pass_on)
+        self._solver = Solver(self._visit, self.pass_on, counts=self.habits.counts)
 
     def run(self) -> None:
         """Visit the operations until no demand changes.
@@ -148,13 +164,22 @@ class Analysis:
         if demand is not None:
             self._add(value, demand)
 
-    def give_up(self, op: Operation, words: str) -> None:
-        """An anchor finds no layout: LLVM 23 warns and goes on, 24 fails.
+    def bits(self, value: SSAValue) -> int:
+        """The bits of an element, as the version counts them: LLVM 24 takes tf32 for 16.
+
+        >>> Analysis.bits.__name__
+        'bits'
+        """
+        found = bits_of(value)
+        return self.habits.tf32 if found == 19 else found
+
+    def give_up(self, op: Operation, words: str, *, fails: bool = False) -> None:
+        """An anchor finds no layout: LLVM warns and goes on; `fails` says that LLVM 24 does not.
 
         >>> Analysis.give_up.__name__
         'give_up'
         """
-        if self._strict:
+        if fails and self.habits.strict:
             raise LayoutError(f"{op.name}: {words}")
 
     def _add(self, value: SSAValue, new: Demand) -> None:

@@ -56,16 +56,10 @@ def block_lanes(shape: Sequence[int], bits: int, packed: int, *, transformed: bo
     (((1, 16), (1, 1)), ((1, 16), (4, 1)))
     """
     rank = len(shape)
-    bits = _powers(bits)
     data = [1] * rank
     data[rank - 2 if transformed else rank - 1] = packed // bits if bits < packed else 1
     count = min(LANES, shape[-1] // data[-1])
     return (*(1,) * (rank - 1), count), tuple(data)
-
-
-def _powers(bits: int) -> int:
-    """The 19 bits of tf32 count as 16."""
-    return 1 << (bits.bit_length() - 1)
 
 
 def subgroup_shapes(shape: Sequence[int], inst: Sequence[int], count: int) -> list[Ints]:
@@ -134,10 +128,10 @@ def block_message(shape: Sequence[int], bits: int, level: str, count: int | None
     return divided(shape, found[0]) if found else None
 
 
-def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute) -> Attribute | None:
-    """What a block load makes for a user that wants a layout.
+def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute, *, rigid: bool) -> Attribute | None:
+    """What a block load makes for a user that wants a layout; None where it can't. `rigid`: lanes are the message's.
 
-    >>> print(block_load((16, 16), 16, "inst", lanes((1, 16), (2, 1), (8, 16))))
+    >>> print(block_load((16, 16), 16, "inst", lanes((1, 16), (2, 1), (8, 16)), rigid=True))
     #xegpu.layout<inst_data = [16, 16], lane_layout = [1, 16], lane_data = [2, 1]>
     """
     if level != "inst":
@@ -152,7 +146,10 @@ def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute) -
     block = LOAD.get((bits, "transposed" if transposed else "transformed" if transformed else ""))
     if block is None:
         return None
-    widened = tuple(max(LANES, count) if count > 1 else 1 for count in counts)
+    order = wanted.parent_layout().order if isinstance(wanted, LayoutAttr) else None
+    if rigid:
+        counts, data, order = _loaded(len(shape), bits, transposed=transposed, transformed=transformed)
+    counts = tuple(max(LANES, count) if count > 1 else 1 for count in counts)
     height, width = inst[-2:]
     widest = max(block.widths)
     wide = width in block.widths or (width % widest == 0 and width // widest < max(block.counts))
@@ -160,8 +157,20 @@ def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute) -
         inst = tile(shape, LOAD, bits, transformed=transformed, transposed=transposed)
         if inst is None:
             return None
-    order = wanted.parent_layout().order if isinstance(wanted, LayoutAttr) else None
-    return LayoutAttr(inst_data=inst, lane_layout=widened, lane_data=data, order=order)
+    if rigid and not fits(inst, counts, data):
+        return None
+    return LayoutAttr(inst_data=inst, lane_layout=counts, lane_data=data, order=order)
+
+
+def _loaded(rank: int, bits: int, *, transposed: bool, transformed: bool) -> tuple[Ints, Ints, Ints | None]:
+    """The lanes, the data and the order that a block load has: along rows, packed down columns, or one row for each lane."""
+    ones = (1,) * (rank - 2)
+    pairs = max(1, 32 // bits)
+    if transposed:
+        return (*ones, LANES, 1), (*ones, 1, pairs), (*range(rank - 2, rank), *range(rank - 3, -1, -1))
+    if transformed:
+        return (*ones, 1, LANES), (*ones, pairs, 1), None
+    return (*ones, 1, LANES), (*ones, 1, max(1, _MESSAGE // bits)), None
 
 
 def generic_load(shape: Sequence[int], level: str, wanted: Attribute) -> Attribute:

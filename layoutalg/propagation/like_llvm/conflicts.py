@@ -29,10 +29,10 @@ from layoutalg.propagation.like_llvm.analysis import held, hold, written
 from layoutalg.propagation.like_llvm.fields import Attribute, dropped
 from layoutalg.propagation.like_llvm.keeping import known, stated
 from layoutalg.propagation.like_llvm.solving import forwarded, is_branch
-from layoutalg.propagation.like_llvm.sources import source_of
+from layoutalg.propagation.like_llvm.sources import is_elementwise, source_of
 from layoutalg.propagation.like_llvm.stating import ANCHORS, described
 
-__all__ = ["make_again", "resolve", "wanted_by"]
+__all__ = ["can_be_made_again", "conversion", "copied", "inside_first", "make_again", "resolve", "wanted_by"]
 
 _ENDS = ("scf.yield", "scf.condition")
 _REDUCTIONS = ("vector.multi_reduction", "vector.reduction")
@@ -46,12 +46,12 @@ def resolve(module: Operation, *, ends: bool, copies: bool) -> None:
     >>> from layoutalg.ir import read_module
     >>> resolve(read_module("gpu.barrier"), ends=True, copies=False)
     """
-    for op in _inside_first(module):
+    for op in inside_first(module):
         for result in op.results:
             scalar = not isinstance(result.type, VectorType | TensorDescType)
             unused = not any(True for _ in result.uses)
             if (scalar and op.name in _REDUCTIONS) or (
-                isinstance(result.type, VectorType) and unused and is_branch(op)
+                ends and isinstance(result.type, VectorType) and unused and is_branch(op)
             ):
                 _anchor(result)
         for number, operand in enumerate(tuple(op.operands)):
@@ -61,13 +61,18 @@ def resolve(module: Operation, *, ends: bool, copies: bool) -> None:
                 _convert(op, number, ends=ends, copies=copies)
 
 
-def _inside_first(operation: Operation) -> list[Operation]:
-    """Operations as LLVM walks them: what is inside before what it is in."""
+def inside_first(operation: Operation) -> list[Operation]:
+    """Operations as LLVM walks them: what is inside before what it is in.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> [op.name for op in inside_first(TestOp())]
+    ['test.op']
+    """
     found: list[Operation] = []
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.ops:
-                found += _inside_first(inner)
+                found += inside_first(inner)
     return [*found, operation]
 
 
@@ -76,12 +81,17 @@ def _anchor(result: OpResult) -> None:
     layout = known(result)
     if layout is None:
         return
-    conversion = _conversion(result, layout, layout)
-    Rewriter.insert_op(conversion, InsertPoint.after(result.op))
-    result.replace_uses_with_if(conversion.results[0], lambda use: use.operation is not conversion)
+    made = conversion(result, layout, layout)
+    Rewriter.insert_op(made, InsertPoint.after(result.op))
+    result.replace_uses_with_if(made.results[0], lambda use: use.operation is not made)
 
 
-def _conversion(value: SSAValue, source: Attribute, target: Attribute) -> Operation:
+def conversion(value: SSAValue, source: Attribute, target: Attribute) -> Operation:
+    """A conversion of a value, which is nowhere yet.
+
+    >>> conversion.__name__
+    'conversion'
+    """
     return ConvertLayoutOp.build(
         operands=[value],
         properties={"input_layout": written(source), "target_layout": written(target)},
@@ -144,10 +154,10 @@ def _convert(op: Operation, number: int, *, ends: bool, copies: bool) -> None:
         hold(copy, "layout_result_0", target)
         op.operands[number] = copy.results[0]
         return
-    conversion = _conversion(value, source, target)
+    made = conversion(value, source, target)
     place = InsertPoint.at_start(maker) if isinstance(maker, Block) else InsertPoint.after(maker)
-    Rewriter.insert_op(conversion, place)
-    op.operands[number] = conversion.results[0]
+    Rewriter.insert_op(made, place)
+    op.operands[number] = made.results[0]
 
 
 def make_again(module: Operation) -> None:
@@ -161,10 +171,10 @@ def make_again(module: Operation) -> None:
     >>> [op.name for op in module.body.block.ops]
     ['arith.constant', 'arith.constant']
     """
-    for op in _inside_first(module):
+    for op in inside_first(module):
         maker = op.operands[0].owner if isinstance(op, ConvertLayoutOp) else None
-        if isinstance(maker, Operation) and _can_be_made_again(maker):
-            op.results[0].replace_all_uses_with(_copied(maker, {}))
+        if isinstance(maker, Operation) and can_be_made_again(maker):
+            op.results[0].replace_all_uses_with(copied(maker, {}))
             op.detach()
             op.erase()
 
@@ -172,24 +182,30 @@ def make_again(module: Operation) -> None:
 _MADE_OF_NUMBERS = ("arith.constant", "vector.step", "vector.create_mask", "vector.constant_mask", "vector.broadcast")
 
 
-def _can_be_made_again(op: Operation) -> bool:
-    """Whether an operation makes its result of numbers alone, or element by element of such results."""
+def can_be_made_again(op: Operation) -> bool:
+    """Whether an operation makes its result of numbers alone, or element by element of such results.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> can_be_made_again(TestOp())
+    False
+    """
     parts = [operand for operand in op.operands if isinstance(operand.type, VectorType)]
     if op.name in _MADE_OF_NUMBERS:
         return not parts
-    elementwise = op.name.partition(".")[0] in ("arith", "math") or op.name == "vector.fma"
-    return (
-        elementwise
-        and len(op.results) == 1
-        and all(isinstance(part.owner, Operation) and _can_be_made_again(part.owner) for part in parts)
+    return is_elementwise(op) and all(
+        isinstance(part.owner, Operation) and can_be_made_again(part.owner) for part in parts
     )
 
 
-def _copied(op: Operation, copies: dict[Operation, Operation]) -> SSAValue:
-    """A copy of an operation and of the vectors that it is made of, without layouts."""
+def copied(op: Operation, copies: dict[Operation, Operation]) -> SSAValue:
+    """A copy of an operation and of the vectors that it is made of, without layouts; `copies` are those made so far.
+
+    >>> copied.__name__
+    'copied'
+    """
     if op not in copies:
         operands = [
-            _copied(operand.owner, copies)
+            copied(operand.owner, copies)
             if isinstance(operand.type, VectorType) and isinstance(operand.owner, Operation)
             else operand
             for operand in op.operands

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.propagation.like_llvm import anchors, sources
-from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, bits_of, held, hold, shape_in
+from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, held, hold, shape_in
 from layoutalg.propagation.like_llvm.blocks import LANES, PREFETCH, STORE, Blocks
 from layoutalg.propagation.like_llvm.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -49,7 +49,7 @@ def _count(op: Operation, analysis: Analysis, wanted: Attribute | None = None) -
     """The number of subgroups; at the level of workgroups it must be known."""
     found = anchors.count_of(wanted, _block_of(op))
     if found is None and analysis.level == "workgroup":
-        analysis.give_up(op, "Unable to determine the number of subgroups for the operation.")
+        analysis.give_up(op, "Unable to determine the number of subgroups for the operation.", fails=True)
     return found
 
 
@@ -72,14 +72,14 @@ _NO_LANES = "Failed to identify lane layouts for the specified inst_data."
 
 def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what: str) -> Attribute | None:
     """The layout of a block store or a prefetch, which it holds from then on."""
-    layout, bits = _said(op, "layout", analysis), bits_of(value)
+    layout, bits = _said(op, "layout", analysis), analysis.bits(value)
     if layout is None:
         count = _count(op, analysis)
         if _unknown(count, analysis):
             return None
         layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks)
         if layout is None:
-            analysis.give_up(op, f"Failed to determine required layout for {what}.")
+            analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=what == "store_nd")
             return None
     elif analysis.level == "inst" and _lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
@@ -108,12 +108,13 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
     wanted = analysis.demanded(op.results[0])
     if wanted is None:
         return
-    layout, bits = _said(op, "layout", analysis), bits_of(op.results[0])
+    layout, bits = _said(op, "layout", analysis), analysis.bits(op.results[0])
     if layout is None:
         count = _count(op, analysis, wanted)
         if _unknown(count, analysis):
             return
-        layout = anchors.block_load(shape_in(op.results[0]), bits, analysis.level, wanted)
+        rigid = analysis.habits.rigid
+        layout = anchors.block_load(shape_in(op.results[0]), bits, analysis.level, wanted, rigid=rigid)
         if layout is None:
             analysis.give_up(op, "Failed to determine required layout for load_nd.")
             return
@@ -133,7 +134,7 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
 def _dpas(op: Any, analysis: Analysis) -> None:
     names = ("layout_a", "layout_b", "layout_cd")
     values = (op.operands[0], op.operands[1], op.results[0])
-    shapes, bits = [shape_in(value) for value in values], [bits_of(value) for value in values]
+    shapes, bits = [shape_in(value) for value in values], [analysis.bits(value) for value in values]
     layouts: Sequence[Attribute | None] | None = [held(op, name) for name in names]
     if not has_level(layouts[2], analysis.level):
         wanted = analysis.demanded(op.results[0])
@@ -307,14 +308,22 @@ def _reduction(op: Any, analysis: Analysis, upright: Upright) -> None:
     if _unknown(count, analysis):
         return
     dims = tuple(op.reduction_dims.get_values())
-    source = _reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright)
+    reuses = analysis.habits.reuses
+    source = _reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright, reuses=reuses)
     _state(op, sliced(source, dims))
     analysis.give(op.operands[0], source)
     analysis.give(op.operands[1], sliced(source, dims))
 
 
 def _reduced(
-    shape: Sequence[int], dims: Sequence[int], wanted: Attribute | None, count: int | None, level: str, upright: Upright
+    shape: Sequence[int],
+    dims: Sequence[int],
+    wanted: Attribute | None,
+    count: int | None,
+    level: str,
+    upright: Upright,
+    *,
+    reuses: bool,
 ) -> Attribute:
     """The layout of what is reduced: such that the result suits its user."""
     parent = wanted.parent if isinstance(wanted, SliceAttr) and tuple(wanted.dims) == tuple(dims) else None
@@ -329,6 +338,9 @@ def _reduced(
         return _reduced_by_subgroups(shape, dims, wanted, count)
     if parent is not None and level == "lane":
         return parent
+    if parent is not None and reuses and not _lacks_lanes(parent):
+        counts, data = numbers_of(parent, "lane_layout") or (), numbers_of(parent, "lane_data") or ()
+        return lanes(counts, data, tuple(count * each for count, each in zip(counts, data, strict=True)))
     lies = not (isinstance(wanted, SliceAttr) and wanted.dims)
     counts = (*(1,) * (len(shape) - 1), min(LANES, shape[-1]))
     data = (1,) * len(shape)
@@ -430,7 +442,7 @@ def _bitcast(op: Any, analysis: Analysis) -> None:
     wanted = analysis.demanded(op.results[0])
     if wanted is None:
         return
-    before, after = bits_of(op.operands[0]), bits_of(op.results[0])
+    before, after = analysis.bits(op.operands[0]), analysis.bits(op.results[0])
     if before > after:
         wanted = _grown(wanted, before // after, shape_in(op.results[0])[-1], analysis.level)
     _state(op, wanted)

@@ -17,6 +17,8 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.findings import OURS
 from layoutalg.ir.verify import verify_module
+from layoutalg.ir.verify.layouts import distributable
+from layoutalg.propagation.like_llvm.analysis import shape_in
 from layoutalg.propagation.like_llvm.versions import VERSIONS
 
 __all__ = ["LEVELS", "propagated_like"]
@@ -51,8 +53,29 @@ def propagated_like(module: ModuleOp, llvm: int, level: str, target: str = "pvc"
     return copy
 
 
+_SPREAD = {
+    "xegpu.load": (None, "Value"),
+    "xegpu.load_matrix": (None, "Value"),
+    "xegpu.load_nd": (0, "TensorDesc"),
+    "xegpu.prefetch_nd": (0, "TensorDesc"),
+    "xegpu.store": (0, "Value"),
+    "xegpu.store_matrix": (0, "Value"),
+    "xegpu.store_nd": (1, "TensorDesc"),
+}
+"""What the layout of an anchor must divide: an operand (None for the result), and what LLVM calls it."""
+
+
 def _verify(module: ModuleOp, llvm: int) -> None:
     """What LLVM verifies after the pass: operations, not the types that the pass has made."""
+    for op in module.walk():
+        number, word = _SPREAD.get(op.name, (None, ""))
+        layout = op.properties.get("layout")
+        if llvm == 22 or not word or layout is None:
+            continue
+        shape = shape_in(op.results[0] if number is None else op.operands[number])
+        if shape and not distributable(layout, shape, llvm):
+            problem = f"{word} shape is not distributable with the layout"
+            raise LayoutError(f"LLVM {llvm}: '{op.name}' op {problem} ({'x'.join(map(str, shape))}, {layout})")
     for finding in verify_module(module, llvm=llvm):
         if finding.source != OURS and not finding.message.startswith("cannot distribute"):
             raise LayoutError(f"LLVM {llvm}: '{finding.operation}' op {finding.message}")

@@ -25,7 +25,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-__all__ = ["Forwarded", "Solver", "forwarded", "is_branch"]
+__all__ = ["Forwarded", "Solver", "forwarded", "is_branch", "surely_runs"]
 
 _BRANCHES = frozenset(("scf.for", "scf.if", "scf.while", "scf.execute_region", "scf.index_switch", "scf.forall"))
 _FORWARDING = frozenset(("scf.yield", "scf.condition"))
@@ -59,8 +59,7 @@ def forwarded(operation: Operation) -> tuple[Forwarded, ...]:
         pairs: list[Forwarded] = []
         for number in range(count):
             pairs.append((3 + number, arguments[number]))
-            if not _surely_runs(operation):
-                pairs.append((3 + number, operation.results[number]))
+            pairs.append((3 + number, operation.results[number]))
         return tuple(pairs)
     if operation.name == "scf.while":
         return tuple(enumerate(operation.regions[0].block.args))
@@ -83,9 +82,16 @@ def _from_end(end: Operation, parent: Operation) -> Iterator[Forwarded]:
         yield from enumerate(parent.results)
 
 
-def _surely_runs(loop: Operation) -> bool:
-    """Whether the bounds of a loop are constants that let it run at least once."""
-    return False
+def surely_runs(loop: Operation) -> bool:
+    """Whether the bounds of a loop are constants that let it run at least once.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = "%a = arith.constant 0 : index %b = arith.constant 8 : index scf.for %i = %a to %b step %b { }"
+    >>> [surely_runs(op) for op in read_module(text).walk() if op.name == "scf.for"]
+    [True]
+    """
+    first, last, step = (_number(operand) for operand in loop.operands[:3])
+    return first is not None and last is not None and step is not None and step > 0 and first < last
 
 
 def _entered(operation: Operation) -> Sequence[Region]:
@@ -100,36 +106,45 @@ def _entered(operation: Operation) -> Sequence[Region]:
     if operation.name == "scf.while":
         return operation.regions[:1]
     if operation.name == "scf.if":
-        chosen = _constant(operation.operands[0])
-        return operation.regions if chosen is None else operation.regions[1 - chosen : 2 - chosen]
+        chosen = _number(operation.operands[0])
+        return operation.regions if chosen is None else operation.regions[:1] if chosen else operation.regions[1:]
     return operation.regions
 
 
-def _constant(value: SSAValue) -> int | None:
+def _number(value: SSAValue) -> int | None:
     owner: Any = value.owner
     if isinstance(owner, Operation) and owner.name == "arith.constant":
         held = owner.properties.get("value")
         if isinstance(held, IntegerAttr):
-            return int(held.value.data) & 1
+            return int(held.value.data)
     return None
 
 
 class Solver:
     """Calls `visit` for operations, and `join` for a value and another that it becomes elsewhere, until nothing changes.
 
-    Who gives a value another layout calls `changed`.
+    Who gives a value another layout calls `changed`. With `counts`, what goes into a loop that surely runs comes out of its
+    last iteration only.
 
     >>> Solver(print, print).changed("a value that nobody reads")
     """
 
-    def __init__(self, visit: Callable[[Operation], None], join: Callable[[SSAValue, SSAValue], None]) -> None:
+    def __init__(
+        self,
+        visit: Callable[[Operation], None],
+        join: Callable[[SSAValue, SSAValue], None],
+        *,
+        counts: bool = False,
+    ) -> None:
         self._visit = visit
+        self._counts = counts
         self._join = join
         self._queue: deque[tuple[Callable[[Any], None], Operation | Block]] = deque()
         self._alive: set[Block] = set()
         self._known: set[SSAValue] = set()
         self._sources: dict[Block, dict[Operation, None]] = {}
         self._readers: dict[SSAValue, dict[Operation, None]] = {}
+        self._made: dict[Operation, int] = {}
         self._listening = False
 
     def run(self, top: Operation) -> None:
@@ -139,6 +154,7 @@ class Solver:
         >>> Solver(lambda operation: print(operation.name), print).run(TestOp())
         test.op
         """
+        self._number(top)
         self._alive.update(region.blocks[0] for region in top.regions if region.blocks)
         self._begin(top, self._reach, backward=False)
         self._begin(top, self._know_all, backward=False)
@@ -154,6 +170,13 @@ class Solver:
         >>> Solver(print, print).changed("nobody's value")
         """
         self._queue.extend((self._demand, reader) for reader in self._readers.get(value, ()))
+
+    def _number(self, operation: Operation) -> None:
+        for region in operation.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    self._number(inner)
+        self._made[operation] = len(self._made)
 
     def _begin(self, operation: Operation, task: Callable[[Any], None], *, backward: bool) -> None:
         task(operation)
@@ -234,8 +257,8 @@ class Solver:
         if value in self._known:
             return
         self._known.add(value)
-        for use in reversed(tuple(value.uses)):
-            user = use.operation
+        # LLVM goes from the use that it read last to the first; an operation is made when its regions have been read.
+        for user in sorted({use.operation for use in value.uses}, key=self._made.__getitem__, reverse=True):
             if _steers(user):
                 self._queue.append((self._reach, user))
             self._queue.append((self._know_all, user))
@@ -248,7 +271,10 @@ class Solver:
             self._readers.setdefault(result, {})[item] = None
         parent = item.parent_op()
         if is_branch(item) or (item.name in _FORWARDING and is_branch(parent)):
+            enters = self._counts and item.name == "scf.for" and surely_runs(item)
             for number, target in forwarded(item):
+                if enters and target.owner is item:
+                    continue
                 self._readers.setdefault(target, {})[item] = None
                 self._join(item.operands[number], target)
         elif not item.name.endswith(".return"):

@@ -31,7 +31,9 @@ from layoutalg.propagation.like_llvm.fields import (
 )
 from layoutalg.xegpu import SliceAttr
 
-__all__ = ["bitcast", "broadcast", "reduction", "shape_cast", "source_of", "transpose"]
+UNDEFINED = "what happens is not defined"
+
+__all__ = ["bitcast", "broadcast", "is_elementwise", "reduction", "refolded", "shape_cast", "source_of", "transpose"]
 
 
 def broadcast(result: Attribute, shape: Sequence[int], source: Sequence[int]) -> Attribute:
@@ -99,8 +101,26 @@ def shape_cast(result: Attribute, shape: Sequence[int], source: Sequence[int]) -
         return sliced(result, units)
     groups = _splits(source, shape)
     if groups is not None:
+        if any(len(group) > 1 for group in groups[:-1]):
+            raise LayoutError(
+                f"vector.shape_cast: {UNDEFINED}: LLVM collapses the dimensions {groups} of {result} one group after another "
+                "and counts the later ones as before"
+            )
         return collapsed(result, groups)
     return _folded(result, shape, source)
+
+
+def refolded(source: Attribute, before: Sequence[int], after: Sequence[int]) -> Attribute | None:
+    """The layout of a shape_cast's result, where it folds or splits dimensions; None for anything else.
+
+    >>> from layoutalg.propagation.like_llvm.fields import lanes
+    >>> print(refolded(lanes((1, 16), (1, 1)), (16, 16), (256,)))
+    #xegpu.layout<lane_layout = [16], lane_data = [1]>
+    """
+    if _units(before, after) is not None:
+        return None
+    groups = _splits(after, before)
+    return _folded(source, before, after) if groups is None else collapsed(source, groups)
 
 
 def _units(source: Sequence[int], shape: Sequence[int]) -> list[int] | None:
@@ -179,10 +199,18 @@ def source_of(op: Any, number: int, result: Attribute) -> Attribute | None:
     if op.name == "vector.extract":
         lead = len(shape_in(operand)) - len(shape_in(value))
         return expanded(result, 0, (*(1,) * lead, shape_in(value)[0])) if lead else result
-    if op.name == "vector.extract_strided_slice" or _is_elementwise(op):
+    if op.name == "vector.extract_strided_slice" or is_elementwise(op):
         return result
     return None
 
 
-def _is_elementwise(op: Any) -> bool:
-    return op.name.partition(".")[0] in ("arith", "math") and op.name != "arith.constant" and len(op.results) == 1
+def is_elementwise(op: Any) -> bool:
+    """Whether an operation works element by element.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> is_elementwise(TestOp())
+    False
+    """
+    if len(op.results) != 1 or op.name == "arith.constant":
+        return False
+    return op.name.partition(".")[0] in ("arith", "math") or op.name == "vector.fma"

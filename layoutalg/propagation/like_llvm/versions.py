@@ -7,15 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation
 
 from layoutalg.propagation.like_llvm import first_arrival, kept_anchors
-from layoutalg.propagation.like_llvm.analysis import Analysis, Meet, Rule, first_wins, nearest_wins
+from layoutalg.propagation.like_llvm.analysis import Analysis, Habits, Meet, Rule, first_wins, nearest_wins
 from layoutalg.propagation.like_llvm.conflicts import make_again, resolve
 from layoutalg.propagation.like_llvm.filling import filled, left_open
 from layoutalg.propagation.like_llvm.keeping import Fill, beside_anchors, cleaned
+from layoutalg.propagation.like_llvm.sinking import sink
 from layoutalg.propagation.like_llvm.stating import over_anchors
 
 __all__ = ["VERSIONS", "Version"]
@@ -32,12 +33,12 @@ class Version:
     """Which of two demands wins."""
     keeps: bool
     """Whether anchors keep their layouts, and conversions are put in; otherwise what is demanded is written over them."""
-    strict: bool = False
-    """Whether an anchor without a layout is an error."""
+    habits: Habits = field(default_factory=Habits)
+    """What it does otherwise in the analysis."""
     fill: Fill = left_open
     """The layout of a result that nobody demands."""
     ends: bool = False
-    """Whether the ends of regions get conversions."""
+    """Whether what goes out of regions gets conversions, and a result of theirs that nobody uses."""
     copies: bool = False
     """Whether a constant is made again at once where it is used in another layout; otherwise later, with what it is made of."""
 
@@ -49,7 +50,7 @@ class Version:
         """
         if self.keeps:
             cleaned(module)
-        analysis = Analysis(module, level, self.rules, first_arrival.elementwise, self.meet, strict=self.strict)
+        analysis = Analysis(module, level, self.rules, first_arrival.elementwise, self.meet, self.habits)
         analysis.run()
         if not self.keeps:
             over_anchors(analysis)
@@ -57,13 +58,22 @@ class Version:
         beside_anchors(analysis, self.fill)
         resolve(module, ends=self.ends, copies=self.copies)
         if not self.copies:
+            sink(module)
             make_again(module)
 
 
 VERSIONS = {
     22: Version(22, first_arrival.RULES, first_wins, keeps=False),
-    23: Version(23, kept_anchors.rules(kept_anchors.one_by_one), first_wins, keeps=True, copies=True),
+    23: Version(
+        23, kept_anchors.rules(kept_anchors.one_by_one), first_wins, keeps=True, habits=Habits(counts=True), copies=True
+    ),
     24: Version(
-        24, kept_anchors.rules(kept_anchors.vectors), nearest_wins, keeps=True, strict=True, fill=filled, ends=True
+        24,
+        kept_anchors.rules(kept_anchors.vectors),
+        nearest_wins,
+        keeps=True,
+        habits=Habits(strict=True, rigid=True, reuses=True, counts=True, tf32=16),
+        fill=filled,
+        ends=True,
     ),
 }

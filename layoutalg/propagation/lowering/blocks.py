@@ -7,65 +7,60 @@ A load of 32x64 f32 over 2x2 subgroups, of which each has four tiles of 8x16, be
     %v0 = xegpu.load_nd %t[%row, %column] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>
     ...
 
-and three more, 16 columns and 8 rows further.
+and three more, 16 columns and 8 rows further. Where no message moves the fragment as it is, either messages move it in
+another layout, from which (or to which) it is exchanged, or every element is moved by itself; what costs less is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from io import StringIO
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from layoutalg.conversion import convert
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
-from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr
 from layoutalg.ir.writing import ModulePrinter
-from layoutalg.propagation.lowering.fragments import vector_size
+from layoutalg.propagation.lowering.fragments import Fragment, picked, vector_size
 from layoutalg.propagation.lowering.held import layout_of, tile_registers
-from layoutalg.propagation.lowering.kernels import Refused, refuse
-from layoutalg.propagation.lowering.messages import Message, Way, block_message
-from layoutalg.propagation.lowering.registers import terms
-from layoutalg.propagation.lowering.rules import Kernel, lowers
+from layoutalg.propagation.lowering.kernels import refuse
+from layoutalg.propagation.lowering.messages import Message, Way, block_message, deliverable
+from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.surfaces import (
+    Surface,
+    address,
+    listed,
+    mixed,
+    of_memref,
+    places,
+    space_of,
+    surface_of,
+    takes_messages,
+    tile,
+)
 from layoutalg.propagation.stated import statements_of
 
-__all__ = ["Surface", "hints", "listed", "mixed", "surface_of"]
+__all__ = ["Transfer", "cheapest", "hints"]
 
 
-@dataclass(slots=True)
-class Surface:
-    """The memory that a descriptor of the source is about, and the descriptors that were written for it."""
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """How a fragment is moved between memory and registers: by messages in `layout`, or (without) element by element.
 
-    source: Value
-    shape: list[Value | int]
-    strides: list[Value | int]
-    offsets: list[Value | int]
-    element: str
-    said: bool
-    """Whether shape and strides are written: a memref has its own."""
-    space: str
-    tiles: dict[tuple[int, ...], Value] = field(default_factory=dict[tuple[int, ...], Value])
+    >>> Transfer(Layout.parse("d0 = 16@lane"), None).message is None
+    True
+    """
 
-
-def surface_of(descriptor: SSAValue, kernel: Kernel) -> Surface:
-    """The surface of a descriptor."""
-    found = kernel.surfaces.get(descriptor)
-    if found is None:
-        raise Refused(None)
-    return found
-
-
-def mixed(numbers: Any, values: Sequence[Value | int]) -> list[Value | int]:
-    """A list of numbers and values as MLIR keeps it: numbers, with a mark where a value stands."""
-    if numbers is None:
-        return list(values)
-    rest = iter(values)
-    return [next(rest) if number == DYNAMIC_INDEX else int(number) for number in numbers.get_values()]
+    layout: Layout
+    message: Message | None
 
 
 @lowers("xegpu.create_nd_tdesc")
@@ -84,68 +79,68 @@ def create(op: Any, kernel: Kernel) -> None:
     offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets])
     said = bool(shape)
     if not said and isinstance(op.source.type, MemRefType):
-        shape, strides = _of_memref(op, source, kernel)
+        shape, strides = of_memref(op, source, kernel)
     rank = len(kind.get_shape())
-    surface = Surface(source, shape, strides, offsets or [0] * rank, str(kind.element_type), said, _space(kind))
+    surface = Surface(
+        source,
+        shape,
+        strides,
+        offsets or [0] * rank,
+        str(kind.element_type),
+        said,
+        space_of(kind),
+        op.descriptor.name_hint,
+    )
     kernel.surfaces[op.descriptor] = surface
     for use in list(op.descriptor.uses):
-        plan = _planned(use.operation, kernel)
-        if plan is not None:
-            tile(kernel, surface, (plan[0].rows, plan[0].width))
+        way = _transfer(use.operation, kernel, surface)
+        if way is not None and way.message is not None:
+            tile(kernel, surface, (way.message.rows, way.message.width))
+        elif way is not None:
+            address(op, kernel, surface)
 
 
-def _space(kind: TensorDescType) -> str:
-    stream = StringIO()
-    ModulePrinter(stream).print_attribute(kind.encoding)
-    return "" if "tdesc" not in stream.getvalue() else f", {stream.getvalue()}"
-
-
-def _of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int], list[Value | int]]:
-    """Sizes and strides of a memref, which its type says."""
-    kind = op.source.type
-    strides = kind.get_strides()
-    sizes: list[Value | int] = []
-    for dim, size in enumerate(kind.get_shape()):
-        if size != DYNAMIC_INDEX and size >= 0:
-            sizes.append(size)
-            continue
-        at = kernel.indices.constant(dim, "index")
-        sizes.append(kernel.writer.value(f"memref.dim %s, %s : {kind}", (source, at), "index"))
-    if strides is None or any(stride is None for stride in strides):
-        return sizes, []
-    return sizes, list(strides)
-
-
-def tile(kernel: Kernel, surface: Surface, size: tuple[int, ...]) -> Value:
-    """The descriptor of a surface for messages of this size."""
-    if size not in surface.tiles:
-        kind = f"!xegpu.tensor_desc<{'x'.join(map(str, size))}x{surface.element}{surface.space}>"
-        form, operands = "xegpu.create_nd_tdesc %s", [surface.source]
-        if surface.said:
-            for name, numbers in (("shape", surface.shape), ("strides", surface.strides)):
-                form += f", {name} : {listed(numbers)}"
-                operands += [one for one in numbers if isinstance(one, Value)]
-        made = kernel.writer.value(f"{form} : {surface.source.kind} -> {kind}", operands, kind)
-        surface.tiles[size] = made
-    return surface.tiles[size]
-
-
-def listed(numbers: Sequence[Value | int]) -> str:
-    return f"[{', '.join(['%s' if isinstance(one, Value) else str(one) for one in numbers])}]"
-
-
-def _planned(op: Operation, kernel: Kernel) -> tuple[Message, Layout] | None:
-    """The messages that a load, store or prefetch becomes; None where there are none."""
+def _transfer(op: Operation, kernel: Kernel, surface: Surface) -> Transfer | None:
+    """How the elements of a load, store or prefetch are moved; None for other operations, and without a layout."""
     layout, preferred, way = _wanted(op, kernel)
-    if layout is None or kernel.lanes != 16:
+    if layout is None:
         return None
-    bits = element_bits(_element(op))
-    found = block_message(layout, bits, way, preferred)
-    return None if found is None else (found, layout)
+    bits = element_bits(surface.element)
+    if not takes_messages(surface, kernel, bits):
+        return Transfer(layout, None)
+    message = block_message(layout, bits, way, preferred)
+    return Transfer(layout, message) if message is not None else cheapest(layout, bits, way, kernel.target)
 
 
-def _element(op: Any) -> str:
-    return str(op.descriptor.type.element_type)
+@lru_cache(maxsize=1 << 10)
+def cheapest(layout: Layout, bits: int, way: Way, target: str) -> Transfer:
+    """How a fragment is moved that no message moves: in another layout with an exchange, or element by element.
+
+    >>> from layoutalg.core.layout import Layout
+    >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")
+    >>> cheapest(turned, 16, "load", "pvc").message is None
+    True
+    """
+    cost = cost_of(target)
+    words = -(-registers_of(layout) * bits // 32)
+    best, price = Transfer(layout, None), registers_of(layout) * (cost.message + _PLACE) + words * cost.word
+    for other in deliverable(layout, bits, way):
+        message = block_message(other, bits, way)
+        if message is None:
+            continue
+        try:
+            ends = (other, layout) if way != "store" else (layout, other)
+            plan = convert(*ends, element_bits=bits, target=target)
+        except LayoutError:
+            continue
+        whole = len(message.origins) * cost.message + words * cost.word + plan.cost
+        if whole < price:
+            best, price = Transfer(other, message), whole
+    return best
+
+
+_PLACE = 4
+"""What the address and the bounds of one element cost, in issue slots."""
 
 
 def _wanted(op: Any, kernel: Kernel) -> tuple[Layout | None, int | None, Way]:
@@ -180,22 +175,13 @@ def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> tuple[Layout | N
     return (None, None) if held is None else (held.layout, held.sizes[0])
 
 
-def places(
-    op: Any, kernel: Kernel, surface: Surface, layout: Layout, origins: Sequence[tuple[int, ...]]
-) -> list[list[Value | int]]:
-    """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own."""
-    offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets]) or [0] * len(surface.offsets)
-    corner: list[Value | int] = []
-    for first, second, own in zip(surface.offsets, offsets, terms(layout), strict=True):
-        start = kernel.indices.plus(first, second)
-        corner.append(kernel.indices.plus(start, kernel.indices.along(own["sg"])) if own["sg"] else start)
-    return [
-        [kernel.indices.plus(start, more) for start, more in zip(corner, origin, strict=True)] for origin in origins
-    ]
-
-
 def hints(op: Any, *more: str) -> str:
-    """The properties of a message: what the caches do, and `more`."""
+    """The properties of a message: what the caches do, and `more`.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> hints(TestOp(), "packed")
+    ' <{packed}>'
+    """
     stream = StringIO()
     printer = ModulePrinter(stream)
     texts: list[str] = []
@@ -215,21 +201,67 @@ def load(op: Any, kernel: Kernel) -> None:
     """A message for each piece."""
     layout = kernel.layout(op, op.value)
     surface = surface_of(op.descriptor, kernel)
-    plan = _planned(op, kernel)
-    if plan is None:
-        refuse(op, "message", f"no block message delivers {layout} of {op.descriptor.type}")
-    message, _ = plan
+    way = _transfer(op, kernel, surface)
+    if way is None or way.message is None:
+        kernel.give(op.value, layout, _gathered(op, kernel, surface, layout))
+        return
+    message = way.message
     descriptor = tile(kernel, surface, (message.rows, message.width))
     more = ["packed"] if message.packed else ["transpose = array<i64: 1, 0>"] if message.transpose else []
     size = vector_size(message.registers) or 1
     pieces: list[Value] = []
-    for place in places(op, kernel, surface, layout, message.origins):
+    for place in places(op, kernel, surface, way.layout, message.origins):
         form = (
             f"xegpu.load_nd %s{listed(place)}{hints(op, *more)} : {descriptor.kind} -> vector<{size}x{surface.element}>"
         )
         operands = [descriptor, *(one for one in place if isinstance(one, Value))]
         pieces.append(kernel.writer.value(form, operands, surface.element, size))
-    kernel.give(op.value, layout, [_unpacked(kernel, piece) for piece in pieces])
+    pieces = [_unpacked(kernel, piece) for piece in pieces]
+    if way.layout != layout:
+        why = "is loaded in a layout that messages deliver, and exchanged"
+        pieces = kernel.moved(op, Fragment(way.layout, tuple(pieces)), layout, kernel.sizes(op.value, layout), why=why)
+    kernel.give(op.value, layout, pieces)
+
+
+def _gathered(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> list[Value]:
+    """Every register loaded by itself; what is outside of the surface is 0."""
+    zero = kernel.indices.early(
+        ("zero", surface.element), f"arith.constant {_zero(surface.element)} : {surface.element}", surface.element
+    )
+    pointer = address(op, kernel, surface)
+    values: list[Value] = []
+    for offset, inside in _elements(op, kernel, surface, layout):
+        form = f"xegpu.load %s[%s], %s{hints(op)} : i64, index, i1 -> {surface.element}"
+        one = kernel.writer.value(form, (pointer, offset, inside), surface.element)
+        values.append(kernel.indices.selected(inside, one, zero))
+    return picked(kernel.writer, values, range(len(values)), kernel.sizes(op.value, layout))
+
+
+def _zero(element: str) -> str:
+    return "0" if element.startswith("i") else "0.0"
+
+
+def _elements(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> list[tuple[Value, Value]]:
+    """The offset of each register's element from the address, and whether it is inside of the surface."""
+    offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets]) or [0] * len(surface.offsets)
+    start = [kernel.indices.plus(one, other) for one, other in zip(surface.offsets, offsets, strict=True)]
+    lead = len(start) - len(layout.dims)
+    found: list[tuple[Value, Value]] = []
+    for place in kernel.places(layout):
+        here = [
+            *start[:lead],
+            *(kernel.indices.plus(one, more) for one, more in zip(start[lead:], place, strict=True)),
+        ]
+        offset: Value | int = 0
+        inside: Value | None = None
+        for coordinate, stride, size in zip(here, surface.strides, surface.shape, strict=True):
+            offset = kernel.indices.plus(offset, kernel.indices.times(coordinate, stride))
+            below = kernel.compared("ult", kernel.indices.index(coordinate), kernel.indices.index(size))
+            inside = below if inside is None else kernel.both(inside, below)
+        if inside is None:
+            inside = kernel.indices.constant(1, "i1")
+        found.append((kernel.indices.index(offset), inside))
+    return found
 
 
 def _unpacked(kernel: Kernel, piece: Value) -> Value:
@@ -243,16 +275,31 @@ def _unpacked(kernel: Kernel, piece: Value) -> Value:
 def store(op: Any, kernel: Kernel) -> None:
     """A message for each piece."""
     surface = surface_of(op.descriptor, kernel)
-    plan = _planned(op, kernel)
-    if plan is None:
-        refuse(op, "message", f"no block message stores {op.value.type}")
-    message, layout = plan
+    way = _transfer(op, kernel, surface)
+    if way is None:
+        refuse(op, "layout", f"stores {op.value.type} without a layout")
+    layout, message = way.layout, way.message
+    if message is None:
+        _scattered(op, kernel, surface, layout)
+        return
     pieces = kernel.needed(op, 0, layout, (message.registers,) * len(message.origins))
     descriptor = tile(kernel, surface, (message.rows, message.width))
-    for place, one in zip(places(op, kernel, surface, layout, message.origins), pieces, strict=True):
-        piece = _packed(kernel, one)
-        form = f"xegpu.store_nd %s, %s{listed(place)}{hints(op)} : {piece.kind}, {descriptor.kind}"
-        kernel.writer.do(form, [piece, descriptor, *(one for one in place if isinstance(one, Value))])
+    with kernel.only(kernel.first_copy(layout)):
+        for place, one in zip(places(op, kernel, surface, layout, message.origins), pieces, strict=True):
+            piece = _packed(kernel, one)
+            form = f"xegpu.store_nd %s, %s{listed(place)}{hints(op)} : {piece.kind}, {descriptor.kind}"
+            kernel.writer.do(form, [piece, descriptor, *(one for one in place if isinstance(one, Value))])
+
+
+def _scattered(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> None:
+    """Every register stored by itself, by the first of those that hold it; what is outside of the surface is dropped."""
+    values = kernel.needed(op, 0, layout, (1,) * registers_of(layout))
+    pointer = address(op, kernel, surface)
+    first = kernel.first_copy(layout)
+    for value, (offset, inside) in zip(values, _elements(op, kernel, surface, layout), strict=True):
+        where = inside if first is None else kernel.both(inside, first)
+        form = f"xegpu.store %s, %s[%s], %s{hints(op)} : {surface.element}, i64, index, i1"
+        kernel.writer.do(form, (value, pointer, offset, where))
 
 
 def _packed(kernel: Kernel, piece: Value) -> Value:
@@ -267,10 +314,10 @@ def _packed(kernel: Kernel, piece: Value) -> Value:
 def prefetch(op: Any, kernel: Kernel) -> None:
     """A message for each tile; where none fits, nothing: a prefetch changes no result."""
     surface = surface_of(op.descriptor, kernel)
-    plan = _planned(op, kernel)
-    if plan is None:
+    way = _transfer(op, kernel, surface)
+    if way is None or way.message is None:
         return
-    message, layout = plan
+    layout, message = way.layout, way.message
     descriptor = tile(kernel, surface, (message.rows, message.width))
     for place in places(op, kernel, surface, layout, message.origins):
         form = f"xegpu.prefetch_nd %s{listed(place)}{hints(op)} : {descriptor.kind}"

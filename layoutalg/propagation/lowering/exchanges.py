@@ -54,7 +54,7 @@ from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 if TYPE_CHECKING:
     from layoutalg.propagation.lowering.kernels import KernelText
 
-__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here"]
+__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here", "way_to"]
 
 _WIDER = {"i1": "i8", "index": "i64"}
 """Elements that are moved as others: to these before, and back afterwards."""
@@ -214,7 +214,7 @@ def exchange(
     >>> made.kind
     'vector<2xf32>'
     """
-    differs = "nowhere" if before is None else _way_to(before)
+    differs = "nowhere" if before is None else way_to(before)
     chain = programs_here(plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups), differs)
     element = pieces[0].element
     indices = kernel.indices
@@ -289,8 +289,13 @@ def _divergence_of(function: Operation) -> Divergence:
     return Divergence(function)
 
 
-def _way_to(operation: Operation) -> Differs:
-    """Between whom it differs whether an operation of a function is executed."""
+def way_to(operation: Operation) -> Differs:
+    """Between whom it differs whether an operation of a function is executed.
+
+    >>> from layoutalg.ir import read_module
+    >>> way_to(read_module("gpu.barrier").body.block.first_op)
+    'nowhere'
+    """
     function = operation.parent_op()
     while function is not None and not isinstance(function, FuncOp | HostFuncOp):
         function = function.parent_op()

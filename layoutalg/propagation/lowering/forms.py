@@ -33,7 +33,11 @@ _MARK = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The text, with `%s` for each operand, and which operand of the operation that is."""
+    """The text, with `%s` for each operand, and which operand of the operation that is.
+
+    >>> Form("arith.subi %s, %s : i32", (1, 0)).order
+    (1, 0)
+    """
 
     text: str
     order: tuple[int, ...]

@@ -35,7 +35,11 @@ LONGEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """The pieces of a value in each work-item: vectors (or single elements), the next registers of `layout` each."""
+    """The pieces of a value in each work-item: vectors (or single elements), the next registers of `layout` each.
+
+    >>> Fragment(Layout.parse("d0 = 16@lane"), (Value("f32"),)).count
+    1
+    """
 
     layout: Layout
     pieces: tuple[Value, ...]
@@ -119,7 +123,11 @@ def _joined(writer: Writer, homes: Sequence[tuple[Value, int]]) -> Value:
     """The vector of single registers, by the shortest text: itself, a shuffle of one or two vectors, or one by one."""
     first, size = homes[0][0], len(homes)
     pieces = list(dict.fromkeys(piece for piece, _ in homes))
-    if len(pieces) == 1 and [place for _, place in homes] == list(range(length(first))):
+    if (
+        len(pieces) == 1
+        and [place for _, place in homes] == list(range(length(first)))
+        and (size > 1 or first.size is None)
+    ):
         return first
     if size == 1:
         return _element(writer, *homes[0])

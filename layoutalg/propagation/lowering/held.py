@@ -13,24 +13,27 @@ Of an elementwise chain whose load says its layout, every other value has the sa
 >>> [str(one.layout) for one in held.by_value.values()]
 ['d0 = 8@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane']
 
-Statements come first, then what operands give (in the order of the text), then what uses need.
+Statements come first, then equal coordinates, then what operands give, then what uses need.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heappop, heappush
 from math import prod
 
 from xdsl.ir import SSAValue
 
-from layoutalg.core.errors import CompositionError, DistributionError, LayoutError
+from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.propagation.flow import Flow
 from layoutalg.propagation.lowering.fragments import piece_sizes
 from layoutalg.propagation.lowering.registers import sizes_of
-from layoutalg.propagation.relations import Tie, given, needed
+from layoutalg.propagation.relations import Tie, given, identity, needed
 from layoutalg.propagation.spread import spread
 from layoutalg.propagation.stated import Statement
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -40,7 +43,11 @@ __all__ = ["Held", "HeldIn", "held_in", "layout_of", "tile_registers"]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A value's layout, and the registers of the pieces in which it is held."""
+    """A value's layout, and the registers of the pieces in which it is held.
+
+    >>> Held(Layout.parse("d0 = 16@reg"), (8, 8)).sizes
+    (8, 8)
+    """
 
     layout: Layout
     sizes: tuple[int, ...]
@@ -48,7 +55,13 @@ class Held:
 
 @dataclass(slots=True)
 class HeldIn:
-    """What is known of a function: the layout of each value by its number, and statements that make no sense."""
+    """What is known of a function: the layout of each value by its number, and statements that make no sense.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> HeldIn(flow_of(read_module("gpu.barrier"))).wrong
+    []
+    """
 
     flow: Flow
     by_value: dict[int, Held] = field(default_factory=dict[int, Held])
@@ -132,37 +145,52 @@ def _state(found: HeldIn, statement: Statement, number: int, shape: tuple[int, .
 
 
 def _follow(found: HeldIn, ties: list[Tie]) -> None:
-    """What follows from what is known, forward in the order of the text, then backward, until nothing is new."""
-    waiting = ties
-    while True:
-        before = len(found.by_value)
-        for tie in waiting:
-            _carry(found, tie, forward=True)
-        for tie in reversed(waiting):
-            _carry(found, tie, forward=False)
-        if len(found.by_value) == before:
-            return
-        waiting = [
-            tie
-            for tie in waiting
-            if not {found.flow.value_of(tie.operand).number, found.flow.value_of(tie.result).number}
-            <= found.by_value.keys()
-        ]
+    """What follows from what is known, until nothing is new.
+
+    Ties of equal coordinates come first, in both directions: an elementwise chain has one layout, also where an operand is a
+    broadcast, which would give its work-items more than they need. Then come ties from operands to results in the order of
+    the text, and last from results to operands.
+    """
+    number_of = found.flow.value_of
+    touching: dict[int, list[int]] = {}
+    equal: list[bool] = []
+    for at, tie in enumerate(ties):
+        equal.append(tie.relation == identity(number_of(tie.result).shape))
+        for value in {number_of(tie.operand).number, number_of(tie.result).number}:
+            touching.setdefault(value, []).append(at)
+    new = deque(found.by_value)
+    forward: list[int] = []
+    backward: list[int] = []
+    while new or forward or backward:
+        if new:
+            value = new.popleft()
+            for at in touching.get(value, ()):
+                comes = number_of(ties[at].operand).number == value
+                if equal[at]:
+                    new.extend(_carry(found, ties[at], forward=comes))
+                else:
+                    heappush(forward if comes else backward, at)
+            continue
+        on = bool(forward)
+        at = heappop(forward if on else backward)
+        new.extend(_carry(found, ties[at], forward=on))
 
 
-def _carry(found: HeldIn, tie: Tie, *, forward: bool) -> None:
+def _carry(found: HeldIn, tie: Tie, *, forward: bool) -> Iterator[int]:
+    """Carry what is known of one end of a tie to the other; gives the value that is known now."""
     source, target = (found.flow.value_of(value) for value in (tie.operand, tie.result))
     if not forward:
         source, target = target, source
-    if target.number in found.by_value or source.number not in found.by_value or (tie.combines and not forward):
+    if target.number in found.by_value or (tie.combines and not forward):
         return
     known = found.by_value[source.number]
     try:
         layout = (given if forward else needed)(tie.relation, known.layout)
-    except (CompositionError, LayoutError):
+    except LayoutError:
         return
     if sizes_of(layout) != target.shape:
         return
     registers = int(layout.axes.get("reg", 1))
     same = registers == sum(known.sizes)
     found.by_value[target.number] = Held(layout, known.sizes if same else piece_sizes(registers))
+    yield target.number

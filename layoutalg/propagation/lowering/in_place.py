@@ -15,6 +15,8 @@ Under `lane_layout = [16, 1]` the lane has a row of it, sixteen registers too, a
 >>> names.count("gpu.shuffle"), names.count("xegpu.convert_layout")
 (15, 0)
 
+An `xegpu.lane_shuffle`, which says the same without layouts, is replaced too.
+
 The tensor is as large as the fragment and the input's layout say together. The registers of a fragment are its elements in
 row-major order, under both layouts. LLVM 22 refuses such an operation or deletes it, 23 and 24 refuse to lower it.
 """
@@ -27,7 +29,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from layoutalg.conversion import ConversionPlan
+from layoutalg.conversion import ConversionPlan, convert
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir import Finding, place_of
@@ -163,7 +165,9 @@ def _conversions(function: Operation) -> Iterator[Operation]:
         return
     sure = any(operation.name in _LANES for operation in function.walk())
     for operation in function.walk():
-        if operation.name == "xegpu.convert_layout" and (sure or not _may_be_tensor(operation)):
+        if operation.name == "xegpu.lane_shuffle" or (
+            operation.name == "xegpu.convert_layout" and (sure or not _may_be_tensor(operation))
+        ):
             yield operation
 
 
@@ -191,18 +195,30 @@ def _layouts(operation: Operation) -> list[Distributed | None]:
 
 
 def _replace(conversion: Operation, exchanges: Exchanges, machine: Machine, target: str) -> None:
-    source, result = _layouts(conversion)
     value, made = conversion.operands[0], conversion.results[0]
-    if source is None or result is None:
-        raise ConversionError("both layouts are needed to know which elements move")
     if not isa(value.type, VectorType[Attribute]):
         raise ConversionError(f"{value.type} is not a fragment: expected a vector")
-    shape = converted_shape(value.type.get_shape(), source)
-    bits = moved_bits(str(value.type.get_element_type()))
-    plan = planned(source, result, shape, bits, machine, target)
+    shape, bits = value.type.get_shape(), moved_bits(str(value.type.get_element_type()))
+    if conversion.name == "xegpu.lane_shuffle":
+        plan = _shuffled(conversion, shape[0], bits, machine, target)
+    else:
+        source, result = _layouts(conversion)
+        if source is None or result is None:
+            raise ConversionError("both layouts are needed to know which elements move")
+        _lane_layout(result)
+        plan = planned(source, result, converted_shape(shape, source), bits, machine, target)
     made.replace_all_uses_with(exchanged(exchanges, plan, value, made.type, conversion))
     conversion.detach()
     conversion.erase()
+
+
+def _shuffled(op: Operation, count: int, bits: int, machine: Machine, target: str) -> ConversionPlan:
+    """The plan of a `lane_shuffle`: elements that are dealt out one by one are dealt out in runs (`pack`), or back."""
+    lanes = machine.lanes or 1
+    layouts = [f"d0 = {count}@reg {lanes}@lane", f"d0 = {lanes}@lane {count}@reg"]
+    if "unpack" in str(op.properties.get("mode")).lower():
+        layouts.reverse()
+    return convert(*layouts, element_bits=bits, target=target)
 
 
 def _finding(operation: Operation, message: str) -> Finding:

@@ -29,6 +29,7 @@ from layoutalg.conversion.lowering.operations import ALIGNMENT
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.ir.findings import Finding
@@ -45,7 +46,11 @@ __all__ = ["Exchanged", "KernelText", "LaneIndices", "Refused", "RegionWriter", 
 
 
 class Refused(LayoutError):
-    """An operation that is not lowered, with the finding that says why; None where the reason was said before."""
+    """An operation that is not lowered, with the finding that says why; None where the reason was said before.
+
+    >>> Refused(None).finding is None
+    True
+    """
 
     def __init__(self, finding: Finding | None) -> None:
         super().__init__("" if finding is None else str(finding))
@@ -65,7 +70,13 @@ def refuse(operation: Operation, rule: str, message: str, *notes: str) -> NoRetu
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """A conversion that was written: where, from which layout to which, how, and whether the module asked for it."""
+    """A conversion that was written: where, from which layout to which, how, and whether the module asked for it.
+
+    >>> from layoutalg.conversion import convert
+    >>> rows, columns = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
+    >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, convert(rows, columns)))
+    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 21 issue slots on generic
+    """
 
     place: Place | None
     operation: str
@@ -77,7 +88,13 @@ class Exchanged:
 
     @property
     def price(self) -> int:
-        """Issue slots of a subgroup."""
+        """Issue slots of a subgroup.
+
+        >>> from layoutalg.conversion import convert
+        >>> lanes = Layout.parse("d0 = 4@lane")
+        >>> Exchanged(None, "xegpu.convert_layout", lanes, lanes, convert(lanes, lanes)).price
+        0
+        """
         return self.plan.cost
 
     def __str__(self) -> str:
@@ -257,6 +274,10 @@ class KernelText:
 
     `machine` is what layouts are spread over: the workgroup, or one subgroup where the source is at subgroup level;
     `subgroups` how many the workgroup has.
+
+    >>> kernel = KernelText("k", Machine(lanes=16, subgroups=8), subgroups=8)
+    >>> kernel.lanes, kernel.writer.text()
+    (16, '')
     """
 
     def __init__(self, name: str, machine: Machine, subgroups: int, *, target: str = "pvc", llvm: int = 24) -> None:
@@ -342,6 +363,14 @@ class KernelText:
             here = self.indices.holds(axis, mask)
             found = here if found is None else self.both(found, here)
         return found
+
+    def everyone(self) -> list[Factor]:
+        """All lanes of all subgroups, as copies.
+
+        >>> KernelText("k", Machine(lanes=16, subgroups=1), subgroups=4).everyone()
+        [Factor(extent=1, stride=1, axis='sg'), Factor(extent=16, stride=1, axis='lane')]
+        """
+        return [Factor(self.machine.subgroups or 1, 1, "sg"), Factor(self.lanes, 1, "lane")]
 
     @contextmanager
     def only(self, where: Value | None) -> Generator[None]:

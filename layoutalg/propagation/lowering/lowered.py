@@ -1,4 +1,27 @@
-"""`la.lower`: a module at workgroup or subgroup level, as its work-items execute it."""
+"""`la.lower`: a module at workgroup or subgroup level, as its work-items execute it.
+
+A subgroup loads a tile of 8x16, of which every lane has a column, adds it to itself and stores it. One lane does that with its
+eight elements:
+
+>>> from layoutalg.module import read
+>>> tile = "!xegpu.tensor_desc<8x16xf32, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
+>>> lowered = lower(read(f'''
+... gpu.module @m {{ gpu.func @k(%p: i64) kernel attributes {{intel_reqd_sub_group_size = 16 : i32,
+...     known_block_size = array<i32: 16, 1, 1>}} {{
+...   %t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> {tile}
+...   %x = xegpu.load_nd %t[8, 16] : {tile} -> vector<8x16xf32>
+...   %y = arith.addf %x, %x : vector<8x16xf32>
+...   xegpu.store_nd %y, %t[8, 16] : vector<8x16xf32>, {tile}
+...   gpu.return }} }}'''))
+>>> print("\\n".join(line.strip() for line in str(lowered).splitlines()[3:7]))
+%t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
+%x = xegpu.load_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>
+%y = arith.addf %x, %x : vector<8xf32>
+xegpu.store_nd %y, %t[8, 16] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>
+
+The law: the lowered kernel, run by all work-items, computes what the kernel computes at the level of its source. What cannot be
+lowered so is a finding, and then there is no module.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +31,7 @@ from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
@@ -17,11 +40,13 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.findings import Finding
+from layoutalg.ir.migrate import migrate_module
 from layoutalg.ir.places import place_of
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
+from layoutalg.propagation.lowering.in_place import lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import with_shared_memory
@@ -43,6 +68,9 @@ class Lowered:
     """A module at lane level, and what it took.
 
     `module` is None where something in it could not be lowered; `findings` say what, and warn of exchanges that nobody wrote.
+
+    >>> lower(Module("gpu.barrier")).exchanges
+    ()
     """
 
     module: Module | None
@@ -57,6 +85,12 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
     Raises `LayoutError` for a target or a version of LLVM that is not known.
+
+    >>> print(lower(Module("gpu.barrier")).module)
+    builtin.module {
+      gpu.barrier
+    }
+    <BLANKLINE>
     """
     instance_of(module, Module, "module")
     target_info(target)
@@ -65,15 +99,17 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)
     for part in module.parts:
+        source, before = _prepared(part.module, target)
+        findings += before
         kernels = {
             function: kernel
-            for function in part.module.walk()
+            for function in source.walk()
             if isinstance(function, FuncOp) and (kernel := _lowered(function, target, version)) is not None
         }
         for kernel in kernels.values():
             exchanges += kernel.exchanges
             findings += kernel.findings
-        text = _text(part.module, kernels, version)
+        text = _text(source, kernels, version)
         if any(kernel.shares for kernel in kernels.values()):
             text, missing = with_shared_memory(text, target, version)
             findings += missing
@@ -81,6 +117,25 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     whole = not any(finding.level == "error" for finding in findings)
     made = Module(SEPARATOR.join(texts), module.file) if whole else None
     return Lowered(made, tuple(exchanges), tuple(findings))
+
+
+_OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_offset"))
+"""Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
+
+
+def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, ...]]:
+    """The module without operations that move descriptors, and without conversions of fragments."""
+    names = {operation.name for operation in module.walk()}
+    findings: tuple[Finding, ...] = ()
+    if names & _OLD:
+        migrated = migrate_module(module, to=24)
+        module, findings = migrated.module, migrated.findings
+    if "xegpu.convert_layout" in names:
+        made = module.clone()
+        for old, new in zip(module.walk(), made.walk(), strict=True):
+            new.location = old.location
+        return made, (*findings, *lower_fragments(made, target))
+    return module, findings
 
 
 def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.layout import Layout
-from layoutalg.propagation.lowering.blocks import listed, mixed
 from layoutalg.propagation.lowering.fragments import picked
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.surfaces import listed, mixed
 
 __all__: list[str] = []
 

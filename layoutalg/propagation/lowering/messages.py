@@ -12,7 +12,7 @@ The origins are those of subgroup 0; the others' are apart from them by what `re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -20,11 +20,13 @@ from typing import Literal
 import numpy as np
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.hardware.block_messages import block_load, block_store
 from layoutalg.propagation.lowering.registers import coordinates
+from layoutalg.propagation.relations import settled
 
-__all__ = ["Message", "Way", "block_message"]
+__all__ = ["Message", "Way", "block_message", "deliverable", "factors_above"]
 
 Way = Literal["load", "packed", "store"]
 _LONGEST = 16
@@ -35,7 +37,11 @@ _LONGEST_PACKED = 64
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of `rows` x `width` elements, its registers for each lane, and where each piece's begins in the tensor."""
+    """A message of `rows` x `width` elements, its registers for each lane, and where each piece's begins in the tensor.
+
+    >>> Message(8, 16, 8, ((0, 0), (0, 16))).packed
+    False
+    """
 
     rows: int
     width: int
@@ -65,6 +71,53 @@ def block_message(layout: Layout, bits: int, way: Way, tile: int | None = None) 
     if way == "packed":
         found = [message for message in found if message.packed] or found
     return next((message for message in found if message.registers == tile), found[0] if found else None)
+
+
+def deliverable(layout: Layout, bits: int, way: Way) -> Iterator[Layout]:
+    """Layouts that messages move, in which every subgroup has the elements that it has in this one.
+
+    >>> print(next(deliverable(Layout.parse("d0 = 2@sg 16@lane, d1 = 16@reg"), 32, "load")))
+    d0 = 2@sg 16@reg, d1 = 16@lane
+    """
+    if len(layout.dims) != 2:
+        return
+    for message, delivered in _messages(bits, way):
+        if message.packed or message.transpose:
+            continue
+        outside: list[list[Factor]] = []
+        for factors, size in zip(layout.dims, delivered.shape, strict=True):
+            own = [factor if factor.axis == "sg" else Factor(factor.extent, 0, None) for factor in factors]
+            above = factors_above(own, int(size))
+            if above is None:
+                break
+            outside.append(above)
+        if len(outside) == 2:
+            copies = [factor for factor in layout.replicas if factor.axis == "sg"]
+            yield settled(Layout(outside, copies)) * delivered
+
+
+def factors_above(factors: Sequence[Factor], inner: int) -> list[Factor] | None:
+    """The factors above a tile of `inner` elements; None where one goes across its border, or subgroups are inside it.
+
+    >>> factors_above([Factor(2, 1, "sg"), Factor(16, 1, "reg")], 8)
+    [Factor(extent=2, stride=1, axis='sg'), Factor(extent=2, stride=8, axis='reg')]
+    """
+    found: list[Factor] = []
+    left = inner
+    for factor in reversed(factors):
+        extent, stride = int(factor.extent), int(factor.stride)
+        if left == 1:
+            found.insert(0, factor)
+        elif factor.axis == "sg" and extent != 1:
+            return None
+        elif left % extent == 0:
+            left //= extent
+        elif extent % left == 0:
+            found.insert(0, Factor(extent // left, stride * left, factor.axis))
+            left = 1
+        else:
+            return None
+    return found if left == 1 else None
 
 
 def _messages(bits: int, way: Way) -> Iterator[tuple[Message, Layout]]:

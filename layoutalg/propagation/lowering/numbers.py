@@ -1,7 +1,7 @@
 """Values that are made of nothing: constants, counting along a dimension, masks; each work-item makes its own elements.
 
-`vector.step` of 64 over 4 subgroups of 16 lanes is `16 * subgroup + lane`. A constant with different elements is computed from the
-element's place where it is `a * place + b`, and selected by the numbers of lane and subgroup otherwise.
+`vector.step` of 64 over 4 subgroups of 16 lanes is `16 * subgroup + lane`. The elements of a constant are
+selected by the numbers of lane and subgroup, where they differ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def constant(op: Any, kernel: Kernel) -> None:
         return
     layout = kernel.layout(op, result)
     value: Any = op.value
-    if not isinstance(value, DenseIntOrFPElementsAttr):
+    if value.name != DenseIntOrFPElementsAttr.name:
         refuse(op, "constant", f"is {str(value)[:40]}, which is not lowered")
     element = str(result.type.element_type)
     sizes = kernel.sizes(result, layout)
@@ -59,9 +59,10 @@ def _splats(kernel: Kernel, text: str, element: str, sizes: Sequence[int]) -> li
     return [made[size] for size in sizes]
 
 
-def _held(value: Any, layout: Layout) -> list[NDArray[Any]]:
+def _held(constant: Any, layout: Layout) -> list[NDArray[Any]]:
     """The element of each register: `[subgroup, lane]`."""
-    texts = np.array(list(value.get_values()), dtype=object).reshape(sizes_of(layout))
+    numbers: list[Any] = list(constant.get_values())
+    texts = np.array(numbers, dtype=object).reshape(sizes_of(layout))
     here = coordinates(layout)
     held = texts[tuple(here[..., dim] for dim in range(here.shape[-1]))]
     return [held[:, :, register] for register in range(held.shape[2])]

@@ -1,13 +1,12 @@
 """Matrix products: one `dpas` for each tile of D and each step along K, with tiles of A and B that the subgroup has.
 
 A subgroup that has 16x32 of D and multiplies 32 deep executes 8 of them: 2x2 tiles of 8x16, two steps of 16. Tile (i, j) of D
-takes, in step k, tile (i, k) of A and (k, j) of B. Where these are not in the registers of the subgroup, as the instruction wants
-them, A or B is exchanged first.
+takes, in step k, tile (i, k) of A and (k, j) of B. Where these are not in the registers of the subgroup, as the instruction
+wants them, A or B is exchanged first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
 from layoutalg.propagation.lowering.kernels import refuse
+from layoutalg.propagation.lowering.messages import factors_above
 from layoutalg.propagation.lowering.registers import coordinates, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
 from layoutalg.propagation.relations import settled
@@ -60,7 +60,7 @@ def in_tiles(result: Layout, tile: Layout, shape: tuple[int, int], follows: int)
     d0 = 2@sg:2 2@reg:32 8@reg, d1 = 4@reg:8 16@lane | replicas 2@sg
     """
     inner = cast("int", tile.shape[follows])
-    outside = _above(result.dims[follows], inner)
+    outside = factors_above(result.dims[follows], inner)
     if outside is None or any(factor.axis == "lane" for factor in outside):
         return None
     own = [factor if factor.axis == "sg" else Factor(factor.extent, 0, None) for factor in outside]
@@ -71,39 +71,19 @@ def in_tiles(result: Layout, tile: Layout, shape: tuple[int, int], follows: int)
     return found if sizes_of(found) == shape else None
 
 
-def _above(factors: Sequence[Factor], inner: int) -> list[Factor] | None:
-    """The factors above a tile of `inner` elements; None where one goes across its border."""
-    found: list[Factor] = []
-    left = inner
-    for factor in reversed(factors):
-        extent = cast("int", factor.extent)
-        if left == 1:
-            found.insert(0, factor)
-        elif left % extent == 0:
-            left //= extent
-        elif extent % left == 0:
-            found.insert(0, Factor(extent // left, factor.stride * left, factor.axis))
-            left = 1
-        else:
-            return None
-    return found if left == 1 else None
-
-
 def _instruction(op: Any, layout: Layout, kernel: Kernel) -> tuple[Dpas, _Origins]:
     """The instruction with the most rows of which the result's layout has whole tiles, and where these are."""
     kinds = [str(value.type.element_type) for value in (*op.operands[:2], op.results[0])]
     a, b, acc = kinds
-    problem = f"no tiles of a matrix instruction: D is held as {layout}"
     for rows in range(8, 0, -1):
         try:
             found = dpas(a, b, acc, kernel.target, rows)
         except (VerificationError, PlanError) as error:
-            problem = str(error)
-            break
+            refuse(op, "dpas", str(error))
         origins = tile_origins(layout, found.c)
         if origins is not None:
             return found, origins
-    refuse(op, "dpas", problem)
+    return refuse(op, "dpas", f"makes tiles of a matrix instruction, and D is held as {layout}")
 
 
 @lowers("xegpu.dpas")
@@ -130,7 +110,8 @@ def product(op: Any, kernel: Kernel) -> None:
             one = _found(op, at_a, rows, here, "A")
             other = _found(op, at_b, here, columns, "B")
             made[number] = _written(
-                kernel, instruction, a[one], b[other], made[number], str(result.type.element_type), size)
+                kernel, instruction, a[one], b[other], made[number], str(result.type.element_type), size
+            )
     kernel.give(result, layout, [value for value in made if value is not None])
 
 

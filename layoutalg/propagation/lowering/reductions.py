@@ -1,8 +1,8 @@
 """Reductions: in each work-item first, then across lanes by shuffles, then across subgroups through shared memory.
 
-The rows of a 32x32 tensor, of which each of 4 subgroups has 8 and a lane two columns: every lane adds its two elements of a row,
-then lanes 8, 4, 2 and 1 apart add theirs, and all have the sum. Where subgroups have parts of a row, the parts (a tensor with one
-more dimension, along which there are subgroups) are exchanged, so that each has all parts of the rows that it needs.
+The rows of a 32x32 tensor, of which each of 4 subgroups has 8 and a lane two columns: every lane adds its two elements of a
+row, then lanes 8, 4, 2 and 1 apart add theirs, and all have the sum. Where subgroups have parts of a row, the parts (a tensor
+with one more dimension, along which there are subgroups) are exchanged, so that each has all parts of the rows that it needs.
 
 The order is always the same: registers in their order, then the bits of the lane from the highest, then the subgroups; at last
 the accumulator.
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from layoutalg.conversion.lowering.operations import cast as as_bits
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.core.elements import element_bits
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.propagation.lowering.fragments import Fragment, length, picked, piece_sizes
+from layoutalg.propagation.lowering.exchanges import way_to
+from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.registers import coordinates
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.shuffles import from_distance
 from layoutalg.propagation.relations import settled, shape_of
 
 __all__ = ["Parts", "combined_as", "parts_of"]
@@ -52,6 +52,9 @@ class Parts:
     `groups` are the registers of the operand that each register of `layout` is combined of. `lanes` are the distances (powers
     of two) over which lanes combine theirs, the largest first. `layout` is that of the parts: its last dimensions are the
     result's, and dimensions before them count the subgroups and lanes that still have parts of their own.
+
+    >>> parts_of(Layout.parse("d0 = 8@reg, d1 = 16@lane"), (1,)).lanes
+    (8, 4, 2, 1)
     """
 
     layout: Layout
@@ -119,7 +122,7 @@ def multi_reduction(op: Any, kernel: Kernel) -> None:
     reduced = tuple(int(dim) for dim in op.reduction_dims.get_values())
     fragment = kernel.fragment(source)
     parts = parts_of(fragment.layout, reduced)
-    pieces = _across_lanes(kernel, _in_registers(kernel, fragment, parts, kind), parts, kind)
+    pieces = _across_lanes(op, kernel, _in_registers(kernel, fragment, parts, kind), parts, kind)
     shape = shape_of(result)
     if shape is None:
         _scalar(op, kernel, pieces, parts, kind)
@@ -133,6 +136,20 @@ def multi_reduction(op: Any, kernel: Kernel) -> None:
     before = kernel.needed(op, 1, layout, sizes)
     made = [kernel.indices.binary(kind, one, other) for one, other in zip(before, pieces, strict=True)]
     kernel.give(result, layout, made)
+
+
+@lowers("vector.reduction")
+def reduction(op: Any, kernel: Kernel) -> None:
+    """A vector of one dimension to a number, which every work-item gets."""
+    source, result = op.operands[0], op.results[0]
+    if not kernel.is_spread(source):
+        kernel.pass_on(op)
+        return
+    kind = combined_as(op, str(op.kind.data.value), str(result.type))
+    fragment = kernel.fragment(source)
+    parts = parts_of(fragment.layout, (0,))
+    pieces = _across_lanes(op, kernel, _in_registers(kernel, fragment, parts, kind), parts, kind)
+    _scalar(op, kernel, pieces, parts, kind)
 
 
 def _in_registers(kernel: Kernel, fragment: Fragment, parts: Parts, kind: str) -> list[Value]:
@@ -157,75 +174,13 @@ def _folded(kernel: Kernel, fragment: Fragment, registers: tuple[int, ...], kind
     return found
 
 
-def _across_lanes(kernel: Kernel, pieces: list[Value], parts: Parts, kind: str) -> list[Value]:
+def _across_lanes(op: Any, kernel: Kernel, pieces: list[Value], parts: Parts, kind: str) -> list[Value]:
     """Every lane combines its parts with those of the lane at each distance, so that all have the whole."""
+    if parts.lanes and way_to(op) == "lane":
+        refuse(op, "divergence", "is executed by some lanes of a subgroup only, and all of them must take part")
     for step in parts.lanes:
-        pieces = [kernel.indices.binary(kind, piece, shuffled(kernel, piece, step)) for piece in pieces]
+        pieces = [kernel.indices.binary(kind, piece, from_distance(kernel, piece, step)) for piece in pieces]
     return pieces
-
-
-def shuffled(kernel: Kernel, piece: Value, distance: int) -> Value:
-    """A piece of the lane whose number differs by XOR with `distance`: words of 32 bits, one after another."""
-    writer = kernel.writer
-    bits = element_bits(piece.element)
-    if piece.element == "index" or bits > 32:
-        return _by_elements(kernel, piece, distance, "i64", 64)
-    per = 32 // bits
-    if piece.size is None or piece.size % per:
-        return _by_elements(kernel, piece, distance, f"i{bits}", bits)
-    count = piece.size // per
-    words = writer.value(f"vector.bitcast %s : {piece.kind} to vector<{count}xi32>", (piece,), "i32", count)
-    moved = [_shuffle(kernel, word, distance) for word in picked(writer, [words], range(count), (1,) * count)]
-    places = ", ".join(["%s"] * count)
-    together = writer.value(f"vector.from_elements {places} : vector<{count}xi32>", moved, "i32", count)
-    return writer.value(f"vector.bitcast %s : {together.kind} to {piece.kind}", (together,), piece.element, piece.size)
-
-
-def _by_elements(kernel: Kernel, piece: Value, distance: int, integer: str, bits: int) -> Value:
-    """A piece whose elements do not fill words, moved element by element."""
-    writer = kernel.writer
-    elements = picked(writer, [piece], range(length(piece)), (1,) * length(piece))
-    moved: list[Value] = []
-    for one in elements:
-        number = (
-            as_bits(kernel.indices, one, integer)
-            if one.element != "index"
-            else _cast(kernel, one, "index_cast", integer)
-        )
-        if bits < 32:
-            wide = _shuffle(kernel, _cast(kernel, number, "extui", "i32"), distance)
-            number = _cast(kernel, wide, "trunci", integer)
-        elif bits == 32:
-            number = _shuffle(kernel, number, distance)
-        else:
-            low = _shuffle(kernel, _cast(kernel, number, "trunci", "i32"), distance)
-            up = kernel.indices.constant(32, "i64")
-            high = _cast(kernel, kernel.indices.binary("shrui", number, up), "trunci", "i32")
-            high = _cast(kernel, _shuffle(kernel, high, distance), "extui", "i64")
-            number = kernel.indices.binary(
-                "ori", _cast(kernel, low, "extui", "i64"), kernel.indices.binary("shli", high, up)
-            )
-        back = (
-            _cast(kernel, number, "index_cast", "index")
-            if one.element == "index"
-            else as_bits(kernel.indices, number, one.element)
-        )
-        moved.append(back)
-    if piece.size is None:
-        return moved[0]
-    form = f"vector.from_elements {', '.join(['%s'] * len(moved))} : {piece.kind}"
-    return writer.value(form, moved, piece.element, piece.size)
-
-
-def _cast(kernel: Kernel, value: Value, operation: str, to: str) -> Value:
-    return kernel.writer.value(f"arith.{operation} %s : {value.kind} to {to}", (value,), to)
-
-
-def _shuffle(kernel: Kernel, word: Value, distance: int) -> Value:
-    received = Value("i32")
-    operands = (word, kernel.indices.constant(distance), kernel.indices.constant(kernel.lanes))
-    kernel.writer.values("gpu.shuffle xor %s, %s, %s : i32", operands, (received, Value("i1", name="valid")))
-    return received
 
 
 def _across_subgroups(
@@ -256,10 +211,8 @@ def _scalar(op: Any, kernel: Kernel, pieces: list[Value], parts: Parts, kind: st
     """Everything reduced to one number, which every work-item gets."""
     value = pieces[0]
     if parts.across:
-        subgroups = int(parts.layout.axes.get("sg", 1))
-        lanes = int(parts.layout.axes.get("lane", 1))
-        copies = [Factor(subgroups, 1, "sg"), Factor(lanes, 1, "lane")]
-        everyone = Layout([], [factor for factor in copies if factor.extent != 1])
+        everyone = Layout([], [factor for factor in kernel.everyone() if factor.extent != 1])
         [value] = _across_subgroups(op, kernel, pieces, parts, everyone, (1,), kind)
-    before = kernel.scalar(op.operands[1])
-    kernel.scalars[op.results[0]] = kernel.indices.binary(kind, before, value)
+    if len(op.operands) > 1:
+        value = kernel.indices.binary(kind, kernel.scalar(op.operands[1]), value)
+    kernel.scalars[op.results[0]] = value

@@ -111,6 +111,47 @@ def loop(op: Any, kernel: Kernel) -> None:
         _take(result, passed, pieces, kernel)
 
 
+@lowers("scf.while")
+def repeated(op: Any, kernel: Kernel) -> None:
+    """A loop whose first region says whether it goes on, and with which values."""
+    before, after = op.before_region.block, op.after_region.block
+    ends = before.last_op
+    if ends is None or ends.name != "scf.condition":
+        refuse(op, "while", "has a first region without a condition at its end")
+    taken = [_passed(op, argument, kernel) for argument in before.args]
+    given = [_passed(op, argument, kernel) for argument in after.args]
+    first = [piece for number, kind in enumerate(taken) for piece in _given(op, number, kind, kernel)]
+    carried = [kind.made(argument.name_hint) for kind, argument in zip(taken, before.args, strict=True)]
+    passed = [kind.made(argument.name_hint) for kind, argument in zip(given, after.args, strict=True)]
+    results = [kind.made(result.name_hint) for kind, result in zip(given, op.results, strict=True)]
+    inside, later, out = ([piece for pieces in parts for piece in pieces] for parts in (carried, passed, results))
+    pairs = ", ".join(["%s = %s"] * len(inside))
+    operands = [value for pair in zip(inside, first, strict=True) for value in pair]
+    head = f"scf.while ({pairs})" if inside else "scf.while"
+    form = f"{head} : ({_types(inside)}) -> ({_types(out)}) {{"
+    with kernel.writer.region(form, operands, out, inside):
+        with kernel.indices.scope():
+            for argument, kind, pieces in zip(before.args, taken, carried, strict=True):
+                _take(argument, kind, pieces, kernel)
+            for operation in before.ops:
+                if operation is not ends:
+                    kernel.write(operation)
+            goes_on = kernel.scalar(ends.operands[0])
+            values = [piece for number, kind in enumerate(given) for piece in _given(ends, 1 + number, kind, kernel)]
+            what = f" {_places(values)} : {_types(values)}" if values else ""
+            kernel.writer.do(f"scf.condition(%s){what}", [goes_on, *values])
+        arguments = ", ".join([f"%s: {value.kind}" for value in later])
+        kernel.writer.between("} do {" if not later else f"}} do {{\n^bb0({arguments}):", later, later)
+        with kernel.indices.scope():
+            for argument, kind, pieces in zip(after.args, given, passed, strict=True):
+                _take(argument, kind, pieces, kernel)
+            _write_body(after, taken, kernel)
+            if not taken:
+                kernel.writer.do("scf.yield")
+    for result, kind, pieces in zip(op.results, given, results, strict=True):
+        _take(result, kind, pieces, kernel)
+
+
 @lowers("scf.if")
 def branch(op: Any, kernel: Kernel) -> None:
     """A branch on a number: where it is the same in the whole workgroup, so is the way that is taken."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.layout import Layout
 
-__all__ = ["Term", "coordinates", "positions", "sizes_of", "sources", "terms"]
+__all__ = ["Term", "coordinates", "positions", "positions_where", "sizes_of", "sources", "terms"]
 
 Term = tuple[str, int, int, int]
 """(axis, divisor, extent, stride): `(number of the lane or subgroup // divisor) % extent * stride`."""
@@ -149,3 +149,32 @@ def _numbers(coordinates: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[
     for dim, extent in enumerate(shape):
         found = found * extent + coordinates[..., dim]
     return found
+
+
+def positions_where(
+    operand: Layout, result: Layout, relation: Layout, mask: NDArray[np.bool_]
+) -> tuple[int, ...] | None:
+    """As `positions`, for the work-items and registers `[subgroup, lane, register]` of a mask alone; -1 where there are none.
+
+    >>> relation, half = Layout.parse("d0 = 2@d0"), np.array([[[True, False]]])
+    >>> positions_where(Layout.parse("d0 = 2@reg"), Layout.parse("d0 = 2@reg"), relation, half)
+    (0, -1)
+    """
+    shape = sizes_of(operand)
+    have, want = _numbers(coordinates(operand), shape), sources(result, relation)
+    if have.shape[:2] != want.shape[:2]:
+        return None
+    wanted = _numbers(want[..., : len(shape)], shape)
+    items, registers = have.shape[0] * have.shape[1], wanted.shape[2]
+    there, needs, where = have.reshape(items, -1), wanted.reshape(items, registers), mask.reshape(items, registers)
+    found: list[int] = []
+    for register in range(registers):
+        chosen = np.flatnonzero(where[:, register])
+        if not len(chosen):
+            found.append(-1)
+            continue
+        at = np.flatnonzero((there[chosen] == needs[chosen, register][:, None]).all(axis=0))
+        if not len(at):
+            return None
+        found.append(int(at[0]))
+    return tuple(found)

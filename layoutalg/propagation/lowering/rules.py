@@ -18,19 +18,19 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion import convert
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.ir.dialects.arith import ConstantOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.lowering.exchanges import exchange
+from layoutalg.propagation.flow import flow_of
+from layoutalg.propagation.lowering.exchanges import exchange, moved_bits
 from layoutalg.propagation.lowering.forms import passed_on
 from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes, regrouped
 from layoutalg.propagation.lowering.held import HeldIn, layout_of
@@ -38,12 +38,12 @@ from layoutalg.propagation.lowering.kernels import Exchanged, KernelText, Refuse
 from layoutalg.propagation.lowering.registers import positions, sizes_of
 from layoutalg.propagation.lowering.subjects import SUBJECTS
 from layoutalg.propagation.relations import needed, relation_of, shape_of
-from layoutalg.propagation.stated import statements_of
+from layoutalg.propagation.stated import called, statements_of
 
 if TYPE_CHECKING:
-    from layoutalg.propagation.lowering.blocks import Surface
+    from layoutalg.propagation.lowering.surfaces import Surface
 
-__all__ = ["Kernel", "Rule", "lowers", "registers_of"]
+__all__ = ["Kernel", "Rule", "bare_kernel", "lowers", "registers_of"]
 
 Rule = Callable[[Any, "Kernel"], None]
 _R = TypeVar("_R", bound=Rule)
@@ -83,8 +83,26 @@ def registers_of(layout: Layout) -> int:
     return int(layout.axes.get("reg", 1))
 
 
+def bare_kernel(lanes: int = 16, subgroups: int = 1) -> Kernel:
+    """A kernel without a source, to try what writes into one.
+
+    >>> bare_kernel().indices.constant(3).kind
+    'i32'
+    """
+    return Kernel("bare", Machine(lanes=lanes, subgroups=subgroups), subgroups, HeldIn(flow_of(ModuleOp([]))))
+
+
 class Kernel(KernelText):
-    """A kernel's text, with the layouts of the values of its source."""
+    """A kernel's text, with the layouts of the values of its source.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> module = read_module("gpu.barrier")
+    >>> kernel = Kernel("k", Machine(lanes=16, subgroups=1), 1, HeldIn(flow_of(module)))
+    >>> kernel.write_block(module.body.block)
+    >>> kernel.writer.text()
+    'gpu.barrier'
+    """
 
     def __init__(
         self, name: str, machine: Machine, subgroups: int, held: HeldIn, *, target: str = "pvc", llvm: int = 24
@@ -130,8 +148,9 @@ class Kernel(KernelText):
     def number(self, value: SSAValue) -> Value | int:
         """A number of the source: itself, where it is a constant."""
         owner = value.owner
-        if isinstance(owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return int(owner.value.value.data)
+        number: Any = owner.value if isinstance(owner, ConstantOp) else None
+        if isinstance(number, IntegerAttr):
+            return int(number.value.data)
         return self.scalar(value)
 
     def give(self, result: SSAValue, layout: Layout, pieces: Sequence[Value]) -> None:
@@ -152,6 +171,9 @@ class Kernel(KernelText):
         except Refused as refused:
             if refused.finding is not None:
                 self.findings.append(refused.finding)
+            elif not any(finding.level == "error" for finding in self.findings):
+                message = "depends on a value that is not known at lane level"
+                self.findings.append(Finding("lower.value", message, called(operation), place_of(operation)))
         except LayoutError as problem:
             self.findings.append(Finding("lower.layout", str(problem), operation.name, place_of(operation)))
 
@@ -189,10 +211,12 @@ class Kernel(KernelText):
         sizes: Sequence[int] | None = None,
         *,
         number: int | None = None,
+        why: str = "",
     ) -> list[Value]:
         """A fragment in another layout of the same tensor: as it is, with its registers renamed, or exchanged.
 
-        With `number` it is an operand that is not in the layout in which the operation needs it.
+        With `number` it is an operand that is not in the layout in which the operation needs it; `why` says another reason
+        for an exchange that nobody wrote.
         """
         if fragment.layout == layout:
             return list(fragment.pieces) if sizes is None else regrouped(self.writer, fragment.pieces, sizes)
@@ -200,27 +224,27 @@ class Kernel(KernelText):
         renamed = positions(fragment.layout, layout)
         if renamed is not None:
             return picked(self.writer, fragment.pieces, renamed, wanted)
-        return self.exchanged(op, fragment, layout, wanted, number=number)
+        if number is not None:
+            why = f"needs operand {number} in another layout than it has; it is exchanged there"
+        return self.exchanged(op, fragment, layout, wanted, why)
 
     def exchanged(
-        self, op: Operation, fragment: Fragment, layout: Layout, sizes: Sequence[int], *, number: int | None = None
+        self, op: Operation, fragment: Fragment, layout: Layout, sizes: Sequence[int], why: str = ""
     ) -> list[Value]:
-        """A fragment in another layout, by the planned exchange."""
-        element = fragment.pieces[0].element
-        bits = 8 if element == "i1" else 64 if element == "index" else element_bits(element)
+        """A fragment in another layout, by the planned exchange; a finding says `why`, where the module does not ask for it."""
+        bits = moved_bits(fragment.pieces[0].element)
         plan = convert(fragment.layout, layout, element_bits=bits, target=self.target)
-        made = Exchanged(place_of(op), op.name, fragment.layout, layout, plan, written=number is None)
+        made = Exchanged(place_of(op), op.name, fragment.layout, layout, plan, written=not why)
         self.exchanges.append(made)
-        if number is not None:
+        if why:
             self.findings.append(
                 Finding(
                     "lower.exchange",
-                    f"needs operand {number} in another layout than it has; it is exchanged there "
-                    f"({plan.kind}, {plan.cost} issue slots on {plan.target})",
+                    f"{why} ({plan.kind}, {plan.cost} issue slots on {plan.target})",
                     op.name,
                     made.place,
                     level="warning",
-                    notes=(f"it has   {fragment.layout}", f"it needs {layout}"),
+                    notes=(f"from {fragment.layout}", f"to   {layout}"),
                 )
             )
         return exchange(self, plan, fragment.pieces, sizes, op)

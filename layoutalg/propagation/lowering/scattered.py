@@ -1,6 +1,9 @@
 """Gathers and scatters: one access for each register, at the offset that the work-item has for it.
 
-An access of 64 elements over 4 subgroups is one element in each work-item: `xegpu.load %p[%offset], %mask : i64, index, i1 -> f32`.
+An access of 64 elements over 4 subgroups is one element in each work-item:
+
+    %x = xegpu.load %p[%offset], %mask : i64, index, i1 -> f32
+
 Where every offset has several neighbouring elements (`vector<64x4xf32>` of 64 offsets), the place along them is added to it.
 """
 

@@ -4,6 +4,7 @@ __all__ = ["SUBJECTS"]
 
 _ROOM = "layoutalg.propagation.lowering"
 SUBJECTS = (
+    f"{_ROOM}.assembling",
     f"{_ROOM}.elementwise",
     f"{_ROOM}.converting",
     f"{_ROOM}.blocks",

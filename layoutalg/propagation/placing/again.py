@@ -63,6 +63,8 @@ class Again:
     _ties: dict[SSAValue, list[Tie]] = field(default_factory=dict[SSAValue, list[Tie]])
     _known: dict[tuple[SSAValue, str], int | None] = field(default_factory=dict[tuple[SSAValue, str], int | None])
 
+    _depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+
     def __post_init__(self) -> None:
         for tie in self.flow.ties:
             if tie.operand in self.flow and tie.beside is None:
@@ -70,10 +72,41 @@ class Again:
 
     def price(self, member: SSAValue, held: Held, depth: int = 0) -> int | None:
         """The issue slots, each time; None for a value that cannot be made again in this layout."""
+        if not self.possible(member):
+            return None
         at = (member, held.key)
         if at not in self._known:
             self._known[at] = self._price(member, held, depth)
         return self._known[at]
+
+    def possible(self, member: SSAValue) -> bool:
+        """Whether a value is made of constants alone, in few steps.
+
+        >>> from layoutalg.ir import read_module
+        >>> from layoutalg.core.notation import Machine
+        >>> from layoutalg.propagation.flow import flow_of
+        >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+        >>> flow = flow_of(read_module("%i = vector.step : vector<64xindex>"))
+        >>> Again(flow, Prices(asked.machine, "pvc"), asked).possible(flow.values[0].members[0])
+        True
+        """
+        if member not in self._depths:
+            self._depths[member] = _DEEPEST  # what comes round to itself is not
+            self._depths[member] = self._depth(member)
+        return self._depths[member] < _DEEPEST
+
+    def _depth(self, member: SSAValue) -> int:
+        maker = member.owner
+        if not isinstance(maker, Operation) or len(maker.results) != 1 or maker.regions:
+            return _DEEPEST
+        if not maker.name.startswith(_PURE) or maker.name.startswith(_NOT_PURE):
+            return _DEEPEST
+        spread = [operand for operand in maker.operands if operand in self.flow]
+        if not spread:
+            return 0 if maker.name in _ROOTS else _DEEPEST
+        if not all(self.possible(operand) for operand in spread):
+            return _DEEPEST
+        return 1 + max(self._depths[operand] for operand in spread)
 
     def operands(self, member: SSAValue, held: Held) -> dict[int, Held] | None:
         """What the operands of its maker must be like; None where it is not made again, nothing for a constant."""

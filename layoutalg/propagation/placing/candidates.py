@@ -1,8 +1,8 @@
 """The layouts that come into question for every value: from what is written, from what messages take, and carried along ties.
 
-What the user wrote is the only candidate of its value. A load can make what its messages deliver and nothing else. Every other
-value takes the candidates of its neighbours, carried across the operation between them, until nothing new comes: `MOST` of
-them at the most, those from near anchors first; how many were left out is counted. Equal maps are one candidate.
+What the user wrote is the only candidate of its value. Every other value takes the candidates of its neighbours, carried across
+the operation between them, until nothing new comes: `MOST` of them at the most, those from near anchors first; how many were
+left out is counted. A load takes what its messages can deliver and nothing else. Equal maps are one candidate.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.propagation.flow import flows_of
@@ -23,22 +23,37 @@ them at the most, those from near anchors first; how many were left out is count
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.flow import Flow, Value
-from layoutalg.propagation.placing.held import Held, agree, carry_back, carry_on, held, told
+from layoutalg.propagation.placing.costs import Prices, bits_of
+from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held, told
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
 from layoutalg.propagation.stated import Statement
 
-__all__ = ["MOST", "Asked", "Candidates", "Option", "candidates_of", "carried", "cost_at", "options_of", "owner_of"]
+__all__ = [
+    "MOST",
+    "Asked",
+    "Candidates",
+    "Option",
+    "candidates_of",
+    "carried",
+    "cost_at",
+    "options_of",
+    "owner_of",
+    "problem_of",
+]
 
 MOST = 8
 """Candidates of one value."""
+_LARGE = 2000
+"""Functions of more values have half as many, so that time and memory stay in proportion."""
 CONVERSION = "xegpu.convert_layout"
 _WRITTEN = "written there"
 
@@ -55,6 +70,8 @@ class Asked:
     target: str
     llvm: int
     machine: Machine
+    kept: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
+    """Answers that were found before: many operations of a module ask the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +111,27 @@ class _Search:
     asked: Asked
     found: Candidates
     closed: list[bool]
-    """Values whose options are all known: written, or made by a message."""
+    """Values about which something is written: that is their only option."""
     keys: list[set[str]]
     ties: list[list[tuple[Tie, bool]]]
     """For each value, its ties; whether it is the result."""
     queue: deque[tuple[int, Option]] = field(default_factory=deque[tuple[int, Option]])
+    most: int = MOST
+    made: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """Values that a message or a product makes: it must be able to make an option."""
 
     def offer(self, number: int, option: Option) -> None:
         """Add an option to a value, unless it has that map, or has enough."""
         if option.held.key in self.keys[number]:
             return
-        if len(self.found.options[number]) >= MOST:
+        if len(self.found.options[number]) >= self.most:
             self.found.dropped += 1
             return
+        demand = self.made.get(number)
+        if demand is not None:
+            if problem_of(demand, option.held, self.asked) is not None:
+                return
+            option = Option(option.held, option.why, cost_at(demand, option.held, self.asked))
         self.keys[number].add(option.held.key)
         self.found.options[number].append(option)
         self.queue.append((number, option))
@@ -116,9 +141,10 @@ class _Search:
         while self.queue:
             number, option = self.queue.popleft()
             for tie, is_result in self.ties[number]:
-                self._carry(tie, is_result, option)
+                self.carry(tie, is_result, option)
 
-    def _carry(self, tie: Tie, is_result: bool, option: Option) -> None:
+    def carry(self, tie: Tie, is_result: bool, option: Option) -> None:
+        """Carry an option along one tie."""
         other = self.flow.value_of(tie.operand if is_result else tie.result)
         if self.closed[other.number]:
             return
@@ -141,6 +167,15 @@ def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], aske
     >>> carried(relation_of(addition).ties[0], rows, True, (8, 16), Asked("lane", "pvc", 24, Machine(lanes=16))).key
     'lane: d0 = 8@reg, d1 = 16@lane'
     """
+    at = (id(tie.relation), tie.reach, tie.combines, tie.user.name == CONVERSION, id(known), is_result, shape)
+    found = asked.kept.get(at)
+    if found is None:
+        # The relation and the layout are kept too, so that nothing else gets their identity.
+        found = asked.kept[at] = (_carried(tie, known, is_result, shape, asked), tie.relation, known)
+    return found[0]
+
+
+def _carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
     if tie.user.name == CONVERSION:
         return None
     if tie.reach == "subgroup":
@@ -170,6 +205,7 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
             ties[flow.value_of(tie.result).number].append((tie, True))
             ties[flow.value_of(tie.operand).number].append((tie, False))
     search = _Search(flow, asked, found, [False] * count, [set() for _ in range(count)], ties)
+    search.most = MOST if count <= _LARGE else MOST // 2
     _written(search)
     made, taken = _demanded(search)
     for number, options in made:
@@ -180,6 +216,7 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
             for option in options:
                 search.offer(number, option)
     search.spread()
+    _added_in_lanes(search)
     _unreached(search)
     return found
 
@@ -246,9 +283,7 @@ def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
         if demand.number is None:
             fixed = search.found.fixed[value.number]
             if fixed is None and options:
-                search.closed[value.number] = True
-                search.found.options[value.number].clear()
-                search.keys[value.number].clear()
+                search.made[value.number] = demand
                 made.append((value.number, options))
             elif fixed is not None:
                 cost = cost_at(demand, fixed, search.asked)
@@ -270,6 +305,39 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
     >>> [one.held.key for one in options_of(flow.demands[1], (16, 16), Asked("lane", "pvc", 24, Machine(lanes=16)))]
     ['lane: d0 = 16@reg, d1 = 16@lane']
     """
+    at = ("options", _kind_of(demand), shape, asked.level)
+    if at not in asked.kept:
+        asked.kept[at] = _options(demand, shape, asked)
+    return asked.kept[at]
+
+
+def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
+    """Why an operation does not take or make a layout; None where it does.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> problem_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    """
+    at = ("problem", _kind_of(demand), known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = demand.problem(known.attribute, asked.machine, asked.target)
+    return asked.kept[at]
+
+
+def _kind_of(demand: Demand) -> tuple[Any, ...]:
+    """What a demand's answers depend on: the operation's name, types and properties, and which value it is about."""
+    user: Any = demand.user
+    about = tuple(getattr(demand, one.name) for one in fields(demand) if one.name != "user")  # pyright: ignore[reportArgumentType]
+    properties = tuple((name, one) for name, one in user.properties.items() if not name.startswith("layout"))
+    types = tuple(value.type for value in (*user.operands, *user.results))
+    return (type(demand), user.name, about, properties, types)
+
+
+def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
     choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
     options: dict[str, Option] = {}
     for choice in choices:
@@ -291,10 +359,44 @@ def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
     0
     """
+    at = ("cost", _kind_of(demand), known.key, known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = _cost_at(demand, known, asked)
+    return asked.kept[at]
+
+
+def _cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     for option in options_of(demand, known.shape, asked):
-        if agree(option.held, known):
+        if option.held.key == known.key:
             return option.cost
+    if known.tile is not None and "sg" not in known.levels:
+        tiles = options_of(demand, known.shape, replace(asked, level="inst"))
+        cost = next((option.cost for option in tiles if option.held.tile == known.tile), None)
+        if cost is not None:
+            return cost
+    if known.levels == ("sg",):
+        # The words that each lane then has: what grids of subgroups cost.
+        count = Prices(asked.machine, asked.target).registers(known)
+        return -(-count * bits_of(str(getattr(demand.value.type, "element_type", demand.value.type))) // 32)
     return demand.price(known.attribute, asked.machine, asked.target)
+
+
+def _added_in_lanes(search: _Search) -> None:
+    """Reductions may take usual layouts too: where a lane holds all of a row, nothing crosses lanes.
+
+    Without that, a kernel whose load and store are written could never convert for a reduction between them.
+    """
+    asked = search.asked
+    for tie in search.flow.ties:
+        if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
+            continue
+        value = search.flow.value_of(tie.operand)
+        for known in usual_layouts(value.shape, asked.level, asked.machine, asked.llvm)[:-1]:
+            option = Option(known, f"{tie.user.name} adds so")
+            if not search.closed[value.number]:
+                search.offer(value.number, option)
+            search.carry(tie, False, option)
+    search.spread()
 
 
 def _unreached(search: _Search) -> None:

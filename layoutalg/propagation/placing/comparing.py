@@ -8,12 +8,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.plurals import counted
-from layoutalg.module import Module
-from layoutalg.propagation.placing.likewise import like
+from layoutalg.ir import write_module
+from layoutalg.ir.places import place_of
+from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.placing.propagating import propagate
+from layoutalg.propagation.stated import statements_of
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
 
 __all__ = ["Likewise", "compared"]
 
@@ -22,22 +28,33 @@ __all__ = ["Likewise", "compared"]
 class Likewise:
     """What a version of LLVM makes of a module: the cost (None where it refuses the module), and what is wrong with it.
 
-    `wrong` counts the findings of `la.check` in its layouts that the module does not have before.
+    `wrong` counts the findings of `la.check` in its layouts that the module does not have before, `overwritten` the layouts of
+    the text that it replaces by others.
 
-    >>> print(Likewise(23, 172, 1, 0, "").text())
-    LLVM 23: 172, with 1 conversion
+    >>> print(Likewise(23, 172, 1, 0, 2, "").text())
+    LLVM 23: 172, with 1 conversion, 2 layouts of the text overwritten
     """
 
     llvm: int
     cost: int | None
     conversions: int
     wrong: int
+    overwritten: int
     refused: str
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the cost is that of the same task: nothing refused, wrong or overwritten.
+
+        >>> Likewise(22, 96, 0, 1, 0, "").comparable
+        False
+        """
+        return self.cost is not None and not self.wrong and not self.overwritten
 
     def text(self) -> str:
         """In a line.
 
-        >>> Likewise(24, None, 0, 0, "crashes").text()
+        >>> Likewise(24, None, 0, 0, 0, "crashes").text()
         'LLVM 24: refused, crashes'
         """
         if self.cost is None:
@@ -45,8 +62,10 @@ class Likewise:
         parts = [f"LLVM {self.llvm}: {self.cost}"]
         if self.conversions:
             parts.append(f"with {counted(self.conversions, 'conversion')}")
+        if self.overwritten:
+            parts.append(f"{counted(self.overwritten, 'layout')} of the text overwritten")
         if self.wrong:
-            parts.append(f"and wrong at {counted(self.wrong, 'operation')}")
+            parts.append(f"wrong at {counted(self.wrong, 'operation')}")
         return ", ".join(parts)
 
 
@@ -58,16 +77,32 @@ def compared(module: Module, level: str, target: str, llvm: int) -> Likewise:
     0
     """
     from layoutalg.propagation.checking import check
+    from layoutalg.propagation.like_llvm import propagated_like
 
     try:
-        theirs = like(module, llvm, level, target)
+        made = [propagated_like(part.module, llvm, level, target) for part in module.parts]
     except LayoutError as error:
-        return Likewise(llvm, None, 0, 0, str(error).removeprefix(f"LLVM {llvm}: "))
+        return Likewise(llvm, None, 0, 0, 0, str(error).removeprefix(f"LLVM {llvm}: "))
+    theirs = Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in made), module.file)
     completed = propagate(theirs, level=level, target=target, llvm=llvm)
     before = _wrong(check(module, target=target, llvm=llvm).findings)
     after = _wrong(check(theirs, target=target, llvm=llvm).findings)
     conversions = len(completed.conversions) + theirs.source.count("xegpu.convert_layout")
-    return Likewise(llvm, completed.cost, conversions, max(after - before, 0), "")
+    overwritten = sum(
+        _said(one).get(at) != attribute
+        for part, one in zip(module.parts, made, strict=True)
+        for at, attribute in _said(part.module).items()
+    )
+    return Likewise(llvm, completed.cost, conversions, max(after - before, 0), overwritten, "")
+
+
+def _said(module: Operation) -> dict[tuple[str, str], str]:
+    """The layouts of a module, by the place of the operation and the name of the attribute."""
+    return {
+        (f"{place_of(operation)} {operation.name}", statement.name): str(statement.attribute)
+        for operation in module.walk()
+        for statement in statements_of(operation)
+    }
 
 
 def _wrong(findings: tuple[object, ...]) -> int:

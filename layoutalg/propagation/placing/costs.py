@@ -119,6 +119,11 @@ def _registers(held: Held, lanes: int) -> int:
 def _conversion(source: Held, result: Held, bits: int, machine: Machine, target: str) -> int | None:
     if agree(source, result):
         return 0
+    if source.map == result.map and source.tile is not None and result.tile is not None:
+        # The same elements in registers, counted in other tiles; nothing moves where one tile is made of the other's.
+        pairs = list(zip(source.tile, result.tile, strict=True))
+        nested = all(max(pair) % min(pair) == 0 for pair in pairs)
+        return 1 if nested else _registers(source, machine.lanes or 16)
     common = set(source.levels) & set(result.levels)
     gone = {"sg", "lane"} - common
     one, other = (without(held.layout, gone & set(held.levels)) for held in (source, result))

@@ -24,7 +24,7 @@ from xdsl.rewriter import Rewriter
 
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 
-__all__ = ["write_descriptors"]
+__all__ = ["retyped", "write_descriptors"]
 
 
 def write_descriptors(function: Operation, llvm: int) -> None:
@@ -101,18 +101,18 @@ def _write(members: list[SSAValue], llvm: int) -> None:
     if len(wanted) == 1:
         [layout] = wanted
         for member in members:
-            _retype(member, layout)
+            retyped(member, layout)
     elif len(wanted) > 1 and len(members) == 1 and isinstance(maker, Operation) and maker.parent is not None:
         first, *others = wanted
         for layout in others:
             copy = maker.clone()
             maker.parent.insert_op_after(copy, maker)
-            _retype(copy.results[0], layout)
+            retyped(copy.results[0], layout)
             for user in wanted[layout]:
                 for number, operand in enumerate(user.operands):
                     if operand is members[0]:
                         user.operands[number] = copy.results[0]
-        _retype(members[0], first)
+        retyped(members[0], first)
 
 
 def _fits(member: SSAValue, layout: Attribute, llvm: int) -> bool:
@@ -123,7 +123,15 @@ def _fits(member: SSAValue, layout: Attribute, llvm: int) -> bool:
     return value.descriptor_problem(tuple(kind.get_shape()), llvm) is None
 
 
-def _retype(member: SSAValue, layout: LayoutAttr | SliceAttr) -> None:
+def retyped(member: SSAValue, layout: LayoutAttr | SliceAttr) -> None:
+    """Give a descriptor's type this layout.
+
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module('%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>')
+    >>> retyped(module.body.block.first_op.results[0], LayoutAttr("lane_layout = [1, 16]"))
+    >>> str(module.body.block.first_op.results[0].type)
+    '!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16]>>'
+    """
     kind: Any = member.type
     new = TensorDescType(kind.shape, kind.element_type, kind.encoding, layout)
     Rewriter.replace_value_with_new_type(member, new)

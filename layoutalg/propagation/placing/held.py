@@ -1,7 +1,7 @@
 """One layout of one tensor: the attribute that says it, and who then holds what.
 
-Two attributes that mean the same map have the same `key`, whatever their text; that is how candidates are merged, and why no
-conversion is placed between two names of one map:
+Two attributes that mean the same have the same `map`, whatever their text: no conversion is placed between two names of one
+map. The `key` adds the tile of one instruction, which changes the order of registers alone: operations take whole tiles.
 
 >>> from layoutalg.xegpu import LayoutAttr
 >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
@@ -34,7 +34,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.propagation.relations import given, needed, settled, without
-from layoutalg.propagation.spread import levels_of, spread
+from layoutalg.propagation.spread import levels_of, spread, unblocked
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
 __all__ = ["Held", "agree", "carry_back", "carry_on", "held", "is_whole", "spelled", "told"]
@@ -47,7 +47,9 @@ _AXES = frozenset(("sg", "lane"))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A layout of a tensor of this shape: how it is written, what it means, and a key that equal maps share.
+    """A layout of a tensor of this shape: how it is written and what it means.
+
+    `map` is who holds what (without lanes: which subgroup), in words that equal maps share; `key` has the instruction tile too.
 
     >>> held(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1)), (16, 16)).levels
     ('lane',)
@@ -57,6 +59,8 @@ class Held:
     shape: tuple[int, ...]
     layout: Layout
     levels: tuple[str, ...]
+    map: str
+    tile: tuple[int, ...] | None
     key: str
 
 
@@ -68,10 +72,13 @@ def told(attribute: Distributed, shape: tuple[int, ...]) -> Held | None:
     """
     try:
         layout = spread(attribute, shape, _OPEN)
+        plain = spread(unblocked(attribute), shape, _OPEN)
     except LayoutError:
         return None
     levels = tuple(sorted(levels_of(attribute) & _AXES))
-    return Held(attribute, shape, layout, levels, f"{' '.join(levels)}: {layout.canonical()}")
+    means = f"{' '.join(levels)}: {plain.canonical() if 'lane' in levels else without(plain, ['reg']).canonical()}"
+    tile = attribute.distribution().inst_data if isinstance(attribute, LayoutAttr | SliceAttr) else None
+    return Held(attribute, shape, layout, levels, means, tile, means if tile is None else f"{means} by {tile}")
 
 
 @lru_cache(maxsize=_CACHED)
@@ -174,10 +181,9 @@ def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> He
     >>> print(spelled(Layout.parse("d0 = 32@reg, d1 = 16@lane"), rows, (32, 16), 24).attribute)
     #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
     """
-    key = f"{' '.join(like.levels)}: {layout.canonical()}"
     for attribute in _forms(like.attribute, len(like.shape), len(shape)):
         found = held(attribute, shape, llvm)
-        if found is not None and found.key == key:
+        if found is not None and found.levels == like.levels and _same(found, layout):
             return found
     try:
         attribute = to_xegpu(layout, llvm=llvm)
@@ -186,9 +192,16 @@ def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> He
     written = _usual(attribute)
     for form in (written, attribute):
         found = held(form, shape, llvm)
-        if found is not None and found.layout == layout:
+        if found is not None and _same(found, layout):
             return found
     return None
+
+
+def _same(found: Held, layout: Layout) -> bool:
+    """Whether a layout that was found means this one; without lanes, whether subgroups have the same."""
+    if "lane" in found.levels or not found.levels:
+        return found.layout == layout
+    return without(found.layout, ["reg"]) == without(layout, ["reg"])
 
 
 def _forms(attribute: Distributed, rank: int, wanted: int) -> Iterator[Distributed]:
@@ -233,14 +246,18 @@ def _usual(attribute: LayoutAttr | SliceAttr) -> LayoutAttr | SliceAttr:
 
 @lru_cache(maxsize=_CACHED)
 def agree(one: Held, other: Held) -> bool:
-    """Whether two layouts of a tensor are the same map, at the levels that both say.
+    """Whether two layouts of a tensor are the same map, at the levels that both say, in the same tiles where both have them.
 
     >>> rows, tiles = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), LayoutAttr(inst_data=(8, 16))
     >>> agree(held(rows, (8, 16)), held(tiles, (8, 16)))
     True
+    >>> agree(held(tiles, (8, 16)), held(LayoutAttr(inst_data=(4, 16)), (8, 16)))
+    False
     """
+    if one.tile is not None and other.tile is not None and one.tile != other.tile:
+        return False
     if one.levels == other.levels:
-        return one.key == other.key
+        return one.map == other.map
     common = set(one.levels) & set(other.levels)
     if not common:
         return True  # registers alone are left, and those of a subgroup and of a lane do not compare

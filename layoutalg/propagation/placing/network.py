@@ -42,7 +42,7 @@ from layoutalg.propagation.placing.candidates import (
 )
 from layoutalg.propagation.placing.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.placing.held import Held, agree, carry_on, is_whole, told
-from layoutalg.propagation.relations import Tie
+from layoutalg.propagation.relations import Demand, Tie
 
 __all__ = ["Label", "Need", "Network", "network_of"]
 
@@ -67,12 +67,14 @@ class Need:
     """A value (one of its members) that is needed in a layout (None: in any), and how often it would be converted.
 
     >>> Need.__slots__
-    ('member', 'held', 'times')
+    ('member', 'held', 'times', 'rigid')
     """
 
     member: SSAValue
     held: Held | None
     times: int
+    rigid: bool = False
+    """Whether nothing can be converted for it: what an operation takes for one of its results is what it takes for all."""
 
 
 @dataclass(slots=True)
@@ -117,6 +119,8 @@ class _Builder:
     frequencies: dict[Block, int] = field(default_factory=dict[Block, int])
     beside: dict[tuple[Operation, int], list[Tie]] = field(default_factory=dict[tuple[Operation, int], list[Tie]])
     """Of operations without a result: ties to what stands for it."""
+    joined: dict[tuple[Operation, int], Demand] = field(default_factory=dict[tuple[Operation, int], Demand])
+    """Demands on operands whose subgroups follow from the result: the result's label pays for them."""
 
     def times(self, member: SSAValue) -> int:
         """How often a value is made."""
@@ -158,20 +162,31 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
     nodes = [_Node() for _ in flow.values]
     builder = _Builder(flow, candidates, asked, prices, Again(flow, prices, asked), nodes)
     ties: list[list[tuple[int, Tie]]] = [[] for _ in flow.values]
+    demands = {(one.user, one.number): one for one in flow.demands if one.number is not None}
     for number, tie in enumerate(flow.ties):
         if tie.operand not in flow or tie.result not in flow or (tie.user, tie.number) in candidates.wanted:
             continue
         if tie.beside is not None:
             builder.beside.setdefault((tie.user, tie.beside), []).append(tie)
         else:
+            if tie.reach == "subgroup":
+                _join(builder, tie, demands)
             ties[flow.value_of(tie.result).number].append((number, tie))
     for value in flow.values:
         nodes[value.number].labels = _labels(builder, value, ties[value.number])
+    results: dict[tuple[Operation, int], dict[int, int]] = {}
+    """For each operand, the values that are made of it, and the tie of each."""
     for value in flow.values:
         for number, tie in ties[value.number]:
-            labels = nodes[value.number].labels
-            if any(number in label.needs for label in labels):
-                builder.use(value.number, tie.user, tie.number, [label.needs.get(number) for label in labels])
+            if any(number in label.needs for label in nodes[value.number].labels):
+                results.setdefault((tie.user, tie.number), {})[value.number] = number
+    for (user, number), made in results.items():
+        needs = {value: [label.needs.get(tie) for label in nodes[value].labels] for value, tie in made.items()}
+        if len(made) == 1:
+            for value, helds in needs.items():
+                builder.use(value, user, number, helds)
+        else:
+            _taken_by_all(builder, user, number, needs)
     _operands(builder)
     costs = [[label.cost for label in node.labels] for node in nodes]
     tables = [_conversions(builder, node) for node in nodes]
@@ -184,6 +199,14 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
         builder.again,
         {need.member: need.times for node in nodes for need in node.needs},
     )
+
+
+def _join(builder: _Builder, tie: Tie, demands: dict[tuple[Operation, int], Demand]) -> None:
+    """Where the result says which subgroups need what of an operand, that and the demand are one need."""
+    demand = demands.get((tie.user, tie.number))
+    result = builder.candidates.options[builder.flow.value_of(tie.result).number]
+    if demand is not None and any("sg" in option.held.levels for option in result):
+        builder.joined[tie.user, tie.number] = demand
 
 
 def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> list[Label]:
@@ -237,7 +260,10 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[Held, int]]
         return None
     direct = carried(tie, option.held, True, operand.shape, builder.asked)
     if tie.reach == "subgroup":
-        return None if direct is None else [(direct, 0)]
+        demand = builder.joined.get((tie.user, tie.number))
+        if direct is None:
+            return None if demand is None else []
+        return [(direct, 0 if demand is None else cost_at(demand, direct, builder.asked))]
     if tie.reach == "workgroup" and not tie.combines:
         return None
     if direct is not None and not tie.combines and is_whole(tie.relation, operand.shape):
@@ -257,7 +283,7 @@ def _operands(builder: _Builder) -> None:
     seen: set[tuple[Operation, int]] = set()
     for number, options in candidates.demanded.items():
         demand = flow.demands[number]
-        if demand.number is None or not options:
+        if demand.number is None or not options or (demand.user, demand.number) in builder.joined:
             continue
         at = (demand.user, demand.number)
         seen.add(at)
@@ -293,6 +319,22 @@ def _taken(builder: _Builder, user: Operation, number: int, options: list[Option
             builder.use(len(builder.nodes) - 1, user, tie.number, needs)
 
 
+def _taken_by_all(builder: _Builder, user: Operation, number: int, needs: dict[int, list[Held | None]]) -> None:
+    """A node for an operand that several results are made of: the operation takes it in one layout."""
+    helds = {held.key: held for each in needs.values() for held in each if held is not None}
+    numbers = {key: place for place, key in enumerate(helds)}
+    member = user.operands[number]
+    node = _Node(
+        [Label(Option(held, f"{user.name} takes it for all of its results"), 0, {}) for held in helds.values()]
+    )
+    node.needs = [Need(member, held, builder.times(member), rigid=True) for held in (*helds.values(), None)]
+    builder.nodes.append(node)
+    own = len(builder.nodes) - 1
+    builder.use(own, user, number, list(helds.values()))
+    for value, each in needs.items():
+        builder.uses.append(Use(own, value, tuple(len(helds) if held is None else numbers[held.key] for held in each)))
+
+
 def _conversions(builder: _Builder, node: _Node) -> list[list[int]]:
     """For every label of a node and every need: what it costs to convert, or to make it again."""
     rows: list[list[int]] = []
@@ -313,8 +355,14 @@ def _price(builder: _Builder, held: Held, need: Need) -> int:
     """What it costs to have a value as it is needed, each time it is made."""
     if need.held is None or agree(held, need.held):
         return 0
+    if need.rigid:
+        return IMPOSSIBLE
     bits = bits_of(builder.flow.value_of(need.member).element)
-    price = builder.prices.conversion(held, need.held, bits)
+    at = ("conversion", id(held), id(need.held), bits)
+    kept = builder.asked.kept
+    if at not in kept:
+        kept[at] = (builder.prices.conversion(held, need.held, bits), held, need.held)
+    price: int | None = kept[at][0]
     again = builder.again.price(need.member, need.held)
     costs = [cost for cost in (price, again) if cost is not None]
     return min(costs) * need.times if costs else IMPOSSIBLE

@@ -25,7 +25,7 @@ from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.placing.again import Again
 from layoutalg.propagation.placing.candidates import CONVERSION, Asked, carried, cost_at
 from layoutalg.propagation.placing.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.placing.held import Held, agree, carry_back, carry_on, told
+from layoutalg.propagation.placing.held import Held, agree, carry_back, carry_on, is_whole, told
 from layoutalg.propagation.relations import Tie
 from layoutalg.propagation.spread import machine_of
 
@@ -140,6 +140,10 @@ class _Count:
         if tie.combines and tie.reach == "workgroup":
             self._reduced(tie, source, held, prices)
             return
+        if tie.reach == "work-item" and not is_whole(tie.relation, operand.shape):
+            made = carry_on(tie.relation, source, held.shape, self.asked.llvm)
+            if made is not None and agree(made, held):
+                return
         need = carried(tie, held, True, operand.shape, self.asked)
         if need is not None:
             self._need(tie.operand, need, prices, again)

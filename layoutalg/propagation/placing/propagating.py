@@ -43,9 +43,10 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flows_of
 from layoutalg.propagation.labelling import solve
-from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of
+from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
+from layoutalg.propagation.placing.undelivered import restate
 from layoutalg.propagation.placing.writing import Placed, Written, write
 from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 from layoutalg.xegpu.rules import llvm_versions, rules
@@ -232,6 +233,9 @@ class _Run:
         self.methods: list[tuple[int, str]] = []
         self.cost = self.bound = self.dropped = 0
         self.counted: dict[Operation, int] = {}
+        for one in restate(module, target, llvm) if level == "lane" else ():
+            message = f"{one.problem}; it is moved in {one.moved} and converted: {one.cost} issue slots on {target}"
+            self._finding("propagate.message", message, one.operation, "warning")
         for gone in remove_redundant(module, target):
             conversion, source, result = gone
             self.removed.append(
@@ -257,7 +261,16 @@ class _Run:
                 Finding("propagate.impossible", str(error), flow.function.name, self.place(flow.function))
             )
             return
+        demands = [(demand, demand.user, demand.value) for demand in flow.demands if demand.value in flow]
         written = write(flow, network, found, asked)
+        for demand, user, value in demands:
+            held = written.values[flow.value_of(value).number]
+            if demand.number is not None:
+                held = written.operands.get((user, demand.number), held)
+            problem = None if held is None else problem_of(demand, held, asked)
+            if problem is not None:
+                which = "its result" if demand.number is None else f"operand {demand.number}"
+                self._finding("propagate.demand", f"has no layout for {which} that it takes: {problem}", user, "error")
         self._explain(flow, network, found, written, names)
         self.cost += found.cost
         self.bound += found.bound

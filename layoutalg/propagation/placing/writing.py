@@ -76,12 +76,14 @@ class Placed:
 class Written:
     """What was written: the layout of every value (None where none is known), and the conversions.
 
-    >>> Written([], []).placed
+    >>> Written([], [], {}).placed
     []
     """
 
     values: list[Held | None]
     placed: list[Placed]
+    operands: dict[tuple[Operation, int], Held]
+    """The layout of each operand that an operation takes or that another's result needs."""
 
 
 @dataclass(slots=True)
@@ -139,14 +141,16 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
         if held is not None:
             for member in value.members:
                 _state_result(member, held, asked)
+    taken: dict[tuple[Operation, int], Held] = {}
     for (operation, number), held in operands.items():
         chosen = held if held is not None else final[flow.value_of(_root(writer, operation.operands[number])).number]
         if chosen is not None:
             _state_operand(operation, number, chosen, asked)
+            taken[operation, number] = chosen
     for operation in reversed(dead):
         _drop(operation)
     write_descriptors(flow.function, asked.llvm)
-    return Written(final, writer.placed)
+    return Written(final, writer.placed, taken)
 
 
 def _root(writer: _Writer, member: SSAValue) -> SSAValue:

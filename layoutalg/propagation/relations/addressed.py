@@ -17,8 +17,8 @@ lane:
 >>> [demand] = relation.demands
 >>> for choice in demand.choices("lane", None, "pvc", 22):
 ...     print(choice.attribute, choice.cost, choice.why)
-#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 8]> 16 1 message, 8 elements each
 #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]> 16 1 message, 8 elements each
+#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 8]> 16 1 message, 8 elements each
 
 An atomic operation is done by every lane that has the element, so copies are wrong there.
 """
@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
@@ -44,13 +44,15 @@ from layoutalg.propagation.relations.relation import Choice, Relation, Tie, rela
 from layoutalg.propagation.spread import levels_of
 from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["AddressedDemand", "chunks_of"]
+__all__ = ["Access", "AddressedDemand", "chunks_of"]
 
 _CACHED = 1 << 12
 _MOST_BYTES = 32
 """What a lane moves in one message at most: 8 words, the longest vector of a message in which every lane has its own address
 (vISA's documentation, LSC untyped loads)."""
 Kind = Literal["load", "store", "atomic"]
+_CHUNKED = ("xegpu.load", "xegpu.store", "xegpu.atomic_rmw")
+"""Operations that may move several elements for each offset."""
 
 
 @relates("xegpu.load")
@@ -258,58 +260,85 @@ class AddressedDemand(OneValue):
 
     kind: Kind
 
+    @property
+    def access(self) -> Access:
+        """What is accessed, without the operation."""
+        shape = self.shape
+        chunked = self.user.name in _CHUNKED and any(shape_of(operand) == shape[:-1] for operand in self.user.operands)
+        return Access(shape, bits_of(self.element), self.kind, chunked and len(shape) > 1)
+
     def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
         """Why the layout does not do: it does not fit the shape, or has copies of an atomic's elements."""
-        layout = placed(attribute, self.shape, machine, lanes_of(machine, target))
-        if isinstance(layout, str):
-            return layout
-        copies = next((factor for factor in layout.replicas if self.kind == "atomic"), None)
-        if copies is None:
-            return None
-        who = "subgroups" if copies.axis == "sg" else "lanes"
-        return f"{copies.extent} {who} hold copies of each element ({copies}), and each combines it with memory"
+        return _problem(attribute, self.access, machine, target)
 
     def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
         """LLVM's usual layouts first (one lane per offset), then those that may be cheaper."""
-        found = list(self._choices(level, machine, target))
-        fitting = (one for one in found if self.problem(one.attribute, machine, target) is None)
-        return accepted(fitting, self.shape, llvm)
+        return _choices(self.access, level, machine, target, llvm)
 
     def price(self, attribute: Distributed, machine: Machine | None, target: str | None) -> int:
         """The issue slots of one subgroup's messages."""
-        layout = placed(attribute, self.shape, machine, lanes_of(machine, target))
-        if isinstance(layout, str):
-            return 0
-        messages, held = _messages(layout, bits_of(self.element), "lane" in levels_of(attribute))
-        cost = cost_of(target)
-        return messages * cost.message + -(-held * bits_of(self.element) // 32) * cost.word
+        return _price(attribute, self.access, machine, target)
 
-    def _choices(self, level: str, machine: Machine | None, target: str | None) -> Iterator[Choice]:
-        lanes = lanes_of(machine, target)
-        if level == "lane":
-            for attribute in _lane_layouts(self.shape, bits_of(self.element), lanes, self._chunked()):
-                layout = placed(attribute, self.shape, machine, lanes)
-                if isinstance(layout, Layout):
-                    messages, held = _messages(layout, bits_of(self.element), True)
-                    why = f"{counted(messages, 'message')}, {counted(held // messages, 'element')} each"
-                    yield Choice(attribute, self.price(attribute, machine, target), why)
-        elif level == "inst":
-            tile = _tile(self.shape, lanes, self._chunked())
-            if tile is not None:
-                yield Choice(LayoutAttr(inst_data=tile), 0, "as many offsets as lanes")
-        elif level == "workgroup":
-            unit = _tile(self.shape, lanes, self._chunked()) or tuple(1 for _ in self.shape)
-            subgroups = 1 if machine is None else machine.subgroups or 1
-            for grid in grids(self.shape, subgroups, unit):
-                held = words(grid.sg_data or (), bits_of(self.element), lanes)
-                yield Choice(grid, held, f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups")
 
-    def _chunked(self) -> bool:
-        """Whether the last dimension are the elements of one offset."""
-        if not self.user.name.startswith(("xegpu.load", "xegpu.store", "xegpu.atomic")) or "matrix" in self.user.name:
-            return False
-        masks = [shape_of(operand) for operand in self.user.operands]
-        return any(mask == self.shape[:-1] for mask in masks if mask is not None)
+class Access(NamedTuple):
+    """A value that is loaded or stored element by element; `chunked` if its last dimension are the elements of one offset.
+
+    >>> Access((16, 4), 32, "load", True).chunked
+    True
+    """
+
+    shape: tuple[int, ...]
+    bits: int
+    kind: Kind
+    chunked: bool
+
+
+@lru_cache(maxsize=_CACHED)
+def _problem(attribute: Distributed, what: Access, machine: Machine | None, target: str | None) -> str | None:
+    layout = placed(attribute, what.shape, machine, lanes_of(machine, target))
+    if isinstance(layout, str):
+        return layout
+    copies = next((factor for factor in layout.replicas if what.kind == "atomic"), None)
+    if copies is None:
+        return None
+    who = "subgroups" if copies.axis == "sg" else "lanes"
+    return f"{copies.extent} {who} hold copies of each element ({copies}), and each combines it with memory"
+
+
+@lru_cache(maxsize=_CACHED)
+def _price(attribute: Distributed, what: Access, machine: Machine | None, target: str | None) -> int:
+    layout = placed(attribute, what.shape, machine, lanes_of(machine, target))
+    if isinstance(layout, str):
+        return 0
+    messages, held = _messages(layout, what.bits, "lane" in levels_of(attribute))
+    cost = cost_of(target)
+    return messages * cost.message + -(-held * what.bits // 32) * cost.word
+
+
+@lru_cache(maxsize=_CACHED)
+def _choices(what: Access, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
+    found = _candidates(what, level, machine, target)
+    return accepted((one for one in found if _problem(one.attribute, what, machine, target) is None), what.shape, llvm)
+
+
+def _candidates(what: Access, level: str, machine: Machine | None, target: str | None) -> Iterator[Choice]:
+    lanes, shape = lanes_of(machine, target), what.shape
+    if level == "lane":
+        for attribute in _lane_layouts(shape, what.bits, lanes, what.chunked):
+            layout = placed(attribute, shape, machine, lanes)
+            if isinstance(layout, Layout):
+                messages, held = _messages(layout, what.bits, True)
+                why = f"{counted(messages, 'message')}, {counted(held // messages, 'element')} each"
+                yield Choice(attribute, _price(attribute, what, machine, target), why)
+    elif level == "inst":
+        tile = _tile(shape, lanes, what.chunked)
+        if tile is not None:
+            yield Choice(LayoutAttr(inst_data=tile), 0, "as many offsets as lanes")
+    elif level == "workgroup":
+        unit = _tile(shape, lanes, what.chunked) or tuple(1 for _ in shape)
+        for grid in grids(shape, 1 if machine is None else machine.subgroups or 1, unit):
+            held = words(grid.sg_data or (), what.bits, lanes)
+            yield Choice(grid, held, f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups")
 
 
 def _lane_layouts(shape: tuple[int, ...], bits: int, lanes: int, chunked: bool) -> Iterator[LayoutAttr]:
@@ -327,8 +356,8 @@ def _lane_layouts(shape: tuple[int, ...], bits: int, lanes: int, chunked: bool) 
         return
     data = max(32 // bits, 1) if bits else 1
     rows = [
-        LayoutAttr(lane_layout=down, lane_data=(*ones[1:], shape[-1])),
         LayoutAttr(lane_layout=down, lane_data=(*ones[1:], data)),
+        LayoutAttr(lane_layout=down, lane_data=(*ones[1:], shape[-1])),
         LayoutAttr(lane_layout=down, lane_data=ones),
     ]
     columns = [

@@ -50,7 +50,7 @@ from layoutalg.propagation.relations.units import misfit
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["BlockDemand", "Message", "messages"]
+__all__ = ["Block", "BlockDemand", "Message", "messages"]
 
 _CACHED = 1 << 12
 Kind = Literal["load", "store"]
@@ -186,132 +186,156 @@ class BlockDemand(OneValue):
     """
 
     @property
-    def kind(self) -> Kind:
-        """Whether the value is loaded or stored."""
-        return "load" if self.number is None else "store"
+    def block(self) -> Block:
+        """What is moved, without the operation.
 
-    @property
-    def bits(self) -> int:
-        """The bits of an element."""
-        return bits_of(self.element)
+        >>> from layoutalg.ir import read_module
+        >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>'
+        >>> load = "%a = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf16> -> vector<8x16xf16>"
+        >>> BlockDemand(read_module(text + load).body.block.last_op, None).block.shape
+        (8, 16)
+        """
+        user: Any = self.user
+        packed, transposed = (getattr(user, name, None) is not None for name in ("packed", "transpose"))
+        shape, tile = self.shape, tuple(user.descriptor.type.get_shape())
+        kind: Kind = "load" if self.number is None else "store"
+        packed, transposed = packed and len(shape) > len(tile), transposed and len(shape) == len(tile)
+        return Block(shape, tile, bits_of(self.element), kind, packed, transposed)
 
     def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
         """Why no message moves the block in this layout; None where one does."""
-        chip = target_info(DEFAULT_TARGET if target is None else target)
-        if chip.surface is None:
-            return f"{chip} has no 2D block messages"
-        shape = self._shape_in(attribute)
-        form = self._form if len(shape) == len(self.shape) else (False, False)
-        return _problem(attribute, shape, form, machine, self.bits, self.kind, chip.name)
+        return _problem(attribute, self.block, machine, target)
 
     def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
         """The lane layouts of the chip's messages, the tiles that one message moves, or grids of subgroups."""
-        found = self._choices(level, machine, target, 1 if machine is None else machine.subgroups or 1)
-        fitting = (one for one in found if self.problem(one.attribute, machine, target) is None)
-        return accepted(fitting, self.shape, llvm)
+        return _choices(self.block, level, machine, target, llvm)
 
     def price(self, attribute: Distributed, machine: Machine | None, target: str | None) -> int:
         """The issue slots of the messages of one subgroup; 0 for a layout that no message moves."""
-        lanes, cost = lanes_of(machine, target), cost_of(target)
-        layout = placed(attribute, self._shape_in(attribute), machine, lanes)
-        best = None if isinstance(layout, str) else _fewest(self._as_block(layout), self.bits, self.kind, lanes)
-        if best is None or isinstance(layout, str):
-            return 0
-        held = int(layout.axes.get("reg", 1)) // (1 if "lane" in levels_of(attribute) else lanes)
-        return best[0] * cost.message + -(-held * self.bits // 32) * cost.word
+        return _price(attribute, self.block, machine, target)
 
-    def _shape_in(self, attribute: Distributed) -> tuple[int, ...]:
-        """The shape that a layout is about: a descriptor of several blocks has a layout of one."""
-        user: Any = self.user
+
+class Block(NamedTuple):
+    """A value that a block message moves: its shape, that of the block in memory, and how the one is the other.
+
+    `packed`: rows that are packed together are the value's last dimension. `transposed`: the value is the block transposed.
+
+    >>> Block((16, 16), (16, 16), 16, "load").transposed
+    False
+    """
+
+    shape: tuple[int, ...]
+    tile: tuple[int, ...]
+    bits: int
+    kind: Kind
+    packed: bool = False
+    transposed: bool = False
+
+    def shape_in(self, attribute: Distributed) -> tuple[int, ...]:
+        """The shape that a layout is about: a descriptor of several blocks has a layout of one.
+
+        >>> Block((2, 8, 16), (8, 16), 16, "load").shape_in(LayoutAttr(lane_layout=(1, 16)))
+        (8, 16)
+        """
         if isinstance(attribute, LayoutAttr | SliceAttr) and attribute.rank != len(self.shape):
-            return tuple(user.descriptor.type.get_shape())
+            return self.tile
         return self.shape
 
-    def _as_block(self, layout: Layout) -> Layout:
-        return _block_of(layout, *self._form)
+    def in_memory(self, layout: Layout) -> Layout:
+        """The layout of the block in memory, of a layout of the value.
 
-    @property
-    def _form(self) -> tuple[bool, bool]:
-        """Whether the value has rows packed together as a last dimension, and whether it is the block transposed."""
-        user: Any = self.user
-        packed, transposed = (getattr(user, name, None) is not None for name in ("packed", "transpose"))
-        return packed and len(self.shape) > 2, transposed and len(self.shape) == 2
-
-    def _choices(self, level: str, machine: Machine | None, target: str | None, subgroups: int) -> Iterator[Choice]:
-        lanes = lanes_of(machine, target)
-        if len(self.shape) == 1 and level == "lane":
-            attribute = LayoutAttr(lane_layout=(lanes,), lane_data=(1,))
-            yield Choice(attribute, self.price(attribute, machine, target), "neighbours in neighbouring lanes")
-        elif len(self.shape) == 2 and level == "lane":
-            yield from self._lane_choices(machine, target, lanes)
-        elif len(self.shape) == 2 and level == "inst":
-            yield from self._tile_choices(target, lanes)
-        elif level == "workgroup":
-            unit = (1, lanes) if len(self.shape) == 2 else (lanes,)
-            if len(self.shape) == len(unit):
-                for grid in grids(self.shape, subgroups, unit):
-                    held = words(grid.sg_data or (), self.bits, lanes)
-                    text = f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups"
-                    yield Choice(grid, held, text)
-
-    def _lane_choices(self, machine: Machine | None, target: str | None, lanes: int) -> Iterator[Choice]:
-        for attribute in _lane_layouts(self.bits, lanes):
-            layout = placed(attribute, self.shape, machine, lanes)
-            best = None if isinstance(layout, str) else _fewest(self._as_block(layout), self.bits, self.kind, lanes)
-            if best is not None:
-                yield Choice(attribute, self.price(attribute, machine, target), f"{best[0]} x {best[1].name}")
-
-    def _tile_choices(self, target: str | None, lanes: int) -> Iterator[Choice]:
-        """Tiles of one message: as many rows as divide the block, the fewest messages first."""
-        cost, rows_columns = cost_of(target), self.shape
-        found: dict[tuple[int, ...], tuple[int, str]] = {}
-        for message in messages(self.bits, self.kind, lanes):
-            tile = tuple(int(size) for size in message.layout.shape)
-            if all(size % part == 0 for size, part in zip(rows_columns, tile, strict=True)):
-                count = prod(rows_columns) // prod(tile)
-                price = count * cost.message + words(rows_columns, self.bits, lanes) * cost.word
-                found.setdefault(tile, (price, f"{count} x {message.name}"))
-        for tile, (price, why) in sorted(found.items(), key=lambda one: one[1][0]):
-            yield Choice(LayoutAttr(inst_data=tile), price, why)
+        >>> print(Block((2, 8, 16), (8, 16), 16, "load").in_memory(Layout.parse("d0 = 2@reg:8, d1 = 8@reg, d2 = 16@lane")))
+        d0 = 8@reg, d1 = 2@reg:8 16@lane
+        """
+        own = layout.rank == len(self.shape)
+        return _block_of(layout, own and self.packed, own and self.transposed)
 
 
 @lru_cache(maxsize=_CACHED)
-def _problem(
-    attribute: Distributed,
-    shape: tuple[int, ...],
-    form: tuple[bool, bool],
-    machine: Machine | None,
-    bits: int,
-    kind: Kind,
-    target: str,
-) -> str | None:
-    lanes = lanes_of(machine, target)
-    layout = placed(attribute, shape, machine, lanes)
+def _price(attribute: Distributed, block: Block, machine: Machine | None, target: str | None) -> int:
+    lanes, cost = lanes_of(machine, target), cost_of(target)
+    layout = placed(attribute, block.shape_in(attribute), machine, lanes)
+    best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
+    if best is None or isinstance(layout, str):
+        return 0
+    held = int(layout.axes.get("reg", 1)) // (1 if "lane" in levels_of(attribute) else lanes)
+    return best[0] * cost.message + -(-held * block.bits // 32) * cost.word
+
+
+@lru_cache(maxsize=_CACHED)
+def _choices(block: Block, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
+    found = _candidates(block, level, machine, target)
+    return accepted(
+        (one for one in found if _problem(one.attribute, block, machine, target) is None), block.shape, llvm
+    )
+
+
+def _candidates(block: Block, level: str, machine: Machine | None, target: str | None) -> Iterator[Choice]:
+    lanes, rank = lanes_of(machine, target), len(block.shape)
+    if rank == 1 and level == "lane":
+        attribute = LayoutAttr(lane_layout=(lanes,), lane_data=(1,))
+        yield Choice(attribute, _price(attribute, block, machine, target), "neighbours in neighbouring lanes")
+    elif rank == 2 and level == "lane":
+        for attribute in _lane_layouts(block.bits, lanes):
+            layout = placed(attribute, block.shape, machine, lanes)
+            best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
+            if best is not None:
+                why = f"{best[0]} x {best[1].name}"
+                yield Choice(attribute, _price(attribute, block, machine, target), why)
+    elif rank == 2 and level == "inst":
+        yield from _tile_choices(block, target, lanes)
+    elif level == "workgroup" and rank <= 2:
+        subgroups = 1 if machine is None else machine.subgroups or 1
+        for grid in grids(block.shape, subgroups, (1, lanes)[2 - rank :]):
+            held = words(grid.sg_data or (), block.bits, lanes)
+            yield Choice(grid, held, f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups")
+
+
+def _tile_choices(block: Block, target: str | None, lanes: int) -> Iterator[Choice]:
+    """Tiles of one message: as many rows as divide the block, the fewest messages first."""
+    cost, found = cost_of(target), dict[tuple[int, ...], tuple[int, str]]()
+    for message in messages(block.bits, block.kind, lanes):
+        tile = tuple(int(size) for size in message.layout.shape)
+        if all(size % part == 0 for size, part in zip(block.shape, tile, strict=True)):
+            count = prod(block.shape) // prod(tile)
+            price = count * cost.message + words(block.shape, block.bits, lanes) * cost.word
+            found.setdefault(tile, (price, f"{count} x {message.name}"))
+    for tile, (price, why) in sorted(found.items(), key=lambda one: one[1][0]):
+        yield Choice(LayoutAttr(inst_data=tile), price, why)
+
+
+@lru_cache(maxsize=_CACHED)
+def _problem(attribute: Distributed, what: Block, machine: Machine | None, target: str | None) -> str | None:
+    chip = target_info(DEFAULT_TARGET if target is None else target)
+    if chip.surface is None:
+        return f"{chip} has no 2D block messages"
+    lanes, kind, bits = lanes_of(machine, chip.name), what.kind, what.bits
+    layout = placed(attribute, what.shape_in(attribute), machine, lanes)
     if isinstance(layout, str):
         return layout
-    moves = "delivers" if kind == "load" else "takes"
+    moves, said = "delivers" if kind == "load" else "takes", "lane" in levels_of(attribute)
     if layout.rank == 1:
-        problem = misfit(layout, Layout([[Factor(lanes, 1, "lane")]]), "lane" in levels_of(attribute))
+        problem = misfit(layout, Layout([[Factor(lanes, 1, "lane")]]), said)
         return None if problem is None else f"a 1-D block message {moves} neighbours in neighbouring lanes: {problem}"
-    block, tile = _block_of(layout, *form), instruction_tile(attribute)
+    block, tile = what.in_memory(layout), instruction_tile(attribute)
     there = messages(bits, kind, lanes)
     if not there:
-        return f"{target} has no 2D block messages for {lanes} lanes and elements of {bits} bits"
+        return f"{chip} has no 2D block messages for {lanes} lanes and elements of {bits} bits"
     if tile is not None and len(tile) == 2:
-        exact = [one for one in there if one.layout.shape == tile]
+        exact = tuple(one for one in there if one.layout.shape == tile)
         if not exact:
-            wide = sorted(
-                {(int(one.layout.shape[0]), int(one.layout.shape[1])) for one in there if one.kind == "plain"}
-            )
-            names = ", ".join(f"{rows}x{width}" for rows, width in wide)
-            return f"no {kind} message of {target} moves {'x'.join(map(str, tile))} elements of {bits} bits; there are {names}"
-        there = tuple(exact)
-    said = "lane" in levels_of(attribute)
-    problems = [misfit(block, one.layout, said) for one in there]
-    if None in problems:
+            size = "x".join(map(str, tile))
+            return f"no {kind} message of {chip} moves {size} elements of {bits} bits; there are {_sizes(there)}"
+        there = exact
+    if any(misfit(block, one.layout, said) is None for one in there):
         return None
     ignored = "" if kind == "store" or not said else f"; LLVM ignores such a layout and loads rows of {lanes} lanes"
-    return f"no 2D block message of {target} {moves} {bits}-bit elements so: {_closest(block, there)}{ignored}"
+    return f"no 2D block message of {chip} {moves} {bits}-bit elements so: {_closest(block, there)}{ignored}"
+
+
+def _sizes(there: tuple[Message, ...]) -> str:
+    found = sorted({(int(one.layout.shape[0]), int(one.layout.shape[1])) for one in there if one.kind == "plain"})
+    return ", ".join(f"{rows}x{width}" for rows, width in found)
 
 
 def _closest(block: Layout, there: tuple[Message, ...]) -> str:

@@ -53,11 +53,12 @@ def contract(op: Any) -> Relation | None:
 
 
 @relates("vector.outerproduct")
-def outer_product(op: Any) -> Relation:
+def outer_product(op: Any) -> Relation | None:
     """A row of the result is an element of the first operand, a column one of the second."""
     shape, result = shape_of(op.results[0]), op.results[0]
-    if shape is None:
-        return Relation()
+    factors = [shape_of(operand) for operand in op.operands[:2]]
+    if shape is None or sum(map(len, filter(None, factors))) != len(shape) or len(factors[0] or ()) != 1:
+        return None
     ties = [
         Tie(op, number, result, relation)
         for number, relation in enumerate(contracted(((0,), (1,)), tuple(range(len(shape))), shape))

@@ -17,7 +17,7 @@ The demand on A, B and D is the instruction's: its sizes at the level of instruc
 [['#xegpu.layout<inst_data = [8, 16]>'], ['#xegpu.layout<inst_data = [16, 16]>'], ['#xegpu.layout<inst_data = [8, 16]>']]
 >>> from layoutalg.xegpu import LayoutAttr
 >>> relation.demands[0].problem(LayoutAttr(lane_layout=(8, 2), lane_data=(1, 1)), None, "pvc")
-'dpas takes A with one column per lane: dimension 0 of an 8x16 tile is 8@lane:2, expected 8@reg'
+'dpas takes A in another way: dimension 0 of an 8x16 tile is 8@lane:2, expected 8@reg'
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
-
-from xdsl.ir import Operation
+from typing import Any, Literal, NamedTuple
 
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.factors import Factor
@@ -49,7 +47,7 @@ from layoutalg.propagation.relations.units import misfit
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
 from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["DpasDemand", "product_relations"]
+__all__ = ["DpasDemand", "Product", "product_relations"]
 
 _CACHED = 1 << 12
 _ROLES = {"A": (0, 2), "B": (2, 1), "C": (0, 1)}
@@ -129,66 +127,84 @@ class DpasDemand(OneValue):
 
     role: Literal["A", "B", "C"]
 
-    def unit(self, target: str | None, lanes: int | None = None) -> Dpas | str:
-        """The instruction, with the most rows that divide the product; or why the chip has none."""
-        element = [_element(self.user, number) for number in (0, 1, None)]
-        m = (shape_of(self.user.results[0]) or (8,))[0]
-        return _instruction(element[0], element[1], element[2], _rows(m), target or _chip(lanes))
+    @property
+    def product(self) -> Product:
+        """What is multiplied, without the operation."""
+        values = [OneValue(self.user, number) for number in (0, 1, None)]
+        (m, k), (_, n), _ = ((*value.shape, 1)[:2] for value in values)
+        return Product(self.role, (m, n, k), values[0].element, values[1].element, values[2].element)
 
     def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
         """Why dpas does not take this layout; None where it does."""
-        unit = self.unit(target, None if machine is None else machine.lanes)
-        if isinstance(unit, str):
-            return unit
-        lanes = lanes_of(machine, unit.target.name)
-        if lanes != unit.subgroup_size:
-            return f"a subgroup has {lanes} lanes; dpas on {unit.target} needs {unit.subgroup_size}"
-        return _problem(attribute, self.shape, machine, unit, self.role)
+        return _problem(attribute, self.product, machine, target)
 
     def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
         """The operand's fragment, the instruction's tile, or the grids of subgroups."""
-        unit = self.unit(target, None if machine is None else machine.lanes)
-        if isinstance(unit, str):
-            return ()
-        found = self._choices(level, unit, 1 if machine is None else machine.subgroups or 1)
-        return accepted(
-            (choice for choice in found if self.problem(choice.attribute, machine, target) is None), self.shape, llvm
-        )
+        return _choices(self.product, level, machine, target, llvm)
 
     def price(self, attribute: Distributed, machine: Machine | None, target: str | None) -> int:
         """Nothing beyond the product itself."""
         return 0
 
-    def _choices(self, level: str, unit: Dpas, subgroups: int) -> Iterator[Choice]:
-        rows, columns = _tile(unit, self.role)
-        if level == "lane":
-            yield Choice(_fragment(unit, self.role), 0, f"{self.role} of {unit.builtin}")
-        elif level == "inst":
-            text = f"{self.role} of {unit.builtin} is {rows}x{columns}"
-            yield Choice(LayoutAttr(inst_data=(rows, columns)), 0, text)
-        elif level == "workgroup":
-            m, k = shape_of(self.user.operands[0]) or (0, 0)
-            n = (shape_of(self.user.operands[1]) or (0, 0))[1]
-            for grid in grids((m, n), subgroups, (unit.m, unit.n)):
-                (down, across), (part_m, part_n) = grid.sg_layout or (1, 1), grid.sg_data or (m, n)
-                sizes = (part_m, part_n, k)
-                block = tuple(sizes[at] for at in _ROLES[self.role])
-                held = words(block, bits_of(self.element), unit.subgroup_size)
-                text = f"{down}x{across} subgroups, each {part_m}x{part_n} of D"
-                yield Choice(LayoutAttr(sg_layout=grid.sg_layout, sg_data=block), held, text)
+
+class Product(NamedTuple):
+    """An operand of a matrix product: which, the sizes m, n and k of the product, and the element types of A, B and D.
+
+    >>> Product("A", (8, 16, 32), "i8", "i8", "i32").shape
+    (8, 32)
+    """
+
+    role: Literal["A", "B", "C"]
+    sizes: tuple[int, int, int]
+    a: str
+    b: str
+    d: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The operand's shape.
+
+        >>> Product("B", (8, 16, 32), "i8", "i8", "i32").shape
+        (32, 16)
+        """
+        down, across = _ROLES[self.role]
+        return self.sizes[down], self.sizes[across]
+
+    def instruction(self, machine: Machine | None, target: str | None) -> Dpas | str:
+        """The instruction, with the most rows that divide the product; or why the chip has none.
+
+        >>> Product("A", (12, 16, 32), "i8", "i8", "i32").instruction(None, "pvc").m
+        6
+        """
+        lanes = None if machine is None else machine.lanes
+        rows = max(rows for rows in range(1, 9) if self.sizes[0] % rows == 0)
+        return _instruction(self.a, self.b, self.d, rows, target or ("dg2" if lanes == 8 else DEFAULT_TARGET))
 
 
-def _element(op: Operation, number: int | None) -> str:
-    return OneValue(op, number).element
+@lru_cache(maxsize=_CACHED)
+def _choices(what: Product, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
+    unit = what.instruction(machine, target)
+    if isinstance(unit, str):
+        return ()
+    found = _candidates(what, level, unit, 1 if machine is None else machine.subgroups or 1)
+    return accepted((one for one in found if _problem(one.attribute, what, machine, target) is None), what.shape, llvm)
 
 
-def _rows(m: int) -> int:
-    return max(rows for rows in range(1, 9) if m % rows == 0)
-
-
-def _chip(lanes: int | None) -> str:
-    """A chip whose subgroups have so many lanes, where the target is not said."""
-    return "dg2" if lanes == 8 else DEFAULT_TARGET
+def _candidates(what: Product, level: str, unit: Dpas, subgroups: int) -> Iterator[Choice]:
+    rows, columns = _tile(unit, what.role)
+    if level == "lane":
+        yield Choice(_fragment(unit, what.role), 0, f"{what.role} of {unit.builtin}")
+    elif level == "inst":
+        yield Choice(LayoutAttr(inst_data=(rows, columns)), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}")
+    elif level == "workgroup":
+        m, n, k = what.sizes
+        bits = {"A": what.a, "B": what.b, "C": what.d}[what.role]
+        for grid in grids((m, n), subgroups, (unit.m, unit.n)):
+            (down, across), (part_m, part_n) = grid.sg_layout or (1, 1), grid.sg_data or (m, n)
+            block = tuple((part_m, part_n, k)[at] for at in _ROLES[what.role])
+            held = words(block, bits_of(bits), unit.subgroup_size)
+            text = f"{down}x{across} subgroups, each {part_m}x{part_n} of D"
+            yield Choice(LayoutAttr(sg_layout=grid.sg_layout, sg_data=block), held, text)
 
 
 @lru_cache(maxsize=_CACHED)
@@ -214,14 +230,20 @@ def _fragment(unit: Dpas, role: str) -> LayoutAttr:
     """The operand's fragment as LLVM writes it: neighbours that share a component are one lane's data."""
     lanes = unit.subgroup_size
     data = {"A": (1, max(unit.a_bits // (32 // unit.packed), 1)), "B": (unit.packed, 1), "C": (1, 1)}[role]
+    if role == "A" and unit.k < lanes:
+        return LayoutAttr(lane_layout=(lanes // unit.k, unit.k), lane_data=(1, 1))  # rows side by side
     return LayoutAttr(lane_layout=(1, lanes), lane_data=data)
 
 
 @lru_cache(maxsize=_CACHED)
-def _problem(
-    attribute: Distributed, shape: tuple[int, ...], machine: Machine | None, unit: Dpas, role: str
-) -> str | None:
-    layout = placed(attribute, shape, machine, unit.subgroup_size)
+def _problem(attribute: Distributed, what: Product, machine: Machine | None, target: str | None) -> str | None:
+    unit, role = what.instruction(machine, target), what.role
+    if isinstance(unit, str):
+        return unit
+    lanes_there = lanes_of(machine, unit.target.name)
+    if lanes_there != unit.subgroup_size:
+        return f"a subgroup has {lanes_there} lanes; dpas on {unit.target} needs {unit.subgroup_size}"
+    layout = placed(attribute, what.shape, machine, unit.subgroup_size)
     if isinstance(layout, str):
         return layout
     levels, tile = levels_of(attribute), instruction_tile(attribute)
@@ -231,9 +253,13 @@ def _problem(
         if len(tile) != 2 or tile[0] not in few or tile[1] != columns:
             expected = f"1 to 8 rows of {columns}" if len(few) > 1 else f"{rows}x{columns}"
             return f"inst_data is {'x'.join(map(str, tile))}; {role} of {unit.builtin} is {expected}"
-    fragment, lanes = _layout(unit, role), "lane" in levels
-    problem = misfit(layout, fragment, lanes)
-    # The rows of A and C are registers: an instruction multiplies any number of them up to 8.
-    if problem is None or (_ROLES[role][0] == 0 and misfit(layout, fragment.restrict(0, 0, 1), lanes) is None):
+    lanes = "lane" in levels
+    problem = misfit(layout, _layout(unit, role), lanes)
+    if problem is None:
         return None
-    return f"dpas takes {role} with one column per lane: {problem}"
+    # An instruction multiplies any number of rows up to 8.
+    for fewer in range(unit.m - 1, 0, -1) if _ROLES[role][0] == 0 else ():
+        other = _instruction(unit.a_type, unit.b_type, unit.acc_type, fewer, unit.target.name)
+        if isinstance(other, Dpas) and misfit(layout, _layout(other, role), lanes) is None:
+            return None
+    return f"dpas takes {role} in another way: {problem}"

@@ -45,11 +45,13 @@ _CACHED = 1 << 12
 
 
 @relates("vector.multi_reduction")
-def multi_reduction(op: Any) -> Relation:
+def multi_reduction(op: Any) -> Relation | None:
     """The dimensions that are reduced are copies of the result's element."""
     source, dims = shape_of(op.operands[0]), numbers_of(op.reduction_dims)
-    if source is None or dims is None:
+    if source is None:
         return Relation()
+    if dims is None or not set(dims) <= set(range(len(source))):
+        return None
     return _reduction(op, reduced(source, dims))
 
 
@@ -61,11 +63,11 @@ def reduction_to_scalar(op: Any) -> Relation:
 
 
 @relates("vector.scan")
-def scan(op: Any) -> Relation:
+def scan(op: Any) -> Relation | None:
     """An element is made of all before it: a work-item needs the whole dimension, for no version of LLVM exchanges them."""
     source, dim = shape_of(op.operands[0]), int(op.reduction_dim.value.data)
-    if source is None:
-        return Relation()
+    if source is None or not 0 <= dim < len(source):
+        return None
     last = reduced(source, (dim,))
     start = _started(source, dim)
     ties = [

@@ -21,7 +21,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from layoutalg.propagation.relations.relation import Relation, Tie, relates, same_shape
+from layoutalg.propagation.relations.relation import Relation, Tie, relates, relation_of, same_shape, shape_of
 
 __all__: list[str] = []
 
@@ -174,25 +174,21 @@ def said_elsewhere(op: Operation) -> Relation:
 @relates("vector.mask")
 def mask(op: Any) -> Relation:
     """What the masked operation makes is the result, where the mask is set; elsewhere it is the other operand."""
-    ties = _yielded(op.regions, op.results, ("vector.yield",))
+    ties, uniform = _yielded(op.regions, op.results, ("vector.yield",)), list[Tie]()
     for result in op.results:
         ties += [tie for number in range(1, len(op.operands)) for tie in same_shape(op, number, result)]
-        ties += _of_mask(op, result)
-    return Relation(tuple(ties))
-
-
-def _of_mask(op: Any, result: SSAValue) -> list[Tie]:
-    """A mask is spread as what the masked operation reads, or makes: whatever has its shape."""
-    from layoutalg.propagation.relations.relation import relation_of, shape_of
-
-    shape = shape_of(op.operands[0])
+        if shape_of(op.operands[0]) == shape_of(result):
+            ties += same_shape(op, 0, result)
     inner = op.regions[0].block.first_op
-    if shape == shape_of(result):
-        return list(same_shape(op, 0, result))
-    relation = None if inner is None else relation_of(inner)
-    if inner is None or relation is None:
-        return []
-    for tie in relation.ties:
-        if shape_of(tie.operand) == shape and tie.result in inner.results:
-            return [Tie(op, 0, result, tie.relation, tie.reach, tie.combines)]
-    return []
+    relation = None if inner is None or len(op.results) != 1 else relation_of(inner)
+    if relation is not None and not any(tie.user is op and tie.number == 0 for tie in ties):
+        ties += _of_mask(op, relation.ties)
+        uniform += _of_mask(op, relation.uniform)
+    return Relation(tuple(ties), uniform=tuple(uniform))
+
+
+def _of_mask(op: Any, inner: Iterable[Tie]) -> list[Tie]:
+    """A mask is needed where the operand of the masked operation is that has its shape."""
+    shape = shape_of(op.operands[0])
+    found = [tie for tie in inner if shape_of(tie.operand) == shape][:1]
+    return [Tie(op, 0, op.results[0], tie.relation, tie.reach, tie.combines) for tie in found]

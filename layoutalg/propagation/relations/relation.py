@@ -29,6 +29,7 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, TensorType, VectorType
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -206,12 +207,29 @@ def related_operations() -> tuple[str, ...]:
 def relation_of(operation: Operation) -> Relation | None:
     """The relation of an operation; None where it is not known, or is no layout (a reshape of 4x6 to 6x4).
 
+    An operation that is not what its dialect says (without its operands or attributes) has none either.
+
     >>> from xdsl.dialects.test import TestPureOp
     >>> relation_of(TestPureOp())
     """
     _load()
     found = _RELATIONS.get(operation.name)
-    return None if found is None else found(operation)
+    if found is None:
+        return None
+    try:
+        return found(operation)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        if _is_well_formed(operation):
+            raise
+        return None
+
+
+def _is_well_formed(operation: Operation) -> bool:
+    try:
+        operation.verify(verify_nested_ops=False)
+    except (VerifyException, KeyError, IndexError):
+        return False
+    return True
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...] | None:

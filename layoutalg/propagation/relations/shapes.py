@@ -33,8 +33,10 @@ _CACHED = 1 << 12
 def transpose(op: Any) -> Relation | None:
     """Dimension d of the result is dimension permutation[d] of the operand."""
     shape, order = shape_of(op.operands[0]), numbers_of(op.permutation)
-    if shape is None or order is None:
+    if shape is None:
         return Relation()
+    if order is None or sorted(order) != list(range(len(shape))):
+        return None
     return Relation((Tie(op, 0, op.results[0], transposed(shape, order)),))
 
 

@@ -36,6 +36,8 @@ class Operation:
     result: tuple[int, ...]
     made_of: Callable[[Element], Iterable[Element]]
     combines: bool = False
+    other: str = "vector<1xf32>"
+    """The type of a second operand, of which nothing is said."""
 
 
 def lacks(operation: Operation, operand: Held, result: Held) -> set[tuple[Element, Item]]:

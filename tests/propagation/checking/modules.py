@@ -4,7 +4,7 @@ from __future__ import annotations
 
 HEAD = (
     "gpu.module @m {\n"
-    "gpu.func @k(%p: memref<64x64xf32>, %q: memref<64x64xf32>, %s: memref<8192xi8, 3>) kernel attributes "
+    "gpu.func @k(%p: memref<64x64xf32>, %q: memref<64x64xf32>, %s: memref<4096xi8, 3>) kernel attributes "
     "{intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: ITEMS, 1, 1>} {\n"
     "%c0 = arith.constant 0 : index\n"
 )
@@ -37,12 +37,12 @@ COLUMNS, ROWS = lanes("1, 16", "1, 1"), lanes("16, 1", "1, 1")
 
 STORE_MATRIX = kernel(
     *load("x", "8x16", COLUMNS),
-    "%m = xegpu.create_mem_desc %s : memref<8192xi8, 3> -> !xegpu.mem_desc<32x32xf32>",
+    "%m = xegpu.create_mem_desc %s : memref<4096xi8, 3> -> !xegpu.mem_desc<32x32xf32>",
     f"xegpu.store_matrix %x, %m[%c0, %c0] <{{layout = {COLUMNS}}}> : "
     "vector<8x16xf32>, !xegpu.mem_desc<32x32xf32>, index, index",
 )
 LOAD_MATRIX = kernel(
-    "%m = xegpu.create_mem_desc %s : memref<8192xi8, 3> -> !xegpu.mem_desc<32x32xf32>",
+    "%m = xegpu.create_mem_desc %s : memref<4096xi8, 3> -> !xegpu.mem_desc<32x32xf32>",
     f"%x = xegpu.load_matrix %m[%c0, %c0] <{{layout = {COLUMNS}}}> : "
     "!xegpu.mem_desc<32x32xf32>, index, index -> vector<8x32xf32>",
     f"%y = math.exp %x {{layout_result_0 = {COLUMNS}}} : vector<8x32xf32>",
@@ -71,12 +71,18 @@ DPAS_ROWS = kernel(
 _INST = {
     name: f"#xegpu.layout<inst_data = [{tile}]>" for name, tile in (("a", "8, 16"), ("b", "16, 16"), ("c", "8, 16"))
 }
-HALF_DEPTH = kernel(
-    *load("a", "32x32", _INST["a"], "i8"),
-    *load("b", "32x32", _INST["b"], "i8"),
-    f"%d = xegpu.dpas %a, %b {{layout_a = {_INST['a']}, layout_b = {_INST['b']}, layout_cd = {_INST['c']}}} : "
-    "vector<32x32xi8>, vector<32x32xi8> -> vector<32x32xi32>",
-).replace("memref<64x64xf32>", "memref<64x64xi8>")
+HALF_DEPTH = (
+    kernel(
+        *load("a", "32x32", _INST["a"], "i8"),
+        *load("b", "32x32", _INST["b"], "i8"),
+        f"%d = xegpu.dpas %a, %b {{layout_a = {_INST['a']}, layout_b = {_INST['b']}, layout_cd = {_INST['c']}}} : "
+        "vector<32x32xi8>, vector<32x32xi8> -> vector<32x32xi32>",
+        "%u = xegpu.create_nd_tdesc %q : memref<64x64xi32> -> !xegpu.tensor_desc<32x32xi32>",
+        "xegpu.store_nd %d, %u[%c0, %c0] : vector<32x32xi32>, !xegpu.tensor_desc<32x32xi32>",
+    )
+    .replace("%q: memref<64x64xf32>", "%q: memref<64x64xi32>")
+    .replace("memref<64x64xf32>", "memref<64x64xi8>")
+)
 """What LLVM 22 makes of an i8 product without inst_data."""
 
 _SQUARE = subgroups("4, 2", "8, 16")
@@ -102,9 +108,11 @@ def transpose(before: str, after: str) -> str:
 
 
 def reduction(result: str, source: str = COLUMNS) -> str:
-    """Rows of 16x16 added up, with this layout of the result."""
+    """Rows of 16x16 added up and stored, with this layout of the result."""
     return kernel(
         *load("x", "16x16", source),
         f"%z = arith.constant {{layout_result_0 = {result}}} dense<0.0> : vector<16xf32>",
         f"%y = vector.multi_reduction <add>, %x, %z {{layout_result_0 = {result}}} [1] : vector<16x16xf32> to vector<16xf32>",
-    )
+        "%u = xegpu.create_nd_tdesc %q : memref<64xf32> -> !xegpu.tensor_desc<16xf32>",
+        f"xegpu.store_nd %y, %u[%c0] <{{layout = {result}}}> : vector<16xf32>, !xegpu.tensor_desc<16xf32>",
+    ).replace("%q: memref<64x64xf32>", "%q: memref<64xf32>")

@@ -50,7 +50,7 @@ def repaired(text: str, mistake: Mistake, repair: Repair) -> str:
         kind = re.search(r"vector<[^>]*>", lines[at][lines[at].rindex(" : ") :])
         assert kind is not None
         shape = next(v for v in types_of(text, repair.value))
-        new = f"{repair.value}_{at}"
+        new = next(name for name in (f"{repair.value}_{n}" for n in range(99)) if name not in text)
         lines[at] = re.sub(rf"{re.escape(repair.value)}(?![\w$.])", new, lines[at])
         conversion = f"<{{input_layout = {repair.source}, target_layout = {layout}}}>"
         lines.insert(at, f"{new} = xegpu.convert_layout {repair.value} {conversion} : {shape}")

@@ -24,7 +24,20 @@ def operation(rng: random.Random) -> Operation:
     """One of the kinds of ties: equal coordinates, permuted, repeated, cut, and combined."""
     shape = tuple(rng.choice((4, 8, 16)) for _ in range(2))
     rows, columns = shape
-    kind = rng.choice(("math.exp", "transpose", "broadcast", "extract", "reduction", "transpose3"))
+    kind = rng.choice(
+        (
+            "math.exp",
+            "transpose",
+            "broadcast",
+            "extract",
+            "reduction",
+            "transpose3",
+            "insert",
+            "into",
+            "interleave",
+            "cast",
+        )
+    )
     text = "x".join(map(str, shape))
     if kind == "math.exp":
         return Operation(f"math.exp %x {{L}} : vector<{text}xf32>", shape, shape, same)
@@ -55,6 +68,33 @@ def operation(rng: random.Random) -> Operation:
             f"vector<{text}xf32> to vector<2x{half}xf32>"
         ).replace("{L, ", "{L_, ")
         return Operation(line, shape, (2, half), lambda e: [(e[0] + row, e[1] + half)])
+    if kind in ("insert", "into"):
+        row, half = rng.randrange(0, rows, 2), columns // 2
+        at, moved = f"offsets = [{row}, {half}], strides = [1, 1]", (2, half)
+        values = "%x, %w" if kind == "insert" else "%w, %x"
+        types = f"vector<2x{half}xf32> into vector<{text}xf32>"
+        line = f"vector.insert_strided_slice {values} {{L_, {at}}} : {types}"
+
+        def of_part(e: Element) -> list[Element]:
+            inside = row <= e[0] < row + 2 and e[1] >= half
+            return [(e[0] - row, e[1] - half)] if inside else []
+
+        if kind == "insert":
+            return Operation(line, moved, shape, of_part, other=f"vector<{text}xf32>")
+        return Operation(line, shape, shape, lambda e: [] if of_part(e) else [e], other=f"vector<2x{half}xf32>")
+    if kind == "interleave":
+        wide, odd = (rows, 2 * columns), rng.randrange(2)
+        values = "%w, %x" if odd else "%x, %w"
+        line = f"vector.interleave {values} {{L}} : vector<{text}xf32> -> vector<{rows}x{2 * columns}xf32>"
+
+        def of_half(e: Element) -> list[Element]:
+            return [(e[0], e[1] // 2)] if e[1] % 2 == odd else []
+
+        return Operation(line, shape, wide, of_half, other=f"vector<{text}xf32>")
+    if kind == "cast":
+        flat = (rows * columns,)
+        line = f"vector.shape_cast %x {{L}} : vector<{text}xf32> to vector<{rows * columns}xf32>"
+        return Operation(line, shape, flat, lambda e: [divmod(e[0], columns)])
     dim = rng.randrange(2)
     kept = shape[1 - dim]
     line = f"vector.multi_reduction <add>, %x, %z {{L}} [{dim}] : vector<{text}xf32> to vector<{kept}xf32>"
@@ -111,7 +151,7 @@ def module(one: Operation, operand: object, result: object) -> str:
     return (
         "func.func @f() attributes {intel_reqd_sub_group_size = 8 : i32} {\n"
         f"%x = arith.constant {{layout_result_0 = {operand}}} dense<1.0> : vector<{given}xf32>\n"
-        f"%z = arith.constant dense<0.0> : vector<{kept}xf32>\n"
+        f"%z = arith.constant dense<0.0> : vector<{kept}xf32>\n%w = arith.constant dense<0.0> : {one.other}\n"
         f"%y = {line}\nfunc.return\n}}"
     )
 

@@ -84,7 +84,7 @@ def test_broadcast_from_the_slice_of_its_result_is_right() -> None:
 
 def test_a_reduction_whose_result_is_not_a_slice_crashes_23_and_24() -> None:
     text = modules.reduction(modules.lanes("16", "1"))
-    assert [one[:2] for one in wrong(text, 24)] == [("compiler.reduction", "vector.multi_reduction")]
+    assert [one[:2] for one in wrong(text, 24)] == [("compiler.reduction", "xegpu.store_nd")]
     assert wrong(text, 23) == wrong(text, 24)
     assert not wrong(text, 22)
     found, texts = repair_all(text, 24)

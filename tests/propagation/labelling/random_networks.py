@@ -12,12 +12,18 @@ from layoutalg.propagation.labelling.network import Network
 
 
 @st.composite
-def networks(draw: Callable[[Any], Any], most: int = 7, values: int = 3, *, impossible: bool = True) -> Network:
-    """Up to `most` variables of up to `values` values, any pairs, small costs with many zeros, and some infinities."""
-    count = draw(st.integers(1, most))
+def networks(
+    draw: Callable[[Any], Any], most: int = 7, values: int = 3, *, impossible: bool = True, dense: bool = False
+) -> Network:
+    """Up to `most` variables of up to `values` values, any pairs, small costs with many zeros, and some infinities.
+
+    With `dense`, every pair has a table, and few costs are infinite: not much of such a network can be reduced.
+    """
+    count = draw(st.integers(4 if dense else 1, most))
     seed = np.random.default_rng(draw(st.integers(0, 2**32)))
-    dense, never = draw(st.sampled_from([0.2, 0.5, 1.0])), draw(st.sampled_from([0.0, 0.1, 0.3])) * impossible
-    sizes = seed.integers(1, values + 1, count) if draw(st.booleans()) else np.full(count, values)
+    paired = 1.0 if dense else draw(st.sampled_from([0.2, 0.5, 1.0]))
+    never = draw(st.sampled_from([0.0, 0.05] if dense else [0.0, 0.1, 0.3])) * impossible
+    sizes = seed.integers(1, values + 1, count) if draw(st.booleans()) and not dense else np.full(count, values)
 
     def costs(*shape: int) -> Any:
         found = seed.integers(0, 8, shape) * seed.integers(0, 2, shape).astype(float)
@@ -26,7 +32,7 @@ def networks(draw: Callable[[Any], Any], most: int = 7, values: int = 3, *, impo
     network = Network([costs(size) for size in sizes], [{} for _ in sizes])
     for one in range(count):
         for other in range(one):
-            if seed.random() < dense:
+            if seed.random() < paired:
                 network.add(one, other, costs(sizes[one], sizes[other]))
     return network
 

@@ -47,6 +47,23 @@ LANES = (
 TILES = ("inst_data = [8, 16]", "inst_data = [16, 16]", "inst_data = [4, 16]", "inst_data = [8, 32]")
 
 
+def sizes(text: str) -> list[Shape]:
+    """The lists of numbers in a text."""
+    return [tuple(map(int, found.split(", "))) for found in re.findall(r"\[([0-9, ]+)\]", text)]
+
+
+def divides(text: str, shape: Shape) -> bool:
+    """Whether lanes and data, or a tile, divide a shape."""
+    each = [1] * len(shape)
+    for field in sizes(text):
+        each = [a * b for a, b in zip(each, field, strict=True)]
+    return all(size % part == 0 for size, part in zip(shape, each, strict=True))
+
+
+def storable(value: Value) -> bool:
+    return len(value.shape) == 2 and value.shape[1] % 16 == 0 and value.element in BITS and value.element != "tf32"
+
+
 class Writer:
     """One kernel, written an operation at a time."""
 
@@ -86,8 +103,11 @@ class Writer:
         """A layout that the user writes; of a kind that fits, mostly."""
         if len(shape) == 1:
             return "#xegpu.layout<lane_layout = [16], lane_data = [1]>"
-        lanes, tiles = self.rng.choice(LANES[: 3 if self.chance(0.8) else 5]), self.rng.choice(TILES)
-        said = self.rng.choice((lanes, lanes, tiles, f"{tiles}, {lanes}"))
+        many = self.chance(0.8)
+        fitting = [text for text in LANES[: 3 if many else 5] if divides(text, shape)] or [LANES[0]]
+        tiles = [text for text in TILES if divides(text, shape)] or ["inst_data = [1, 16]"]
+        lanes, tile = self.rng.choice(fitting), self.rng.choice(tiles)
+        said = self.rng.choice((lanes, lanes, tile, f"{tile}, {lanes}" if divides(lanes, sizes(tile)[0]) else lanes))
         return f"#xegpu.layout<{said}>"
 
     def properties(self, shape: Shape) -> str:
@@ -124,7 +144,7 @@ class Writer:
         a = self.pick()
         if a is None:
             return
-        if a.element == "i1":
+        if a.element in ("i1", "tf32"):
             return
         whole = a.element not in FLOATS
         if self.chance(0.35):
@@ -269,7 +289,10 @@ class Writer:
             if value.shape[0] % 16 == 0 and value.element in BITS:
                 self.scatter(value)
             return
-        if value.element not in BITS or value.element == "tf32" or value.shape[1] % 16:
+        if not storable(value):
+            if value.element in FLOATS and value.shape[0] % 16 == 0:
+                text = f"vector.transpose {value.name}, [1, 0] : {value.kind} to {vector(value.shape[::-1], value.element)}"
+                self.store(self.make(text, value.shape[::-1], value.element))
             return
         memory = self.descriptor(value.shape, value.element)
         kind = block(value.shape, value.element)
@@ -278,7 +301,8 @@ class Writer:
         )
 
     def loop(self) -> None:
-        first = [value for value in (self.pick(lambda v: v.element in FLOATS) for _ in range(2)) if value is not None]
+        found = (self.pick(lambda v: v.element in FLOATS and storable(v)) for _ in range(2))
+        first = [value for value in found if value is not None]
         carried = first[: self.rng.choice((1, 1, 2))]
         if not carried or self.depth > 1:
             return
@@ -303,7 +327,9 @@ class Writer:
                 found = self.make(f"arith.addf {argument.name}, {found.name} : {argument.kind}", argument.shape,
                                   argument.element)  # fmt: skip
             ends.append(found)
-        self.add(f"scf.yield {', '.join(end.name for end in ends)} : {kinds}")
+        last = f"scf.yield {', '.join(end.name for end in ends)} : {kinds}"
+        self.store_unused(len(before) + len(arguments), last)
+        self.add(last)
         self.depth -= 1
         self.add("}")
         self.values = before
@@ -314,7 +340,7 @@ class Writer:
     def branch(self) -> None:
         if self.depth > 1:
             return
-        like = self.pick(lambda value: value.element in FLOATS)
+        like = self.pick(lambda value: value.element in FLOATS and storable(value))
         if like is None:
             return
         result = self.name()
@@ -328,11 +354,20 @@ class Writer:
             found = like if found is None else found
             if self.chance(0.5) or found in before:
                 found = self.make(f"arith.mulf {found.name}, {found.name} : {like.kind}", like.shape, like.element)
-            self.add(f"scf.yield {found.name} : {like.kind}")
+            end = f"scf.yield {found.name} : {like.kind}"
+            self.store_unused(len(before), end)
+            self.add(end)
             self.depth -= 1
             self.add("}" if last else "} else {")
             self.values = list(before)
         self.values.append(Value(result, like.shape, like.element))
+
+    def store_unused(self, since: int, end: str) -> None:
+        """Store the values that nobody has used, of those made since; `end` is the line that will follow."""
+        body = "\n".join([*self.lines, end])
+        for value in tuple(self.values[since:]):
+            if len(re.findall(rf"{value.name}\b", body)) < 2 and value.element in BITS and self.chance(0.95):
+                self.store(value)
 
     def step(self) -> None:
         """One more thing."""
@@ -352,9 +387,9 @@ class Writer:
         for _ in range(self.rng.randint(2, 9)):
             self.step()
         body = "\n".join(self.lines)
-        for value in self.values:
+        for value in tuple(self.values):
             unused = len(re.findall(rf"{value.name}\b", body)) < 2
-            if value.element in BITS and self.chance(0.95 if unused else 0.08):
+            if value.element in BITS and self.chance(0.98 if unused else 0.08):
                 self.store(value)
         items = "known_block_size = array<i32: 64, 1, 1>, intel_reqd_sub_group_size = 16 : i32"
         body = "\n".join(f"    {line}" for line in self.lines)

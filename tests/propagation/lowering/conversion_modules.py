@@ -18,6 +18,7 @@ Array = NDArray[Any]
 
 DTYPES: dict[str, Any] = {
     "f16": np.float16, "bf16": bfloat16, "f32": np.float32, "i8": np.int8, "i16": np.int16, "i32": np.int32,
+    "f64": np.float64, "i64": np.int64,
 }  # fmt: skip
 
 
@@ -30,6 +31,8 @@ class ConversionModule:
     arrays: tuple[tuple[str, tuple[int, ...]], ...]
     meaning: Callable[..., Array]
     subgroups: int = 1
+    blocks: bool = True
+    """Whether block messages move the tiles, which need rows of 64 bytes."""
 
     @property
     def module(self) -> str:
@@ -39,7 +42,10 @@ class ConversionModule:
     def operands(self) -> list[Array]:
         """Small integers, which every type holds exactly; the result is all ones before."""
         rng = np.random.default_rng(len(self.name))
-        found = [rng.integers(-8, 9, surface(element, shape)).astype(DTYPES[element]) for element, shape in self.arrays]
+        sizes = [surface(element, shape) if self.blocks else shape for element, shape in self.arrays]
+        found = [
+            rng.integers(-8, 9, size).astype(DTYPES[one]) for (one, _), size in zip(self.arrays, sizes, strict=True)
+        ]
         found[-1][:] = 1
         return found
 
@@ -135,18 +141,22 @@ def adds(element: str) -> str:
 def there_and_back(
     name: str, element: str, shape: tuple[int, ...], here: str, there: Sequence[str], subgroups: int = 1
 ) -> ConversionModule:
-    """Load, convert to each layout in turn, double after each, convert back and store: x times two for each."""
+    """Load, convert to each layout in turn, double after each, convert back and store: x times two for each.
+
+    Nothing is doubled in bf16, which SPIR-V of LLVM 22 can't compute with.
+    """
     kind = f"{'x'.join(map(str, shape))}x{element}"
     body = Body()
     body.load("x", "p0", element, shape, here)
-    value, layout = "x", here
+    value, layout, factor = "x", here, 1
     for number, other in enumerate(there):
         body.convert(f"y{number}", value, layout, other, kind)
-        body.add(f"%z{number} = {adds(element)} %y{number}, %y{number} {{layout_result_0 = {other}}} : vector<{kind}>")
-        value, layout = f"z{number}", other
+        value, layout = f"y{number}", other
+        if element != "bf16":
+            body.add(f"%z{number} = {adds(element)} %{value}, %{value} {{layout_result_0 = {other}}} : vector<{kind}>")
+            value, factor = f"z{number}", 2 * factor
     body.convert("back", value, layout, here, kind)
     body.store("back", "p1", element, shape, here)
-    factor = 2 ** len(there)
     arrays = ((element, shape), (element, shape))
     return ConversionModule(
         name, body.kernel(name, 2, subgroups), arrays, lambda x: x * x.dtype.type(factor), subgroups
@@ -154,6 +164,8 @@ def there_and_back(
 
 
 ROWS, COLUMNS = lanes([1, 16]), lanes([16, 1])
+TILES = lanes([1, 16], inst_data=[8, 16])
+"""The same lanes, the registers in tiles of 8x16."""
 BYTES = lanes([1, 16], [1, 2])
 """A row of 32 bytes in a register's place: what a block message delivers."""
 
@@ -167,7 +179,7 @@ def _transposes() -> list[ConversionModule]:
         ),
         there_and_back("transpose_i8", "i8", (16, 32), BYTES, [COLUMNS]),
         there_and_back("transpose_pairs_i8", "i8", (32, 32), BYTES, [lanes([16, 1], [2, 1])]),
-        there_and_back("transpose_wide", "f32", (16, 32), lanes([1, 16]), [COLUMNS]),
+        there_and_back("transpose_wide", "f32", (16, 32), TILES, [COLUMNS]),
         there_and_back("transpose_tall", "f32", (32, 16), ROWS, [COLUMNS]),
         there_and_back("transpose_twice", "f16", (32, 16), ROWS, [COLUMNS, lanes([16, 1], [2, 1])]),
     ]
@@ -182,6 +194,7 @@ def _grids() -> list[ConversionModule]:
         made.append(there_and_back(f"grid_{rows}_f16", "f16", (16, 16), ROWS, [lanes(grid)]))
         made.append(there_and_back(f"grid_{rows}_columns", "f32", (16, 16), ROWS, [lanes(grid, order=[0, 1])]))
         made.append(there_and_back(f"grid_{rows}_pairs", "f16", (16, 16), ROWS, [lanes(grid, [1, 2])]))
+        made.append(there_and_back(f"grid_{rows}_i32", "i32", (16, 16), ROWS, [lanes(grid, [2, 1])]))
         made.append(there_and_back(f"grid_{rows}_tall_pairs", "bf16", (16, 16), ROWS, [lanes(grid, [2, 1])]))
     made.append(there_and_back("grid_squares", "f32", (16, 16), ROWS, [lanes([4, 4], [2, 2])]))
     made.append(
@@ -193,15 +206,15 @@ def _grids() -> list[ConversionModule]:
 def _repacks() -> list[ConversionModule]:
     """Other numbers of neighbours in a lane: what operands of other element sizes need."""
     made: list[ConversionModule] = []
-    for element, wide in (("f16", 2), ("bf16", 2), ("f32", 2), ("f16", 4), ("i16", 4)):
+    for element, wide in (("f16", 2), ("bf16", 2), ("f32", 2), ("i32", 2), ("f16", 4), ("i16", 4)):
         packed = lanes([1, 16], [1, wide])
         name = f"repack_{element}_{wide}"
-        made.append(there_and_back(name, element, (8, 16 * wide), ROWS, [packed]))
-    made.append(there_and_back("repack_rows", "f16", (16, 32), ROWS, [lanes([1, 16], [2, 2]), lanes([1, 16], [1, 2])]))
+        made.append(there_and_back(name, element, (8, 16 * wide), TILES, [packed]))
+    made.append(there_and_back("repack_rows", "f16", (16, 32), TILES, [lanes([1, 16], [2, 2]), lanes([1, 16], [1, 2])]))
     made.append(there_and_back("repack_bytes", "i8", (8, 64), BYTES, [lanes([1, 16], [1, 4])]))
     made.append(there_and_back("repack_bytes_apart", "i8", (8, 32), BYTES, [ROWS]))
     made.append(there_and_back("repack_bytes_tall", "i8", (32, 32), BYTES, [lanes([1, 16], [4, 1])]))
-    made.append(there_and_back("repack_columns", "f16", (16, 32), ROWS, [lanes([16, 1], [1, 2])]))
+    made.append(there_and_back("repack_columns", "f16", (16, 32), TILES, [lanes([16, 1], [1, 2])]))
     return made
 
 
@@ -217,6 +230,10 @@ def _across() -> list[ConversionModule]:
         ("rows_f16", "f16", of_subgroups([4, 1], [8, 64])),
         ("round_robin_f16", "f16", of_subgroups([2, 2], [8, 16])),
         ("columns_i16", "i16", of_subgroups([1, 4], [32, 16])),
+        ("columns_bf16", "bf16", of_subgroups([1, 4], [32, 16])),
+        ("rows_i32", "i32", of_subgroups([4, 1], [8, 64])),
+        ("order_f16", "f16", of_subgroups([2, 2], [16, 32], order=[0, 1])),
+        ("shared_rows", "f32", of_subgroups([4, 1], [16, 64])),
         ("turned_bytes", "i8", of_subgroups([4, 1], [8, 64], [8, 32], lane_data=[1, 2])),
         ("copies", "f32", of_subgroups([4, 1], [32, 64])),
     ):
@@ -287,6 +304,64 @@ def _between() -> list[ConversionModule]:
     return made
 
 
+def _scales() -> list[ConversionModule]:
+    """The three patterns that LLVM is adding, for the scales of `dpas_mx`, on 8x2 (pull request 222693), and their inverses.
+
+    Gathers and scatters move the tiles, so that a store shows in which layout the value is.
+    """
+    everywhere = "#xegpu.slice<#xegpu.layout<lane_layout = [1, 1, 16], lane_data = [1, 1, 1]>, dims = [2]>"
+    groups = (
+        "#xegpu.slice<#xegpu.layout<lane_layout = [8, 1, 2], lane_data = [1, 1, 1], order = [0, 2, 1]>, dims = [0]>"
+    )
+    rows = lanes([8, 1])
+    return [
+        gathered(f"{name}_{element}", element, (8, 2), here, there)
+        for name, here, there in (
+            ("scales_everywhere_to_rows", everywhere, rows),
+            ("scales_groups_to_rows", groups, rows),
+            ("scales_everywhere_to_groups", everywhere, groups),
+            ("scales_rows_to_everywhere", rows, everywhere),
+            ("scales_rows_to_groups", rows, groups),
+        )
+        for element in ("f32", "i8")
+    ]
+
+
+def gathered(name: str, element: str, shape: tuple[int, ...], here: str, *there: str) -> ConversionModule:
+    """Gather in one layout, convert to each of the others in turn, scatter in the last."""
+    kind = "x".join(map(str, shape))
+    offsets = np.arange(np.prod(shape)).reshape(shape).tolist()
+    body = Body()
+    for layout, suffix in ((here, ""), (there[-1], "2")):
+        body.add(f"%o{suffix} = arith.constant {{layout_result_0 = {layout}}} dense<{offsets}> : vector<{kind}xindex>")
+        body.add(f"%m{suffix} = arith.constant {{layout_result_0 = {layout}}} dense<true> : vector<{kind}xi1>")
+    offset_kinds = f"vector<{kind}xindex>, vector<{kind}xi1>"
+    body.add(f"%y = xegpu.load %p0[%o], %m <{{layout = {here}}}> : i64, {offset_kinds} -> vector<{kind}x{element}>")
+    value, layout = "y", here
+    for number, other in enumerate(there):
+        body.convert(f"y{number}", value, layout, other, f"{kind}x{element}")
+        value, layout = f"y{number}", other
+    body.add(
+        f"xegpu.store %{value}, %p1[%o2], %m2 <{{layout = {layout}}}> : vector<{kind}x{element}>, i64, {offset_kinds}"
+    )
+    return ConversionModule(name, body.kernel(name, 2), ((element, shape),) * 2, lambda x: x, blocks=False)
+
+
+def _gathers() -> list[ConversionModule]:
+    """Other conversions whose result is scattered as it is."""
+    rows, columns = lanes([1, 16]), lanes([16, 1])
+    return [
+        gathered("gather_columns", "f32", (16, 16), rows, columns),
+        gathered("gather_rows", "f16", (16, 16), columns, rows),
+        gathered("gather_bytes", "i8", (16, 16), rows, columns),
+        gathered("gather_grid", "f32", (8, 16), rows, lanes([4, 4], [1, 2])),
+        gathered("gather_order", "f32", (8, 16), rows, lanes([4, 4], order=[0, 1])),
+        gathered("gather_repacked", "f16", (4, 64), rows, lanes([1, 16], [1, 4])),
+        gathered("gather_64_bits", "f64", (4, 16), rows, lanes([4, 4])),
+        gathered("gather_long", "i64", (4, 16), rows, lanes([2, 8])),
+    ]
+
+
 def _attention() -> list[ConversionModule]:
     """Two products in a row: the accumulator of the first is operand A of the second, which a subgroup has elsewhere."""
     body = Body()
@@ -314,44 +389,31 @@ def _attention() -> list[ConversionModule]:
 
 def _slices() -> list[ConversionModule]:
     """A row of a tile, of which all lanes of a column, or of a row, of a grid of lanes have copies."""
-    made: list[ConversionModule] = []
     here = f"#xegpu.slice<{ROWS}, dims = [0]>"
-    for name, element, grids in (
-        ("f32", "f32", [([4, 4], 0)]),
-        ("f32_rows", "f32", [([4, 4], 1)]),
-        ("f16", "f16", [([2, 8], 0)]),
-        ("f16_rows", "f16", [([8, 2], 1)]),
-        ("i32", "i32", [([2, 8], 1)]),
-        ("everywhere", "f32", [([16, 1], 1), ([16, 1], 0)]),
-        ("in_turn", "f32", [([4, 4], 0), ([4, 4], 1)]),
-    ):
-        body = Body()
-        body.load("row", "p0", element, (1, 32), ROWS)
-        body.add(
-            f"%x = vector.shape_cast %row {{layout_result_0 = {here}}} : vector<1x32x{element}> to vector<32x{element}>"
+    return [
+        gathered(
+            f"slice_{name}",
+            element,
+            (32,),
+            here,
+            *(f"#xegpu.slice<{lanes(grid)}, dims = [{dim}]>" for grid, dim in there),
         )
-        value, layout = "x", here
-        for number, (grid, dim) in enumerate(grids):
-            there = f"#xegpu.slice<{lanes(grid)}, dims = [{dim}]>"
-            body.convert(f"y{number}", value, layout, there, f"32x{element}")
-            double = f"%z{number} = {adds(element)} %y{number}, %y{number}"
-            body.add(f"{double} {{layout_result_0 = {there}}} : vector<32x{element}>")
-            value, layout = f"z{number}", there
-        body.convert("back", value, layout, here, f"32x{element}")
-        body.add(
-            f"%out = vector.shape_cast %back {{layout_result_0 = {ROWS}}} : vector<32x{element}> to vector<1x32x{element}>"
+        for name, element, there in (
+            ("columns", "f32", [([4, 4], 0)]),
+            ("rows", "f32", [([4, 4], 1)]),
+            ("columns_f16", "f16", [([2, 8], 0)]),
+            ("rows_f16", "f16", [([8, 2], 1)]),
+            ("rows_i32", "i32", [([2, 8], 1)]),
+            ("everywhere", "f32", [([16, 1], 1), ([16, 1], 0)]),
+            ("in_turn", "f32", [([4, 4], 0), ([4, 4], 1)]),
         )
-        body.store("out", "p1", element, (1, 32), ROWS)
-        factor = 2 ** len(grids)
-        arrays = ((element, (1, 32)),) * 2
-        text = body.kernel(f"slice_{name}", 2)
-        made.append(ConversionModule(f"slice_{name}", text, arrays, lambda x, factor=factor: x * x.dtype.type(factor)))
-    return made
+    ]
 
 
 MODULES = {
     module.name: module
     for module in (
-        *_transposes(), *_grids(), *_repacks(), *_across(), *_slices(), *_loops(), *_between(), *_attention()
+        *_transposes(), *_grids(), *_repacks(), *_across(), *_slices(), *_scales(), *_gathers(), *_loops(), *_between(),
+        *_attention(),
     )
 }  # fmt: skip

@@ -48,14 +48,13 @@ def test_a_transpose_that_nobody_converted_for_says_that_it_exchanges() -> None:
 def test_rows_of_a_that_another_subgroup_has_are_exchanged() -> None:
     """The mistake of LLVM 22 to 24: A and C give different rows to a subgroup; here A is exchanged, and the product right."""
     kernel = KERNELS["gemm_once"]
-    right = "sg_layout = [2, 2], sg_data = [32, 32], inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]"
-    first, second, rest = kernel.text.partition("%t0 = ")
-    head, marker, tail = rest.partition("%t1 = ")
-    swapped = head.replace(right, f"{right}, order = [0, 1]")
-    tail = tail.replace("%t0[%c0, %c0] : !xegpu.tensor_desc<64x32xf16, #xegpu.layout<" + right,
-                        "%t0[%c0, %c0] : !xegpu.tensor_desc<64x32xf16, #xegpu.layout<" + right + ", order = [0, 1]")  # fmt: skip
-    tail = tail.replace(f"layout_a = #xegpu.layout<{right}>", f"layout_a = #xegpu.layout<{right}, order = [0, 1]>")
-    text = first + second + swapped + marker + tail
+    right = "sg_data = [32, 32], inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]"
+    lines = kernel.text.splitlines()
+    of_a = [line for line in lines if line.startswith(("%t0", "  : i64 -> !xegpu.tensor_desc<64x32xf16", "%a"))]
+    of_dpas = next(line for line in lines if line.startswith("%c = xegpu.dpas"))
+    turned = {line: line.replace(right, f"{right}, order = [0, 1]") for line in of_a}
+    turned[of_dpas] = of_dpas.replace(right, f"{right}, order = [0, 1]", 1)  # layout_a is the first
+    text = "\n".join([turned.get(line, line) for line in lines])
     assert text.count("order = [0, 1]") == 3
     found = lowered(text)
     assert [exchange.operation for exchange in found.exchanges] == ["xegpu.dpas"]

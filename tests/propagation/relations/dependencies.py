@@ -87,7 +87,7 @@ def _measured(
     rng = np.random.default_rng(seed)
     groups = 1 + sum(value.count for value in operands)
     arguments: list[np.ndarray[Any, Any]] = []
-    text: list[str] = ["%w = gpu.block_id x", "%c0 = arith.constant 0 : index"]
+    text: list[str] = ["%block = gpu.block_id x", "%c0 = arith.constant 0 : index"]
     signature: list[str] = []
     first = 1
     for number, value in enumerate(operands):
@@ -105,7 +105,9 @@ def _measured(
         inner = "x".join(map(str, value.shape)) + "x"
         raw = f"raw_{value.name}" if make else value.name
         zeros = ", %c0" * len(value.shape)
-        text.append(f"%{raw} = vector.load %in_{value.name}[%w{zeros}] : memref<{sizes}x{kept}>, vector<{inner}{kept}>")
+        text.append(
+            f"%{raw} = vector.load %in_{value.name}[%block{zeros}] : memref<{sizes}x{kept}>, vector<{inner}{kept}>"
+        )
         if make:
             text.append(make.format(v=value.name, t=inner))
     outputs: list[np.ndarray[Any, Any]] = []
@@ -123,7 +125,7 @@ def _measured(
             stores.append(f"%{stored} = arith.extui %{value.name} : {value.type} to {value.type.replace('i1', 'i8')}")
         what = "vector.store" if value.shape else "memref.store"
         kinds = f"memref<{sizes}x{kept}>" + (f", {value.type.replace('i1', 'i8')}" if value.shape else "")
-        stores.append(f"{what} %{stored}, %out_{value.name}[%w{zeros}] : {kinds}")
+        stores.append(f"{what} %{stored}, %out_{value.name}[%block{zeros}] : {kinds}")
     if memory:
         signature.append(f"%p: memref<{memory}xf32>")
         arguments_after = [np.arange(memory, dtype=np.float32) * 3 + 11]

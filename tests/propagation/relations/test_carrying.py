@@ -231,7 +231,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
         needed("d0 = 8@d0", row)  # type: ignore[arg-type]
     with pytest.raises(la.LayoutError, match="expected a Layout"):
         given(row, None)  # type: ignore[arg-type]
+    wide = recast((16,), (8,))
+    assert wide is not None
     with pytest.raises(CompositionError, match="made of 2 that are in different work-items"):
-        wide = recast((16,), (8,))
-        assert wide is not None
         given(wide, Layout.parse("d0 = 16@lane"), combines=False)

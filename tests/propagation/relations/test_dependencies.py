@@ -248,10 +248,58 @@ def extended(rng: random.Random) -> Case:
     return text, [a, b], [vector("r", sizes, "i32"), vector("s", sizes, "i32")], 0
 
 
+def transfer_masks(rng: random.Random) -> Case:
+    """The mask has the dimensions of memory; the vector may have them in another order, and repeated ones."""
+    rows, columns = rng.choice((2, 3, 4)), rng.choice((2, 5, 8))
+    exprs, mask, result = rng.choice([
+        ("(j, i)", (rows, columns), (columns, rows)),
+        ("(i, j)", (rows, columns), (rows, columns)),
+        ("(0, j)", (columns,), (rows, columns)),
+        ("(j, 0)", (columns,), (columns, rows)),
+        ("(i, 0, j)", (rows, columns), (rows, 3, columns)),
+    ])  # fmt: skip
+    m, r = vector("m", mask, "i1"), vector("r", result)
+    text = f"""%view = memref.expand_shape %p [[0, 1]] output_shape [16, 16] : memref<256xf32> into memref<16x16xf32>
+        %pad = arith.constant -1.0 : f32
+        %r = vector.transfer_read %view[%c0, %c0], %pad, %m
+          {{in_bounds = {["true" for _ in result]}, permutation_map = affine_map<(i, j) -> {exprs}>}}
+          : memref<16x16xf32>, {r.type}""".replace("'", "")
+    return text, [m], [r], 256
+
+
+def masked_reductions(rng: random.Random) -> Case:
+    a = vector("a", (rng.choice((3, 4)), rng.choice((2, 5))))
+    dim = rng.randrange(2)
+    b, m = vector("b", (a.shape[1 - dim],)), vector("m", a.shape, "i1")
+    text = f"""%a = arith.constant dense<2.0> : {a.type} %b = arith.constant dense<0.0> : {b.type}
+        %r = vector.mask %m {{ vector.multi_reduction <add>, %a, %b [{dim}] : {a.type} to {b.type} }}
+        : {m.type} -> {b.type}"""
+    return text, [m], [vector("r", b.shape)], 0
+
+
+def masked_sums(rng: random.Random) -> Case:
+    a = vector("a", (rng.choice((3, 8)),))
+    m = vector("m", a.shape, "i1")
+    text = f"""%a = arith.constant dense<2.0> : {a.type}
+        %r = vector.mask %m {{ vector.reduction <add>, %a : {a.type} into f32 }} : {m.type} -> f32"""
+    return text, [m], [vector("r", ())], 0
+
+
+def descriptors_of_points(rng: random.Random) -> Case:
+    """The offsets are an operand of the operation that makes the descriptor."""
+    chunk = rng.choice((1, 4))
+    o, m, r = vector("o", (16,), "index"), vector("m", (16,), "i1"), vector("r", (16, chunk) if chunk > 1 else (16,))
+    kind = f"!xegpu.tensor_desc<{r.type[7:-1]}, #xegpu.scatter_tdesc_attr<chunk_size = {chunk}>>"
+    text = f"""%t = xegpu.create_tdesc %p, %o : memref<256xf32>, {o.type} -> {kind}
+        %r = xegpu.load %t, %m : {kind}, {m.type} -> {r.type}"""
+    return text, [o, m], [r], 256
+
+
 CASES: list[Callable[[random.Random], Case]] = [
     elementwise, selecting, converting, transposing, broadcasting, shape_casting, bitcasting, slicing, inserting_slices,
     extracting, inserting, interleaving, deinterleaving, shuffling, reducing, reducing_all, contracting, outer_products,
-    matrix_products, gathering, gathering_vectors, masked_loads, conversions,
+    matrix_products, transfer_masks, masked_reductions, masked_sums, descriptors_of_points,
+    gathering, gathering_vectors, masked_loads, conversions,
 ]  # fmt: skip
 
 

@@ -1,0 +1,126 @@
+"""Operations whose result is made of several operands: of inserts, interleaves and the like, each gives some elements.
+
+Rows 4 to 7 of 16 are inserted into a tensor whose rows are registers: registers 4 to 7 are the first operand's, the others the
+second's, and nothing is computed. Where the rows are lanes, a work-item has a register of each operand, and selects by its
+number.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.errors import CompositionError
+from layoutalg.core.layout import Layout
+from layoutalg.propagation.lowering.fragments import Fragment, picked
+from layoutalg.propagation.lowering.kernels import refuse
+from layoutalg.propagation.lowering.registers import coordinates, positions_where, sizes_of
+from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.relations import Tie, needed, relation_of
+
+__all__ = ["covered_by"]
+
+_Mask = NDArray[np.bool_]
+"""Of each register of each work-item: `[subgroup, lane, register]`."""
+
+
+@lru_cache(maxsize=1 << 8)
+def covered_by(result: Layout, relation: Layout) -> _Mask:
+    """Which elements of a result a relation says something about: those of its dimensions, from their origins on.
+
+    >>> part = Layout.parse("d0 = 2@d0 | origin 1@d0")
+    >>> covered_by(Layout.parse("d0 = 4@reg"), part)[0, 0].tolist()
+    [False, True, True, False]
+    """
+    here = coordinates(result)
+    start, size = np.array(relation.origins), np.array(sizes_of(relation))
+    inside: _Mask = np.all((here >= start) & (here < start + size), axis=-1)
+    return inside
+
+
+@lru_cache(maxsize=1 << 8)
+def _listed_in(result: Layout, part: Layout) -> _Mask:
+    """Which elements of a result are an image of `part`, whose axes are the result's dimensions."""
+    shape = sizes_of(result)
+    inside = np.zeros(shape, np.bool_)
+    found = np.indices(sizes_of(part)).reshape(len(part.dims), -1)
+    places = np.zeros((len(shape), found.shape[1]), np.int64)
+    for axis, start in part.offsets.items():
+        places[int(axis[1:])] += start
+    for dim, factors in enumerate(part.dims):
+        divisor = sizes_of(part)[dim]
+        for factor in factors:
+            divisor //= int(factor.extent)
+            if factor.axis is not None:
+                places[int(factor.axis[1:])] += found[dim] // divisor % int(factor.extent) * int(factor.stride)
+    inside[tuple(places)] = True
+    here = coordinates(result)
+    return inside[tuple(here[..., dim] for dim in range(len(shape)))]
+
+
+@lowers("vector.insert_strided_slice", "vector.insert", "vector.interleave")
+def assembled(op: Any, kernel: Kernel) -> None:
+    """Each operand gives its part; where a register is of several operands, the work-item's number selects."""
+    result = op.results[0]
+    relation = relation_of(op)
+    if relation is None or not kernel.is_spread(result):
+        refuse(op, "operation", "has no relation between operands and result that is known")
+    layout = kernel.layout(op, result)
+    count = registers_of(layout)
+    values: list[Value | None] = [None] * count
+    for tie in sorted(relation.ties, key=lambda one: -one.number):  # the destination first, then what goes over it
+        mask = covered_by(layout, tie.relation)
+        if tie.covered is not None:
+            mask = mask & ~_listed_in(layout, tie.covered)
+        for register, value in enumerate(_part(op, tie, layout, mask, kernel)):
+            values[register] = _over(kernel, values[register], value, mask[:, :, register])
+    whole = [value for value in values if value is not None]
+    if len(whole) != count:
+        refuse(op, "part", "has elements that come from no operand that is spread")
+    kernel.give(result, layout, picked(kernel.writer, whole, range(count), kernel.sizes(result, layout)))
+
+
+def _part(op: Any, tie: Tie, layout: Layout, mask: _Mask, kernel: Kernel) -> list[Value | None]:
+    """The operand's register for each of the result where it gives one."""
+    operand: SSAValue = tie.operand
+    if not kernel.is_spread(operand):
+        value = kernel.scalar(operand)
+        return [value if mask[:, :, register].any() else None for register in range(mask.shape[2])]
+    fragment = kernel.fragment(operand)
+    found = positions_where(fragment.layout, layout, tie.relation, mask)
+    if found is None:
+        try:
+            wanted = needed(tie.relation, layout)
+        except CompositionError as problem:
+            refuse(op, "relation", f"operand {tie.number} in {fragment.layout}: {problem}")
+        if sizes_of(wanted) != sizes_of(fragment.layout) or any(wanted.origins) or any(wanted.offsets.values()):
+            refuse(
+                op,
+                "part",
+                f"has elements of operand {tie.number} in other work-items than hold them, which is not lowered for a part",
+                f"operand {tie.number} is held as {fragment.layout}",
+                f"the result as {layout}",
+            )
+        fragment = Fragment(wanted, tuple(kernel.moved(op, fragment, wanted, number=tie.number)))
+        found = positions_where(wanted, layout, tie.relation, mask)
+    if found is None:
+        refuse(op, "relation", f"operand {tie.number} in {fragment.layout} does not give {layout}")
+    used = [place for place in found if place >= 0]
+    values = iter(picked(kernel.writer, fragment.pieces, used, (1,) * len(used)))
+    return [next(values) if place >= 0 else None for place in found]
+
+
+def _over(kernel: Kernel, below: Value | None, value: Value | None, mask: NDArray[np.bool_]) -> Value | None:
+    """A register, of which some work-items have another value."""
+    if value is None or below is None or bool(mask.all()):
+        return below if value is None else value
+    masks = [sum(1 << lane for lane in np.flatnonzero(row).tolist()) for row in mask]
+    if len(masks) == 1:
+        masks *= kernel.subgroups
+    where = kernel.indices.active(tuple(masks))
+    return value if where is None else kernel.indices.selected(where, value, below)
