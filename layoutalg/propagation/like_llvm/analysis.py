@@ -43,7 +43,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A layout that a value is demanded in, and the place of its user in the text."""
+    """A layout that a value is demanded in, and the place of its user in the text.
+
+    >>> Demand(LayoutAttr(lane_layout=(16,)), 3).place
+    3
+    """
 
     attribute: Attribute
     place: int
@@ -74,7 +78,12 @@ def nearest_wins(old: Demand, new: Demand) -> Demand:
 
 
 class Rule(Protocol):
-    """What one operation demands of its operands."""
+    """What one operation demands of its operands.
+
+    >>> from layoutalg.propagation.like_llvm.first_arrival import RULES
+    >>> callable(RULES["xegpu.dpas"])
+    True
+    """
 
     def __call__(self, op: Any, analysis: Analysis, /) -> None:
         """Give demands to the operands, and anchors to the operation."""
@@ -83,7 +92,11 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What differs between versions within the analysis."""
+    """What differs between versions within the analysis.
+
+    >>> Habits(tf32=16).strict
+    False
+    """
 
     strict: bool = False
     """Whether a store without a layout, and a number of subgroups that isn't known, are errors."""
@@ -98,7 +111,12 @@ class Habits:
 
 
 class Analysis:
-    """The demands of all values of a module, as one version of LLVM finds them."""
+    """The demands of all values of a module, as one version of LLVM finds them.
+
+    >>> from layoutalg.ir import read_module
+    >>> Analysis(read_module("gpu.barrier"), "lane", {}, lambda op, analysis: None, first_wins).level
+    'lane'
+    """
 
     def __init__(
         self,

@@ -43,7 +43,11 @@ def cleaned(module: Operation) -> None:
 
 
 def stated(op: Operation, number: int) -> Attribute | None:
-    """The layout that an operation states of its result, if any."""
+    """The layout that an operation states of its result, if any.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> stated(TestOp(), 0)
+    """
     if op.name in ANCHORS:
         return held(op, ANCHORS[op.name])
     return held(op, f"layout_result_{number}")

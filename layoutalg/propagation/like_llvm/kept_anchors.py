@@ -18,7 +18,7 @@ layout than the user may want: then it states its own, and the difference is a c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, VectorType
@@ -29,9 +29,10 @@ from layoutalg.propagation.like_llvm import anchors, sources
 from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, bits_of, held, hold, shape_in
 from layoutalg.propagation.like_llvm.blocks import LANES, PREFETCH, STORE, Blocks
 from layoutalg.propagation.like_llvm.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
-from layoutalg.xegpu import LayoutAttr, SliceAttr
+from layoutalg.propagation.like_llvm.reductions import Upright, lacks_lanes, reduced
+from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["Upright", "one_by_one", "rules", "vectors"]
+__all__ = ["rules"]
 
 Ints = tuple[int, ...]
 
@@ -63,10 +64,6 @@ def _said(op: Operation, name: str, analysis: Analysis) -> Attribute | None:
     return found if has_level(found, analysis.level) else None
 
 
-def _lacks_lanes(layout: Attribute) -> bool:
-    return not (numbers_of(layout, "lane_layout") and numbers_of(layout, "lane_data"))
-
-
 _NO_LANES = "Failed to identify lane layouts for the specified inst_data."
 
 
@@ -83,7 +80,7 @@ def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what:
         if layout is None:
             analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=what == "store_nd")
             return None
-    elif analysis.level == "inst" and _lacks_lanes(layout):
+    elif analysis.level == "inst" and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         layout = anchors.completed(inst, *anchors.block_lanes(inst, bits, 16))
         if layout is None:
@@ -120,7 +117,7 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
         if layout is None:
             analysis.give_up(op, "Failed to determine required layout for load_nd.")
             return
-    elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and _lacks_lanes(layout):
+    elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         counts = tuple(max(LANES, each) if each > 1 else 1 for each in numbers_of(wanted, "lane_layout") or ())
         data = numbers_of(wanted, "lane_data")
@@ -199,7 +196,7 @@ def _load(op: Any, analysis: Analysis) -> None:
     if layout is None:
         layout = anchors.generic_load(shape_in(op.results[0]), analysis.level, wanted)
         hold(op, "layout", layout)
-    elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and _lacks_lanes(layout):
+    elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         counts, data = numbers_of(wanted, "lane_layout"), numbers_of(wanted, "lane_data")
         found = anchors.completed(inst, counts, data) if counts and data else None
@@ -223,7 +220,7 @@ def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute 
         if layout is None:
             analysis.give_up(op, f"Failed to determine required layout for {what}.")
             return None
-    elif analysis.level == "inst" and _lacks_lanes(layout):
+    elif analysis.level == "inst" and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         layout = anchors.completed(inst, *anchors.scattered_lanes(inst, 16))
         if layout is None:
@@ -278,32 +275,6 @@ def _state(op: Operation, layout: Attribute) -> None:
         hold(op, "layout_result_0", layout)
 
 
-Upright = Callable[[int, int], tuple[tuple[int, int], tuple[int, int]]]
-"""The lanes and data of rows and columns, where lanes are on rows so that each adds its own row."""
-
-
-def one_by_one(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """A lane for each row, and an element at a time (LLVM 23).
-
-    >>> one_by_one(16, 64), one_by_one(8, 64)
-    (((16, 1), (1, 1)), ((8, 1), (1, 1)))
-    """
-    return (min(LANES, rows), 1), (1, 1)
-
-
-def vectors(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Up to 16 elements at a time; lanes that are left share a row (LLVM 24).
-
-    >>> vectors(16, 64), vectors(8, 64)
-    (((16, 1), (1, 16)), ((8, 2), (1, 1)))
-    """
-    lanes_of_rows = min(LANES, rows)
-    left = LANES // lanes_of_rows
-    if left > 1:
-        return (lanes_of_rows, min(left, columns)), (1, 1)
-    return (lanes_of_rows, 1), (1, min(LANES, columns))
-
-
 def _reduction(op: Any, analysis: Analysis, upright: Upright) -> None:
     wanted = analysis.demanded(op.results[0])
     if wanted is None and isinstance(op.results[0].type, VectorType):
@@ -313,80 +284,10 @@ def _reduction(op: Any, analysis: Analysis, upright: Upright) -> None:
         return
     dims = tuple(op.reduction_dims.get_values())
     reuses = analysis.habits.reuses
-    source = _reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright, reuses=reuses)
+    source = reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright, reuses=reuses)
     _state(op, sliced(source, dims))
     analysis.give(op.operands[0], source)
     analysis.give(op.operands[1], sliced(source, dims))
-
-
-def _reduced(
-    shape: Sequence[int],
-    dims: Sequence[int],
-    wanted: Attribute | None,
-    count: int | None,
-    level: str,
-    upright: Upright,
-    *,
-    reuses: bool,
-) -> Attribute:
-    """The layout of what is reduced: such that the result suits its user."""
-    parent = wanted.parent if isinstance(wanted, SliceAttr) and tuple(wanted.dims) == tuple(dims) else None
-    if level == "workgroup":
-        if parent is not None:
-            source = parent
-            subgroups = numbers_of(source, "sg_layout")
-            if subgroups is not None and all(s % n == 0 for s, n in zip(shape, subgroups, strict=False)):
-                for dim in dims:
-                    source = with_data(source, dim, sg_data=shape[dim] // subgroups[dim])
-            return source
-        return _reduced_by_subgroups(shape, dims, wanted, count)
-    if parent is not None and level == "lane":
-        return parent
-    if parent is not None and reuses and not _lacks_lanes(parent):
-        counts, data = numbers_of(parent, "lane_layout") or (), numbers_of(parent, "lane_data") or ()
-        return lanes(counts, data, tuple(count * each for count, each in zip(counts, data, strict=True)))
-    lies = not (isinstance(wanted, SliceAttr) and wanted.dims)
-    counts = (*(1,) * (len(shape) - 1), min(LANES, shape[-1]))
-    data = (1,) * len(shape)
-    if lies and tuple(dims) == (len(shape) - 1,) and len(shape) > 1:
-        ones = (1,) * (len(shape) - 2)
-        of_rows, of_columns = upright(shape[-2], shape[-1])
-        counts, data = (*ones, *of_rows), (*ones, *of_columns)
-    inst = tuple(count * each for count, each in zip(counts, data, strict=True)) if level == "inst" else None
-    return lanes(counts, data, inst)
-
-
-def _reduced_by_subgroups(
-    shape: Sequence[int], dims: Sequence[int], wanted: Attribute | None, count: int | None
-) -> Attribute:
-    subgroups = list((numbers_of(wanted, "sg_layout") if wanted is not None else None) or ())
-    data = list((numbers_of(wanted, "sg_data") if wanted is not None else None) or ())
-    order = numbers_of(wanted, "order") if wanted is not None else None
-    left = count or 0
-    found: dict[int, tuple[int, int, int]] = {}
-    kept = [dim for dim in range(len(shape)) if dim not in dims]
-    ranks = list(order or range(len(subgroups) - 1, -1, -1))
-    for at, dim in enumerate(kept[: len(subgroups)]):
-        left //= subgroups[at]
-        found[dim] = (subgroups[at], data[at], ranks[at])
-    last = len(subgroups)
-    for dim in dims:
-        part = min(shape[dim], left)
-        if part < 1 or shape[dim] % part:
-            raise LayoutError(f"vector.multi_reduction: {anchors.UNDEFINED}: {shape[dim]} rows for {left} subgroups")
-        found[dim] = (part, shape[dim] // part, last)
-        left //= part
-        last += 1
-    if set(found) != set(range(len(shape))):
-        raise LayoutError(
-            "vector.multi_reduction: LLVM writes sg_layout = 0 for a dimension that its user does not say"
-        )
-    columns = [found[dim] for dim in range(len(shape))]
-    return LayoutAttr(
-        sg_layout=tuple(each[0] for each in columns),
-        sg_data=tuple(each[1] for each in columns),
-        order=tuple(each[2] for each in columns) if order is not None else None,
-    )
 
 
 def _reduction_to_scalar(op: Any, analysis: Analysis) -> None:
@@ -490,6 +391,7 @@ def _insert(op: Any, analysis: Analysis) -> None:
 def rules(upright: Upright) -> dict[str, Rule]:
     """The rules of a version, which differ in how they put lanes on the rows of what is reduced.
 
+    >>> from layoutalg.propagation.like_llvm.reductions import vectors
     >>> "xegpu.dpas" in rules(vectors)
     True
     """

@@ -46,7 +46,12 @@ Find = Callable[[SSAValue], "Attribute | None"]
 
 
 def described(kind: TensorDescType, layout: Attribute | None) -> TensorDescType:
-    """The type of a descriptor with this layout; None for no layout."""
+    """The type of a descriptor with this layout; None for no layout.
+
+    >>> from xdsl.dialects.builtin import f32
+    >>> print(described(TensorDescType.of([8, 16], f32), None))
+    !xegpu.tensor_desc<8x16xf32>
+    """
     return TensorDescType(
         kind.shape, kind.element_type, kind.encoding, NoneAttr() if layout is None else written(layout)
     )

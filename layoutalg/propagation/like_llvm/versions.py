@@ -16,6 +16,7 @@ from layoutalg.propagation.like_llvm.analysis import Analysis, Habits, Meet, Rul
 from layoutalg.propagation.like_llvm.conflicts import make_again, resolve
 from layoutalg.propagation.like_llvm.filling import filled, left_open
 from layoutalg.propagation.like_llvm.keeping import Fill, beside_anchors, cleaned
+from layoutalg.propagation.like_llvm.reductions import one_by_one, vectors
 from layoutalg.propagation.like_llvm.sinking import sink
 from layoutalg.propagation.like_llvm.stating import over_anchors
 
@@ -24,7 +25,11 @@ __all__ = ["VERSIONS", "Version"]
 
 @dataclass(frozen=True)
 class Version:
-    """How one version propagates."""
+    """How one version propagates.
+
+    >>> VERSIONS[22].keeps, VERSIONS[24].keeps
+    (False, True)
+    """
 
     llvm: int
     rules: Mapping[str, Rule]
@@ -64,12 +69,10 @@ class Version:
 
 VERSIONS = {
     22: Version(22, first_arrival.RULES, first_wins, keeps=False),
-    23: Version(
-        23, kept_anchors.rules(kept_anchors.one_by_one), first_wins, keeps=True, habits=Habits(counts=True), copies=True
-    ),
+    23: Version(23, kept_anchors.rules(one_by_one), first_wins, keeps=True, habits=Habits(counts=True), copies=True),
     24: Version(
         24,
-        kept_anchors.rules(kept_anchors.vectors),
+        kept_anchors.rules(vectors),
         nearest_wins,
         keeps=True,
         habits=Habits(strict=True, rigid=True, reuses=True, counts=True, tf32=16),
