@@ -105,7 +105,7 @@ def test_on_random_kernels_the_layouts_of_instructions_are_the_compilers(llvm: i
     texts = valid(generated(llvm, range(KERNELS_EACH)), llvm)
     counts, wrong = compared(texts, llvm, "inst")
     assert not wrong
-    assert counts["equal"] >= 100
+    assert counts["equal"] >= {22: 200, 23: 90, 24: 150}[llvm]  # LLVM 23 refuses more than half of them
     assert sum(counts.values()) >= 300
 
 
