@@ -132,7 +132,7 @@ def _convert(op: Operation, number: int, *, ends: bool, copies: bool) -> None:
         if not ends:
             return
         target = _wanted_beyond(op, number)
-        if target is None and is_branch(op):
+        if target is None and op.name != "scf.yield":
             return
         if target is None:
             raise LayoutError(f"{op.name}: No consumer layout found for vector operand.")
