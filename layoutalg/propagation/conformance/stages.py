@@ -37,7 +37,8 @@ _MEMORY = "convert-xegpu-to-xevm,canonicalize,cse"
 
 
 StageName = Literal["subgroup", "alone", "lane", "memory"]
-"""`alone` is lanes without the passes that cut tiles into instructions; only what is wrong there counts."""
+"""`alone` is distribution without propagation before it, to subgroups, or of a subgroup's tensors to lanes without the passes
+that cut them into instructions. Only what is wrong or crashes there counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
     inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level != "plain" else []
     first = _stage("subgroup", inside) if inside else _stage("alone", [_ALONE.get(llvm, _LATER_ALONE)])
     found = [first]
+    if level == "workgroup" and llvm not in _SUBGROUPS:
+        found.insert(0, _stage("alone", ["xegpu-wg-to-sg-distribute,cse"], "subgroup"))
     inside.append(_LANES.get(llvm, _LATER_LANES))
     found.append(_stage("lane", inside))
     inside.append(_MEMORY)
@@ -69,6 +72,6 @@ def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def _stage(name: StageName, passes: list[str]) -> Stage:
+def _stage(name: StageName, passes: list[str], level: Literal["subgroup", "lane"] | None = None) -> Stage:
     pipeline = f"builtin.module({_BEFORE},gpu.module({','.join(passes)}))"
-    return Stage(name, pipeline, "subgroup" if name == "subgroup" else "lane")
+    return Stage(name, pipeline, level or ("subgroup" if name == "subgroup" else "lane"))

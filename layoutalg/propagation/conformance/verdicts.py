@@ -169,7 +169,7 @@ def _verdict(kernel: GeneratedKernel, answer: Answer, stage: Stage, expected: An
         return Verdict("crash", stage.name, answer.crash)
     if answer.text is None:
         return Verdict("refused", stage.name, answer.refusal)
-    left = _LEFT[stage.name].search(answer.text)
+    left = _LEFT["subgroup" if stage.level == "subgroup" else stage.name].search(answer.text)
     if left is not None:
         return Verdict("left", stage.name, f"{left[0]} is still there")
     return simulated(kernel, answer.text, stage.name, stage.level, expected)

@@ -23,7 +23,7 @@ row-major order, under both layouts. LLVM 22 refuses such an operation or delete
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -39,13 +39,16 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.propagation.lowering.exchanges import Exchanges, moved_bits
 from layoutalg.propagation.lowering.insertion import Insertion
 from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of, planned
+from layoutalg.propagation.stated import statements_of
 from layoutalg.simulate.levels import level_of
 from layoutalg.xegpu import LayoutAttr as Spread
 from layoutalg.xegpu import SliceAttr as Sliced
 
-__all__ = ["converted_shape", "exchanged", "lower_fragments"]
+__all__ = ["CONVERSIONS", "converted_shape", "exchanged", "lower_fragments"]
 
 RULE = "lower.convert_layout"
+CONVERSIONS = ("xegpu.convert_layout", "xegpu.lane_shuffle")
+"""What moves a fragment between lanes."""
 _LANES = ("gpu.lane_id", "gpu.shuffle", "gpu.rotate", "gpu.subgroup_broadcast", "gpu.subgroup_reduce", "gpu.thread_id")
 """What shows that a function is at lane level."""
 
@@ -63,7 +66,7 @@ def lower_fragments(module: Operation, target: str = DEFAULT_TARGET) -> tuple[Fi
     """
     found: list[Finding] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp | GpuFuncOp)]:
-        conversions = list(_conversions(function))
+        conversions = _conversions(function)
         if not conversions:
             continue
         exchanges = Exchanges(function, target=target)
@@ -159,16 +162,20 @@ def _writer(before: Operation) -> Insertion:
     return Insertion(block, before)
 
 
-def _conversions(function: Operation) -> Iterator[Operation]:
+def _conversions(function: Operation) -> list[Operation]:
     """The conversions of fragments in a function."""
-    if level_of(function) != "lane":
-        return
-    sure = any(operation.name in _LANES for operation in function.walk())
-    for operation in function.walk():
-        if operation.name == "xegpu.lane_shuffle" or (
-            operation.name == "xegpu.convert_layout" and (sure or not _may_be_tensor(operation))
-        ):
-            yield operation
+    named = [operation for operation in function.walk() if operation.name in CONVERSIONS]
+    if not named or level_of(function) != "lane":
+        return []
+    others = [operation for operation in function.walk() if operation.name not in CONVERSIONS]
+    sure = any(operation.name in _LANES for operation in others)
+    if not sure and any(True for operation in others for _ in statements_of(operation)):
+        return []  # at lane level no other operation has a layout
+    return [
+        operation
+        for operation in named
+        if sure or operation.name == "xegpu.lane_shuffle" or not _may_be_tensor(operation)
+    ]
 
 
 def _may_be_tensor(operation: Operation) -> bool:
@@ -218,7 +225,7 @@ def _shuffled(op: Operation, count: int, bits: int, machine: Machine, target: st
     layouts = [f"d0 = {count}@reg {lanes}@lane", f"d0 = {lanes}@lane {count}@reg"]
     if "unpack" in str(op.properties.get("mode")).lower():
         layouts.reverse()
-    return convert(*layouts, element_bits=bits, target=target)
+    return convert(layouts[0], layouts[1], element_bits=bits, target=target)
 
 
 def _finding(operation: Operation, message: str) -> Finding:

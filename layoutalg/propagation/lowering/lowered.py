@@ -25,20 +25,23 @@ lowered so is a finding, and then there is no module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i8, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects.gpu import FuncOp
+from layoutalg.ir.dialects.inherent import STRICT
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate import migrate_module
 from layoutalg.ir.places import place_of
@@ -46,10 +49,11 @@ from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
-from layoutalg.propagation.lowering.in_place import lower_fragments
+from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged
+from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.rules import Kernel
-from layoutalg.propagation.lowering.shared_memory import with_shared_memory
+from layoutalg.propagation.lowering.shared_memory import SHARED
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of, machine_of
 from layoutalg.propagation.stated import Statement
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -106,14 +110,17 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
             for function in source.walk()
             if isinstance(function, FuncOp) and (kernel := _lowered(function, target, version)) is not None
         }
-        for kernel in kernels.values():
+        bodies: dict[FuncOp, Placed] = {}
+        for function, kernel in kernels.items():
             exchanges += kernel.exchanges
             findings += kernel.findings
-        text = _text(source, kernels, version)
-        if any(kernel.shares for kernel in kernels.values()):
-            text, missing = with_shared_memory(text, target, version)
-            findings += missing
-        texts.append(text)
+            try:
+                bodies[function] = _body(kernel, len(function.function_type.inputs))
+            except LayoutError as problem:
+                where = place_of(function)
+                findings.append(Finding("lower.shared_memory", str(problem), function.name, where))
+        if not any(finding.level == "error" for finding in findings):
+            texts.append(_text(source, kernels, bodies, version))
     whole = not any(finding.level == "error" for finding in findings)
     made = Module(SEPARATOR.join(texts), module.file) if whole else None
     return Lowered(made, tuple(exchanges), tuple(findings))
@@ -130,7 +137,7 @@ def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, .
     if names & _OLD:
         migrated = migrate_module(module, to=24)
         module, findings = migrated.module, migrated.findings
-    if "xegpu.convert_layout" in names:
+    if names.intersection(CONVERSIONS):
         made = module.clone()
         for old, new in zip(module.walk(), made.walk(), strict=True):
             new.location = old.location
@@ -189,12 +196,30 @@ def _has_blocks(function: Operation) -> bool:
     return level_of(function) != "lane"
 
 
+def _body(kernel: Kernel, arguments: int) -> Placed:
+    """The text of a kernel's body, with its shared memory."""
+    if not kernel.shares:
+        return Placed(kernel.writer.text(_INDENT), 0, 0)
+    shared = Value("memref", name="slm")
+    kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
+    text = kernel.writer.text(_INDENT)
+    found = placed(text, kernel.writer.names()[shared], target_info(kernel.target).slm_bytes)
+    return replace(found, body=_ALIGNED.sub(r" \1", found.body)) if kernel.llvm >= STRICT else found
+
+
+_ALIGNED = re.compile(r" \{(alignment = \d+) : i64\}(?= :)")
+"""What an access in shared memory is aligned to; LLVM 24 reads no braces around it."""
+
+
 class _LoweredPrinter(ModulePrinter):
     """Writes a module with other text in place of some functions."""
 
-    def __init__(self, stream: StringIO, llvm: int, kernels: dict[FuncOp, Kernel]) -> None:
+    def __init__(
+        self, stream: StringIO, llvm: int, kernels: dict[FuncOp, Kernel], bodies: dict[FuncOp, Placed]
+    ) -> None:
         super().__init__(stream, llvm)
         self.kernels = kernels
+        self.bodies = bodies
 
     def print_op(self, op: Operation) -> None:
         """Write an operation, or a kernel's own text."""
@@ -202,7 +227,8 @@ class _LoweredPrinter(ModulePrinter):
         if kernel is None or not isinstance(op, FuncOp):
             super().print_op(op)
             return
-        lines = [*kernel.globals, f"{_header(op, kernel)}{{", kernel.writer.text(_INDENT), "}"]
+        body = self.bodies[op]
+        lines = [*kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]
         self.print_string("\n".join(lines))
 
 
@@ -221,10 +247,11 @@ class _HeaderPrinter(ModulePrinter):
         """Nothing: the body is written elsewhere."""
 
 
-def _header(function: FuncOp, kernel: Kernel) -> str:
-    """The function's line, without its shared buffers, and with the sizes that it was lowered for."""
-    block = Block(arg_types=list(function.function_type.inputs))
-    attributes = {**function.attributes, "workgroup_attributions": IntegerAttr(0, 64)}
+def _header(function: FuncOp, kernel: Kernel, shared: int) -> str:
+    """The function's line, with so many bytes of shared memory, and with the sizes that it was lowered for."""
+    buffers = [MemRefType(i8, [shared], NoneAttr(), IntegerAttr(SHARED, i64))] if shared else []
+    block = Block(arg_types=[*function.function_type.inputs, *buffers])
+    attributes = {**function.attributes, "workgroup_attributions": IntegerAttr(len(buffers), 64)}
     attributes.setdefault("intel_reqd_sub_group_size", IntegerAttr(kernel.lanes, i32))
     properties = {name: one for name, one in function.properties.items() if name != "workgroup_attrib_attrs"}
     size = [kernel.subgroups * kernel.lanes, 1, 1]
@@ -239,7 +266,7 @@ def _header(function: FuncOp, kernel: Kernel) -> str:
     return stream.getvalue()
 
 
-def _text(module: Operation, kernels: dict[FuncOp, Kernel], llvm: int) -> str:
+def _text(module: Operation, kernels: dict[FuncOp, Kernel], bodies: dict[FuncOp, Placed], llvm: int) -> str:
     stream = StringIO()
-    _LoweredPrinter(stream, llvm, kernels).print_op(module)
+    _LoweredPrinter(stream, llvm, kernels, bodies).print_op(module)
     return stream.getvalue() + "\n"

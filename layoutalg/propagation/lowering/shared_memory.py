@@ -419,7 +419,7 @@ class _Flow:
             if len(blocks) == 1 and isinstance(operation, FuncOp):
                 return end
             if end <= begin:
-                return begin
+                return end if _is_entered(operation) else begin
             begin |= end
 
     def _block(self, block: Block, pending: frozenset[int], enter: _Enter) -> frozenset[int]:
@@ -435,6 +435,15 @@ class _Flow:
             if operation.regions:
                 pending = self._regions(operation, pending, enter)
         return pending
+
+
+def _is_entered(loop: Operation) -> bool:
+    """Whether the body of a loop is executed at least once, as its bounds say."""
+    if loop.name != "scf.for":
+        return False
+    bounds = [bound.owner.properties.get("value") for bound in loop.operands[:2] if isinstance(bound.owner, Operation)]
+    known = [bound.value.data for bound in bounds if isinstance(bound, IntegerAttr)]
+    return len(known) == 2 and known[0] < known[1]
 
 
 def _mattering(function: Operation, accesses: dict[Operation, list[int]]) -> Iterator[Operation]:

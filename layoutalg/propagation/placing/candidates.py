@@ -36,6 +36,7 @@ from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held,
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
 from layoutalg.propagation.stated import Statement
+from layoutalg.xegpu import LayoutAttr
 
 __all__ = [
     "MOST",
@@ -129,7 +130,7 @@ class _Search:
             return
         demand = self.made.get(number)
         if demand is not None:
-            if problem_of(demand, option.held, self.asked) is not None:
+            if ignored(demand, option.held) or problem_of(demand, option.held, self.asked) is not None:
                 return
             option = Option(option.held, option.why, cost_at(demand, option.held, self.asked))
         self.keys[number].add(option.held.key)
@@ -328,6 +329,27 @@ def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
     return asked.kept[at]
 
 
+def ignored(demand: Demand, known: Held) -> bool:
+    """Whether every version of LLVM moves the block as if another layout were written.
+
+    Blocks of 8x8 elements exist, so lanes in two rows of 8 can be loaded. LLVM 22, 23 and 24 accept `lane_layout = [2, 8]` and
+    load rows of 16.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
+    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
+    >>> shapes = ((1, 16), (2, 8))
+    >>> [ignored(flow.demands[0], told(LayoutAttr(lane_layout=one, lane_data=(1, 1)), (8, 16))) for one in shapes]
+    [False, True]
+    """
+    if demand.user.name not in ("xegpu.load_nd", "xegpu.store_nd") or not isinstance(known.attribute, LayoutAttr):
+        return False
+    lanes = known.attribute.lane_layout
+    return lanes is not None and sum(count != 1 for count in lanes) > 1
+
+
 def _kind_of(demand: Demand) -> tuple[Any, ...]:
     """What a demand's answers depend on: the operation's name, types and properties, and which value it is about."""
     user: Any = demand.user
@@ -342,7 +364,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
     options: dict[str, Option] = {}
     for choice in choices:
         known = held(choice.attribute, shape, asked.llvm)
-        if known is not None:
+        if known is not None and not ignored(demand, known):
             options.setdefault(known.key, Option(known, choice.why, choice.cost))
     return list(options.values())
 

@@ -2,7 +2,7 @@
 
 >>> from layoutalg.module import read
 >>> compared(read("gpu.barrier"), "lane", "pvc", 22).text()
-'LLVM 22: 0'
+"LLVM 22's own propagation: 0"
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Likewise:
     the text that it replaces by others.
 
     >>> print(Likewise(23, 172, 1, 0, 2, "").text())
-    LLVM 23: 172, with 1 conversion, 2 layouts of the text overwritten
+    LLVM 23's own propagation: 172, with 1 conversion, 2 layouts of the text overwritten
     """
 
     llvm: int
@@ -41,29 +41,33 @@ class Likewise:
     wrong: int
     overwritten: int
     refused: str
+    unfit: int = 0
+    """Operations to whose operands its layouts cannot be carried: their cost is not counted."""
 
     @property
     def comparable(self) -> bool:
-        """Whether the cost is that of the same task: nothing refused, wrong or overwritten.
+        """Whether the cost is that of the same task: nothing refused, wrong, overwritten or left out.
 
         >>> Likewise(22, 96, 0, 1, 0, "").comparable
         False
         """
-        return self.cost is not None and not self.wrong and not self.overwritten
+        return self.cost is not None and not self.wrong and not self.overwritten and not self.unfit
 
     def text(self) -> str:
         """In a line.
 
         >>> Likewise(24, None, 0, 0, 0, "crashes").text()
-        'LLVM 24: refused, crashes'
+        "LLVM 24's own propagation: refused, crashes"
         """
         if self.cost is None:
-            return f"LLVM {self.llvm}: refused, {self.refused}"
-        parts = [f"LLVM {self.llvm}: {self.cost}"]
+            return f"LLVM {self.llvm}'s own propagation: refused, {self.refused}"
+        parts = [f"LLVM {self.llvm}'s own propagation: {self.cost}"]
         if self.conversions:
             parts.append(f"with {counted(self.conversions, 'conversion')}")
         if self.overwritten:
             parts.append(f"{counted(self.overwritten, 'layout')} of the text overwritten")
+        if self.unfit:
+            parts.append(f"{counted(self.unfit, 'operation')} not counted")
         if self.wrong:
             parts.append(f"wrong at {counted(self.wrong, 'operation')}")
         return ", ".join(parts)
@@ -88,12 +92,13 @@ def compared(module: Module, level: str, target: str, llvm: int) -> Likewise:
     before = _wrong(check(module, target=target, llvm=llvm).findings)
     after = _wrong(check(theirs, target=target, llvm=llvm).findings)
     conversions = len(completed.conversions) + theirs.source.count("xegpu.convert_layout")
+    unfit = sum(finding.rule == "propagate.operand" for finding in completed.findings)
     overwritten = sum(
         _said(one).get(at) != attribute
         for part, one in zip(module.parts, made, strict=True)
         for at, attribute in _said(part.module).items()
     )
-    return Likewise(llvm, completed.cost, conversions, max(after - before, 0), overwritten, "")
+    return Likewise(llvm, completed.cost, conversions, max(after - before, 0), overwritten, "", unfit)
 
 
 def _said(module: Operation) -> dict[tuple[str, str], str]:

@@ -133,9 +133,14 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
     operands = _needs(writer, labelling)
     _respell(writer, operands)
     dead: list[Operation] = []
-    for (operation, number), held in operands.items():
-        if held is not None:
-            _serve(writer, operation, number, held, dead)
+    # What is made again is made of the first operands; no operand changes before everything is made.
+    served = [
+        (operation, number, _served(writer, operation, number, held, dead))
+        for (operation, number), held in operands.items()
+        if held is not None
+    ]
+    for operation, number, member in served:
+        operation.operands[number] = member
     for value in flow.values:
         held = final[value.number]
         if held is not None:
@@ -208,18 +213,18 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]
                 break
 
 
-def _serve(writer: _Writer, operation: Operation, number: int, held: Held, dead: list[Operation]) -> None:
-    """Give an operand the layout that it is needed in."""
+def _served(writer: _Writer, operation: Operation, number: int, held: Held, dead: list[Operation]) -> SSAValue:
+    """An operand in the layout that it is needed in."""
     member = operation.operands[number]
     source = writer.final[writer.flow.value_of(member).number]
     if source is None or agree(source, held):
-        return
+        return member
     at = (member, held.key)
     if at not in writer.made:
         writer.users[at] = []
         _convert(writer, member, source, held, at, dead)
     writer.users[at].append(operation)
-    operation.operands[number] = writer.made[at]
+    return writer.made[at]
 
 
 def _convert(
@@ -271,7 +276,10 @@ def _make_again(writer: _Writer, member: SSAValue, held: Held) -> SSAValue:
     needs = writer.network.again.operands(member, held) or {}
     copy: Operation = maker.clone()
     for number, need in needs.items():
-        copy.operands[number] = _make_again(writer, maker.operands[number], need)
+        operand = maker.operands[number]
+        source = writer.final[writer.flow.value_of(operand).number]
+        fits = source is not None and agree(source, need)
+        copy.operands[number] = operand if fits else _make_again(writer, operand, need)
     for name in [name for name in copy.attributes if name.startswith("layout_")]:
         del copy.attributes[name]
     _insert_after(member, copy)

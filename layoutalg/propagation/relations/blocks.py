@@ -54,6 +54,8 @@ __all__ = ["Block", "BlockDemand", "Message", "messages"]
 
 _CACHED = 1 << 12
 Kind = Literal["load", "store"]
+_MOST_BITS = 512 * 8
+"""What a 1-D block message moves at most (vISA's documentation, LSC untyped transposed loads: 64 elements of 64 bits)."""
 _ROWS = (32, 16, 8, 4, 2, 1)
 _WIDTHS = (32, 16, 8)
 _COUNTS = (4, 2, 1)
@@ -241,6 +243,14 @@ class Block(NamedTuple):
             return self.tile
         return self.shape
 
+    def in_value(self, tile: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The shape that a tile of memory has in the value.
+
+        >>> Block((8, 16), (16, 8), 32, "load", transposed=True).in_value((16, 8))
+        (8, 16)
+        """
+        return tile[::-1] if self.transposed else tile
+
     def in_memory(self, layout: Layout) -> Layout:
         """The layout of the block in memory, of a layout of the value.
 
@@ -255,11 +265,15 @@ class Block(NamedTuple):
 def _price(attribute: Distributed, block: Block, machine: Machine | None, target: str | None) -> int:
     lanes, cost = lanes_of(machine, target), cost_of(target)
     layout = placed(attribute, block.shape_in(attribute), machine, lanes)
-    best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
-    if best is None or isinstance(layout, str):
+    if isinstance(layout, str):
         return 0
     held = int(layout.axes.get("reg", 1)) // (1 if "lane" in levels_of(attribute) else lanes)
-    return best[0] * cost.message + -(-held * block.bits // 32) * cost.word
+    if layout.rank == 1:
+        count = -(-held * lanes * block.bits // _MOST_BITS)
+    else:
+        best = _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
+        count = 0 if best is None else best[0]
+    return count * cost.message + -(-held * block.bits // 32) * cost.word if count else 0
 
 
 @lru_cache(maxsize=_CACHED)
@@ -275,8 +289,8 @@ def _candidates(block: Block, level: str, machine: Machine | None, target: str |
     if rank == 1 and level == "lane":
         attribute = LayoutAttr(lane_layout=(lanes,), lane_data=(1,))
         yield Choice(attribute, _price(attribute, block, machine, target), "neighbours in neighbouring lanes")
-    elif rank == 2 and level == "lane":
-        for attribute in _lane_layouts(block.bits, lanes):
+    elif level == "lane":
+        for attribute in _of_value(_lane_layouts(block.bits, lanes), block):
             layout = placed(attribute, block.shape, machine, lanes)
             best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
             if best is not None:
@@ -291,11 +305,23 @@ def _candidates(block: Block, level: str, machine: Machine | None, target: str |
             yield Choice(grid, held, f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups")
 
 
+def _of_value(found: tuple[LayoutAttr, ...], block: Block) -> Iterator[LayoutAttr]:
+    """Layouts of a block as those of the value: with a dimension for blocks side by side, and one for packed rows."""
+    for one in found:
+        (down, across), (rows, columns) = one.lane_layout or (1, 1), one.lane_data or (1, 1)
+        together = block.shape[-1] if block.packed else 1
+        if block.packed and (rows % together or down != 1):
+            continue
+        before, after = (1,) * (len(block.shape) - 2 - block.packed), (1,) * block.packed
+        data = (*before, rows // together, columns, *((together,) if block.packed else ()))
+        yield LayoutAttr(lane_layout=(*before, down, across, *after), lane_data=data)
+
+
 def _tile_choices(block: Block, target: str | None, lanes: int) -> Iterator[Choice]:
     """Tiles of one message: as many rows as divide the block, the fewest messages first."""
     cost, found = cost_of(target), dict[tuple[int, ...], tuple[int, str]]()
     for message in messages(block.bits, block.kind, lanes):
-        tile = tuple(int(size) for size in message.layout.shape)
+        tile = block.in_value(tuple(int(size) for size in message.layout.shape))
         if all(size % part == 0 for size, part in zip(block.shape, tile, strict=True)):
             count = prod(block.shape) // prod(tile)
             price = count * cost.message + words(block.shape, block.bits, lanes) * cost.word
@@ -322,7 +348,7 @@ def _problem(attribute: Distributed, what: Block, machine: Machine | None, targe
     if not there:
         return f"{chip} has no 2D block messages for {lanes} lanes and elements of {bits} bits"
     if tile is not None and len(tile) == 2:
-        exact = tuple(one for one in there if one.layout.shape == tile)
+        exact = tuple(one for one in there if what.in_value(tuple(one.layout.shape)) == tile)
         if not exact:
             size = "x".join(map(str, tile))
             return f"no {kind} message of {chip} moves {size} elements of {bits} bits; there are {_sizes(there)}"

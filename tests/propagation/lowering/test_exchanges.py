@@ -94,6 +94,19 @@ def test_fragments_are_converted_between_any_two_layouts(source: str, target: st
     check_fragments("f32", LAYOUTS[source], LAYOUTS[target])
 
 
+def test_la_lower_converts_the_fragments_of_kernels_at_lane_level() -> None:
+    """The kernel is not taken for one at subgroup level; what is read stays as it is."""
+    module = la.read(on_fragments("f32", (16, 16), lanes([1, 16]), lanes([16, 1]), 16))
+    lowered_module = la.lower(module).module
+    assert lowered_module is not None
+    assert "convert_layout" not in lowered_module.source
+    assert "xegpu.convert_layout" in str(module)
+    tile = np.arange(256, dtype=np.float32).reshape(16, 16)
+    made = np.zeros((16, 16), np.float32)
+    assert lowered_module.run([np.ascontiguousarray(tile.T), made], (1, 1, 1)).findings == ()
+    assert (made == tile).all()
+
+
 def check_fragments(element: str, source: str, target: str) -> None:
     module = read_module(on_fragments(element, (16, 16), source, target, 16))
     assert lower_fragments(module) == ()
@@ -264,7 +277,7 @@ def test_buffers_are_shared_and_each_conversion_keeps_one_barrier(count: int, lo
     assert made is not None
     one = la.convert(of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64]), (32, 64), target="pvc")
     assert barriers(made.source) == count * one.barriers
-    assert f"workgroup(%slm : memref<{buffers * one.slm_bytes}xi8, 3" in made.source
+    assert f" : memref<{buffers * one.slm_bytes}xi8, 3 : i64>) kernel" in made.source
     x = np.arange(2048, dtype=np.float32).reshape(32, 64)
     out = np.zeros_like(x)
     assert made.run([x, out], (1, 1, 1)).findings == ()

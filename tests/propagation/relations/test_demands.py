@@ -225,6 +225,41 @@ def test_every_choice_is_accepted_by_llvm_and_has_no_problem(llvm: int, level: s
             assert choice.why
 
 
+_ARRAY = "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2>>"
+
+
+@pytest.mark.parametrize(
+    ("tile", "hint", "value", "first"),
+    [
+        (_ARRAY, "", "vector<2x8x16xf16>", "lane_layout = [1, 1, 16], lane_data = [1, 1, 1]"),
+        ("!xegpu.tensor_desc<16x16xf16>", "<{packed}>", "vector<8x16x2xf16>",
+         "lane_layout = [1, 16, 1], lane_data = [1, 1, 2]"),
+        ("!xegpu.tensor_desc<16x8xf32>", "<{transpose = array<i64: 1, 0>}>", "vector<8x16xf32>",
+         "lane_layout = [1, 16], lane_data = [1, 1]"),
+    ],
+)  # fmt: skip
+def test_values_of_other_shapes_than_their_block_have_choices(tile: str, hint: str, value: str, first: str) -> None:
+    """Blocks side by side, packed rows, a transposed block: the map of the choice is the message's, element by element."""
+    text = f'%t = "test.op"() : () -> {tile} %x = xegpu.load_nd %t[0, 0] {hint} : {tile} -> {value}'
+    [demand] = demands(text)
+    [choice, *_] = demand.choices("lane", PVC, "pvc", 24)
+    assert str(choice.attribute) == f"#xegpu.layout<{first}>"
+    shape: Any = demand.value.type
+    held = choice.attribute.coordinates(tuple(shape.get_shape()), PVC)[0]
+    transposed, packed, count = "transpose" in hint, "packed" in hint, 2 if tile == _ARRAY else 1
+    rows, width = (16, 8) if transposed else (16, 16) if packed else (8, 16)
+    bits = 32 if transposed else 16
+    unit = block_load(rows, width, bits, count, packed, transposed).layout.fragment_map()[0]
+    row, column = unit[..., 0], unit[..., 1]
+    if transposed:
+        wanted = np.stack([column, row], -1)
+    elif packed:
+        wanted = np.stack([row // 2, column, row % 2], -1)
+    else:
+        wanted = np.stack([column // 16, row, column % 16], -1)
+    assert np.array_equal(held, wanted)
+
+
 @pytest.mark.parametrize("lanes", [(2, 8), (4, 4), (8, 2)])
 def test_lane_layouts_that_llvm_ignores_on_a_load_are_reported(lanes: tuple[int, int]) -> None:
     problem = block(8, 16, "f16").problem(LayoutAttr(lane_layout=lanes, lane_data=(1, 1)), PVC, "pvc")
