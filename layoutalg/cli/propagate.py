@@ -74,6 +74,7 @@ def propagate(
 
     module = read_whole_module(file)
     done = propagated(module, level=level, target=target, llvm=llvm, like=like)
+    llvm = llvm if done.like is None else done.like
     if output is not None:
         write_file(output, str(done))
     others = [compared(module, level, target, llvm)] if explain and like is None else []
