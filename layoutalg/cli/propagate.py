@@ -12,6 +12,7 @@ from layoutalg.core.errors import LayoutError
 
 __all__ = ["propagate"]
 
+_LEVELS = ("lane", "inst", "workgroup")
 _LIKE = ("llvm22", "llvm23", "llvm24")
 
 
@@ -27,17 +28,11 @@ def _targets() -> Sequence[str]:
     return target_names()
 
 
-def _levels() -> Sequence[str]:
-    from layoutalg.propagation.placing import LEVELS
-
-    return LEVELS
-
-
 @click.command(short_help="Complete the layouts of a module at the least cost.")
 @click.argument("file")
 @click.option(
     "--level",
-    type=OneOf(_levels),
+    type=click.Choice(_LEVELS),
     default="lane",
     show_default=True,
     help="What layouts are to say: LLVM's layout-kind.",

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.ir.findings import Finding
 from layoutalg.module import Module, read
 from layoutalg.propagation.keeping.culprit import Culprit, culprit_of
@@ -41,7 +42,10 @@ from layoutalg.simulate import launch
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-__all__ = ["Difference", "Kept", "Trial", "keeps_meaning"]
+__all__ = ["Difference", "Kept", "Trial", "as_tolerance", "keeps_meaning"]
+
+MOST_SEED = 2**64 - 1
+"""The largest seed of random arguments."""
 
 _TOLERANCES = {1: 2e-1, 2: 2e-2, 4: 1e-4, 8: 1e-10}
 """By the bytes of an element: sums of another order differ so much, relative to the largest element."""
@@ -147,6 +151,7 @@ def keeps_meaning(
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
     """
+    as_tolerance(tolerance)
     trial = Trial(_given(before, "before"), arguments, grid, kernel, seed, target)
     return trial.compare(trial.module, _parsed(_given(after, "after"), "after"), tolerance)
 
@@ -174,6 +179,7 @@ class Trial:
         self.module = _parsed(module, "before")
         function = kernel_of(self.module, kernel)
         self.names = [value.name_hint or "" for value in function.regions[0].blocks[0].args]
+        seed = whole_number(seed, "seed", 0, MOST_SEED)
         self.arguments = arrays_for(function, seed) if arguments is None else list(listed(arguments, "arguments"))
         self.grid = tuple(listed(grid, "grid"))
         self.kernel, self.target = kernel, target
@@ -193,6 +199,19 @@ class Trial:
         known = {(finding.rule, finding.message) for finding in first.findings}
         fresh = tuple(finding for finding in second.findings if (finding.rule, finding.message) not in known)
         return Kept(difference, culprit, overwritten(before, after), fresh)
+
+
+def as_tolerance(tolerance: object) -> None:
+    """Refuse a tolerance that is not a number of at least 0; None is the one of the element type.
+
+    >>> as_tolerance("much")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: tolerance 'much': expected a number of at least 0
+    """
+    if tolerance is None:
+        return
+    if type(tolerance) not in (int, float) or not 0 <= tolerance < float("inf"):  # type: ignore[operator]
+        raise LayoutError(f"tolerance {shown(tolerance)}: expected a number of at least 0")
 
 
 def _given(module: Module | str, which: str) -> Module:

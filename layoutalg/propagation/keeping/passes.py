@@ -18,7 +18,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.module import Module, read
-from layoutalg.propagation.keeping.keeping import Kept, Trial
+from layoutalg.propagation.keeping.keeping import Kept, Trial, as_tolerance
 
 if TYPE_CHECKING:
     from layoutalg.ir.reading import Part
@@ -86,6 +86,7 @@ def passes_keep_meaning(
     instance_of(module, (Module, str), "module")
     for value, name in ((passes, "passes"), (compiler, "compiler")):
         instance_of(value, str, name)
+    as_tolerance(tolerance)
     first = read(module) if isinstance(module, str) else module
     trial = Trial(first, arguments, grid, kernel, seed, target)
     dump, refused = _dump(first.source, passes, compiler)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from layoutalg.ir import write_module
 from layoutalg.module.module import SEPARATOR, Module
+from layoutalg.propagation.malformed import refused_where_malformed
 
 __all__ = ["like"]
 
@@ -26,5 +27,6 @@ def like(module: Module, llvm: int, level: str, target: str) -> Module:
     """
     from layoutalg.propagation.like_llvm import propagated_like
 
-    made = [propagated_like(part.module, llvm, level, target) for part in module.parts]
+    with refused_where_malformed(module, llvm):
+        made = [propagated_like(part.module, llvm, level, target) for part in module.parts]
     return Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in made), module.file)

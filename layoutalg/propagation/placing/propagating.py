@@ -35,7 +35,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.hardware import target_info
 from layoutalg.ir import write_module
 from layoutalg.ir.findings import Finding
@@ -43,6 +43,7 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flows_of
 from layoutalg.propagation.labelling import solve
+from layoutalg.propagation.malformed import refused_where_malformed
 from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
@@ -161,7 +162,8 @@ def propagate(
     check_asked(level, target, llvm)
     if like is not None:
         return _likewise(module, level, target, like)
-    runs = [_Run(part.module.clone(), part.module, module, level, target, llvm) for part in module.parts]
+    with refused_where_malformed(module, llvm):
+        runs = [_Run(part.module.clone(), part.module, module, level, target, llvm) for part in module.parts]
     text = SEPARATOR.join(write_module(run.module, llvm=llvm) for run in runs)
     return Propagated(
         Module(text, module.file),
@@ -181,9 +183,7 @@ def _likewise(module: Module, level: str, target: str, like: object) -> Propagat
     from layoutalg.propagation.placing.likewise import like as made_like
 
     versions = {f"llvm{version}": version for version in llvm_versions()}
-    if like not in versions:
-        raise LayoutError(f"like {shown(like)}: expected one of {', '.join(versions)}")
-    llvm = versions[str(like)]
+    llvm = versions[one_of(like, tuple(versions), "like")]
     theirs = made_like(module, llvm, level, target)
     completed = propagate(theirs, level=level, target=target, llvm=llvm)
     return replace(completed, module=theirs)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -111,3 +114,20 @@ def test_values_of_other_types_are_refused(wrong: object) -> None:
         passes_keep_meaning(kernel(), wrong)  # type: ignore[arg-type]
     with pytest.raises(la.LayoutError):
         passes_keep_meaning(kernel(), "cse", compiler=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"tolerance": "much"}, "tolerance 'much': expected a number of at least 0"),
+        ({"tolerance": np.zeros(0)}, "expected a number of at least 0"),
+        ({"tolerance": float("nan")}, "expected a number of at least 0"),
+        ({"seed": -1}, "seed -1: expected a whole number"),
+        ({"seed": "x"}, "seed 'x': expected a whole number"),
+        ({"grid": (1, 10**5000, 1)}, "expected positive sizes"),
+    ],
+)
+def test_options_that_nobody_means_are_refused_in_words(given: dict[str, Any], words: str) -> None:
+    empty = "gpu.module @m { gpu.func @k() kernel attributes {known_block_size = array<i32: 16, 1, 1>} { gpu.return } }"
+    with pytest.raises(la.LayoutError, match=re.escape(words)):
+        la.keeps_meaning(empty, empty, **given)
