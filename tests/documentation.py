@@ -162,7 +162,7 @@ def words(text: str) -> list[list[str]]:
 
 def read_mlir(block: Block) -> Iterator[object]:
     """Read a block's attributes and types, or its module; each is what it prints."""
-    if "gpu.module" in block.text:
+    if "gpu.module" in block.text or "func.func" in block.text:
         module = read_module(block.text)
         written = write_module(module)
         assert write_module(read_module(written)) == written

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from layoutalg.module import Module
 
 __all__ = [
+    "CHIP",
     "FORMATS",
+    "LLVM_VERSION",
     "OneOf",
     "as_numbers",
     "as_shape",
@@ -38,6 +40,7 @@ __all__ = [
     "read_module_file",
     "read_text",
     "read_value_or_module",
+    "read_whole_module",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -78,6 +81,22 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         '[a|b]'
         """
         return f"[{'|'.join(map(str, self.names()))}]"
+
+
+def _chips() -> Sequence[str]:
+    from layoutalg.hardware.chips import target_names
+
+    return target_names()
+
+
+def _llvm_versions() -> Sequence[int]:
+    from layoutalg.xegpu.rules import llvm_versions
+
+    return llvm_versions()
+
+
+CHIP = OneOf(_chips)
+LLVM_VERSION = OneOf(_llvm_versions)
 
 
 def json_option(command: _Command) -> _Command:
@@ -211,6 +230,22 @@ def read_module_file(text: str) -> Module:
     from layoutalg.module.module import checked
 
     return Module(checked(_standard_input(), "standard input"), "-") if text == "-" else read(text)
+
+
+def read_whole_module(text: str) -> Module:
+    """The module of a file, of which nothing may be left out.
+
+    Raises `LayoutError` with the first finding of the reader.
+
+    >>> read_whole_module("builtin.module { ? }")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: text:1:18: cannot be read: expected an operation, found '?'
+    """
+    module = read_module_file(text)
+    unread = [finding for finding in module.findings if finding.level == "error" or not module.is_read]
+    if unread:
+        raise LayoutError(f"{unread[0].place or module.file}: {unread[0].message}")
+    return module
 
 
 def _names_file(text: str) -> bool:

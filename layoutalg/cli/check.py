@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from layoutalg.cli.arguments import OneOf, format_option, json_option, read_module_file
+from layoutalg.cli.arguments import CHIP, LLVM_VERSION, format_option, json_option, read_whole_module
 from layoutalg.cli.findings import write_findings
 from layoutalg.cli.keeping import Compared, compare_files, compare_passes
 from layoutalg.core.errors import LayoutError
 
 __all__ = ["check"]
-
-
-def _llvm_versions() -> tuple[int, ...]:
-    from layoutalg.xegpu.rules import llvm_versions
-
-    return llvm_versions()
-
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names()
 
 
 @click.command(short_help="Check the layouts of a module by meaning.")
@@ -41,14 +27,14 @@ def _targets() -> Sequence[str]:
 @click.option("--tolerance", type=float, help="Compare: what floats may differ, relative to the largest.")
 @click.option(
     "--llvm",
-    type=OneOf(_llvm_versions),
+    type=LLVM_VERSION,
     default="22",
     show_default=True,
     help="The version of LLVM whose rules layouts have to follow.",
 )
 @click.option(
     "--target",
-    type=OneOf(_targets),
+    type=CHIP,
     metavar="CHIP",
     default="pvc",
     show_default=True,
@@ -95,19 +81,12 @@ def check(
 def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: bool) -> int:
     from layoutalg.propagation.checking import check as checked
     from layoutalg.show.checks import check_facts, print_conversions
-    from layoutalg.show.findings import summary
 
-    module = read_module_file(file)
-    if not module.is_read:
-        raise LayoutError(f"{module.file}: not read as it stands ({summary(module.findings)})")
-    unread = [finding for finding in module.findings if finding.level == "error"]
-    if unread:
-        raise LayoutError(f"{module.file}: not read as it stands ({summary(unread)}): {unread[0]}")
+    module = read_whole_module(file)
     found = checked(module, target=target, llvm=llvm)
     if as_json:
         written = "json"
     if written == "text":
         print_conversions(found)
-    closing = f"; {found.counts}"
-    write_findings(found.findings, module, written, check_facts(found), closing)
+    write_findings(found.findings, module, written, check_facts(found), f"; {found.counts}")
     return int(not found.is_right)

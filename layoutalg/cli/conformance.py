@@ -31,7 +31,13 @@ _WIDE = 160
 @click.option("--seed", default=0, show_default=True, metavar="N", help="The generator's seed.")
 @click.option("--only", multiple=True, metavar="OP", help="An operation, or a row of the matrix; may be given again.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="A kind of layout; may be given again.")
-@click.option("--level", type=click.Choice(("workgroup", "anchors", "plain", "all")), default="all", show_default=True)
+@click.option(
+    "--level",
+    type=click.Choice(("workgroup", "anchors", "plain", "all")),
+    default="all",
+    show_default=True,
+    help="What the kernels state: all layouts, those of loads and stores, or one subgroup's.",
+)
 @click.option("--no-reduce", is_flag=True, help="Do not cut mistakes down.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Write a table and the mistakes as Markdown.")
 @json_option

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from layoutalg.cli.arguments import (
-    OneOf,
+    CHIP,
     as_shape,
     element_option,
     json_option,
@@ -23,20 +22,12 @@ from layoutalg.cli.arguments import (
 __all__ = ["convert"]
 
 
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names()
-
-
 @click.command(short_help="Plan a conversion, and write its code.")
 @click.argument("source")
 @click.argument("destination")
 @click.argument("shape", required=False)
 @element_option
-@click.option(
-    "--target", type=OneOf(_targets), help="The chip, for costs and the size of shared memory.  [default: generic]"
-)
+@click.option("--target", type=CHIP, help="The chip, for costs and the size of shared memory.  [default: generic]")
 @machine_options
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")

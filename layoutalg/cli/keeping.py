@@ -59,7 +59,7 @@ def compare_files(before: str, after: str, compared: Compared) -> int:
 
     >>> compare_files("gpu.barrier", "gpu.barrier", Compared("1", (), None, 0, None, "pvc", "text"))
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
+    layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
     from layoutalg.propagation.keeping import keeps_meaning
 
@@ -76,7 +76,7 @@ def compare_passes(file: str, passes: str, compiler: str, compared: Compared) ->
 
     >>> compare_passes("gpu.barrier", "cse", "mlir-opt-22", Compared("1", (), None, 0, None, "pvc", "text"))
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
+    layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
     from layoutalg.cli.progress import progress_bar
     from layoutalg.propagation.keeping import passes_keep_meaning

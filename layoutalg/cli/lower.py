@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json, read_module_file
+from layoutalg.cli.arguments import CHIP, LLVM_VERSION, json_option, output_option, print_json, read_whole_module
 
 __all__ = ["lower"]
 
 
-def _versions() -> tuple[int, ...]:
-    from layoutalg.xegpu.rules import llvm_versions
-
-    return llvm_versions()
-
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names()
-
-
 @click.command(short_help="Lower a module to lane level.")
 @click.argument("file")
+@click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help="The chip it is for.")
 @click.option(
-    "--target", type=OneOf(_targets), metavar="CHIP", default="pvc", show_default=True, help="The chip it is for."
-)
-@click.option(
-    "--llvm", type=OneOf(_versions), default="24", show_default=True, help="The version of LLVM that is to read it."
+    "--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version of LLVM that is to read it."
 )
 @output_option("Write the module to a file.")
 @json_option
@@ -47,7 +32,7 @@ def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool)
     from layoutalg.propagation.lowering import lower as lower_module
     from layoutalg.show.findings import findings_facts, print_findings, summary
 
-    module = read_module_file(file)
+    module = read_whole_module(file)
     lowered = lower_module(module, target=target, llvm=llvm)
     text = str(lowered)
     if output is not None and lowered.module is not None:

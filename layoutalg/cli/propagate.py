@@ -7,24 +7,11 @@ from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json, read_module_file
-from layoutalg.core.errors import LayoutError
+from layoutalg.cli.arguments import CHIP, LLVM_VERSION, OneOf, json_option, output_option, print_json, read_whole_module
 
 __all__ = ["propagate"]
 
 _LIKE = ("llvm22", "llvm23", "llvm24")
-
-
-def _llvm_versions() -> tuple[int, ...]:
-    from layoutalg.xegpu.rules import llvm_versions
-
-    return llvm_versions()
-
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names()
 
 
 def _levels() -> Sequence[str]:
@@ -44,7 +31,7 @@ def _levels() -> Sequence[str]:
 )
 @click.option(
     "--target",
-    type=OneOf(_targets),
+    type=CHIP,
     metavar="CHIP",
     default="pvc",
     show_default=True,
@@ -52,7 +39,7 @@ def _levels() -> Sequence[str]:
 )
 @click.option(
     "--llvm",
-    type=OneOf(_llvm_versions),
+    type=LLVM_VERSION,
     default="24",
     show_default=True,
     help="The version of LLVM that is to read the result.",
@@ -85,10 +72,9 @@ def propagate(
     from layoutalg.show.findings import findings_facts, print_findings, summary
     from layoutalg.show.propagations import print_propagation, propagation_facts
 
-    module = read_module_file(file)
-    if not module.is_read:
-        raise LayoutError(f"{module.file}: not read as it stands ({summary(module.findings)})")
+    module = read_whole_module(file)
     done = propagated(module, level=level, target=target, llvm=llvm, like=like)
+    llvm = llvm if done.like is None else done.like
     if output is not None:
         write_file(output, str(done))
     others = [compared(module, level, target, llvm)] if explain and like is None else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from layoutalg.cli.arguments import (
-    OneOf,
+    CHIP,
+    LLVM_VERSION,
     as_numbers,
     as_shape,
     json_option,
@@ -28,18 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 
-def _llvm_versions() -> tuple[int, ...]:
-    from layoutalg.xegpu.rules import llvm_versions
-
-    return llvm_versions()
-
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names()
-
-
 @click.command(short_help="Show who holds what, of one layout or of all in a module.")
 @click.argument("text")
 @click.argument("shape", required=False)
@@ -48,10 +36,8 @@ def _targets() -> Sequence[str]:
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
 @click.option("--op", "operation", help="Of a module: one operation in full, by result (%7), name or line.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
-@click.option("--llvm", type=OneOf(_llvm_versions), help="The version of LLVM whose verdict is given.  [default: 22]")
-@click.option(
-    "--target", type=OneOf(_targets), metavar="CHIP", help="The chip, for what conversions cost.  [default: generic]"
-)
+@click.option("--llvm", type=LLVM_VERSION, help="The version of LLVM whose verdict is given.  [default: 22]")
+@click.option("--target", type=CHIP, metavar="CHIP", help="The chip, for what conversions cost.  [default: generic]")
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @machine_options

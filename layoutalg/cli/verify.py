@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from layoutalg.cli.arguments import OneOf, format_option, json_option, read_module_file
+from layoutalg.cli.arguments import CHIP, LLVM_VERSION, format_option, json_option, read_module_file
 from layoutalg.cli.findings import write_findings
 from layoutalg.core.errors import LayoutError
 
 __all__ = ["verify"]
 
 
-def _llvm_versions() -> tuple[int, ...]:
-    from layoutalg.xegpu.rules import llvm_versions
-
-    return llvm_versions()
-
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names()
-
-
 @click.command(short_help="Say what is wrong with a module.")
 @click.argument("file")
 @click.option(
     "--llvm",
-    type=OneOf(_llvm_versions),
+    type=LLVM_VERSION,
     default="22",
     show_default=True,
     help="The version of LLVM whose verifiers are used.",
 )
-@click.option(
-    "--target", type=OneOf(_targets), metavar="CHIP", help="Also report block messages that this chip does not have."
-)
+@click.option("--target", type=CHIP, metavar="CHIP", help="Also report block messages that this chip does not have.")
 @format_option
 @json_option
 def verify(file: str, llvm: int, target: str | None, written: str, as_json: bool) -> int:

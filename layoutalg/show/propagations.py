@@ -124,7 +124,11 @@ def _conversion_line(one: Conversion, labels: dict[str, str]) -> str:
 def _cost_line(done: Propagated) -> str:
     moved = sum(one.cost for one in done.conversions)
     split = f": {done.cost - moved} in operations, {moved} in conversions" if done.conversions else ""
-    if done.is_optimal:
+    if any(finding.level == "error" for finding in done.findings):
+        told = "without the operations that have no layout"
+    elif done.like is not None:
+        told = f"with the layouts of LLVM {done.like}"
+    elif done.is_optimal:
         told = "the minimum"
         if done.dropped:
             told += f" of the layouts looked at ({counted(done.dropped, 'candidate')} left out)"

@@ -64,3 +64,16 @@ def test_json(capsys: Capture) -> None:
 def test_versions_and_targets_that_are_not_known(option: list[str], capsys: Capture) -> None:
     assert main(["lower", CONVERSION, *option]) == 2
     assert "expected one of" in capsys.readouterr().err
+
+
+def test_a_text_that_is_not_mlir_is_refused(capsys: Capture) -> None:
+    for command in ("check", "propagate", "lower"):
+        assert main([command, "builtin.module { ? }"]) == 2
+        assert capsys.readouterr() == ("", "layoutalg: text:1:18: cannot be read: expected an operation, found '?'\n")
+
+
+def test_a_function_that_is_not_a_kernel_stays_with_a_warning(capsys: Capture) -> None:
+    layout = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+    inside = f"%c = arith.constant {{layout_result_0 = {layout}}} dense<1.0> : vector<8x16xf32>"
+    assert main(["lower", f"func.func @f() {{ {inside} func.return }}"]) == 0
+    assert "only a gpu.func is lowered" in capsys.readouterr().err

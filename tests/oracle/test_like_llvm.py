@@ -16,6 +16,7 @@ import pytest
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.ir import read_module
+from layoutalg.propagation.conformance.generating import kernels
 from layoutalg.propagation.like_llvm import propagated_like
 from layoutalg.propagation.like_llvm.analysis import held, shape_in
 from layoutalg.propagation.like_llvm.keeping import known
@@ -105,7 +106,7 @@ def test_on_random_kernels_the_layouts_of_instructions_are_the_compilers(llvm: i
     texts = valid(generated(llvm, range(KERNELS_EACH)), llvm)
     counts, wrong = compared(texts, llvm, "inst")
     assert not wrong
-    assert counts["equal"] >= 100
+    assert counts["equal"] >= {22: 200, 23: 90, 24: 150}[llvm]  # LLVM 23 refuses more than half of them
     assert sum(counts.values()) >= 300
 
 
@@ -164,3 +165,20 @@ def test_the_layouts_of_an_operation_are_not_what_it_relates(name: str, llvm: in
         needs = needed(tie.relation, spread(result, shape_in(op.results[0]), LANES))
         disagreements += needs != spread(operand, shape_in(op.operands[0]), LANES)
     assert disagreements == 1
+
+
+# The kernels that conformance generates: every operation, in every kind of layout.
+
+OTHERWISE = {23: {"chain_anchors_whole_2"}}
+"""A chain whose loop LLVM 23 visits in another order."""
+
+
+@pytest.mark.parametrize("level", ["lane", "inst"])
+@pytest.mark.parametrize("llvm", VERSIONS)
+def test_on_the_kernels_of_conformance_too(llvm: int, level: str) -> None:
+    made = (*kernels(0, 160, level="anchors"), *kernels(0, 160, level="plain"))
+    texts = {each.name: each.spelled_for(llvm) for each in made if each.name not in OTHERWISE.get(llvm, ())}
+    counts, wrong = compared(valid(texts, llvm), llvm, level)
+    assert not wrong
+    assert counts["equal"] >= 250
+    assert sum(counts.values()) >= 300

@@ -41,6 +41,8 @@ from layoutalg.simulate import launch
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from layoutalg.ir.dialects.gpu import FuncOp
+
 __all__ = ["Difference", "Kept", "Trial", "keeps_meaning"]
 
 _TOLERANCES = {1: 2e-1, 2: 2e-2, 4: 1e-4, 8: 1e-10}
@@ -145,10 +147,12 @@ def keeps_meaning(
 
     >>> keeps_meaning("gpu.barrier", "gpu.barrier")
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
+    layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
-    trial = Trial(_given(before, "before"), arguments, grid, kernel, seed, target)
-    return trial.compare(trial.module, _parsed(_given(after, "after"), "after"), tolerance)
+    trial = Trial(_given(before, "before"), arguments, grid, kernel, seed, target, tolerance)
+    second = _parsed(_given(after, "after"), "after")
+    _kernel(second, kernel, "after")
+    return trial.compare(trial.module, second)
 
 
 class Trial:
@@ -169,23 +173,26 @@ class Trial:
         kernel: str | None,
         seed: int,
         target: str,
+        tolerance: float | None = None,
     ) -> None:
         instance_of(kernel, (str, type(None)), "kernel")
+        if tolerance is not None and not tolerance >= 0:
+            raise LayoutError(f"tolerance {tolerance}: expected 0 or more")
         self.module = _parsed(module, "before")
-        function = kernel_of(self.module, kernel)
+        function = _kernel(self.module, kernel, "before")
         self.names = [value.name_hint or "" for value in function.regions[0].blocks[0].args]
         self.arguments = arrays_for(function, seed) if arguments is None else list(listed(arguments, "arguments"))
         self.grid = tuple(listed(grid, "grid"))
-        self.kernel, self.target = kernel, target
+        self.kernel, self.target, self.tolerance = kernel, target, tolerance
 
-    def compare(self, before: ModuleOp, after: ModuleOp, tolerance: float | None = None) -> Kept:
+    def compare(self, before: ModuleOp, after: ModuleOp) -> Kept:
         """Run two versions on copies of the data. Raises `LayoutError` where one can't be run."""
         arrays = [copies(self.arguments) for _ in range(2)]
         first, second = (
             launch(module, data, self.grid, kernel=self.kernel, target=self.target)
             for module, data in zip((before, after), arrays, strict=True)
         )
-        difference = _first_difference(arrays[0], arrays[1], self.names, tolerance)
+        difference = _first_difference(arrays[0], arrays[1], self.names, self.tolerance)
         culprit = None
         if difference is not None:
             wrong = (difference.before, difference.after)
@@ -210,6 +217,13 @@ def _parsed(module: Module, which: str) -> ModuleOp:
     if len(parts) > 1:
         raise LayoutError(f"{which}: {len(parts)} modules in {module.file}; expected one")
     return next(part.module for part in parts)
+
+
+def _kernel(module: ModuleOp, name: str | None, which: str) -> FuncOp:
+    try:
+        return kernel_of(module, name)
+    except LayoutError as problem:
+        raise LayoutError(f"{which}: {problem}") from None
 
 
 def _first_difference(

@@ -87,7 +87,9 @@ def passes_keep_meaning(
     for value, name in ((passes, "passes"), (compiler, "compiler")):
         instance_of(value, str, name)
     first = read(module) if isinstance(module, str) else module
-    trial = Trial(first, arguments, grid, kernel, seed, target)
+    if not passes.strip():
+        raise LayoutError("passes: expected a pipeline, such as cse,canonicalize")
+    trial = Trial(first, arguments, grid, kernel, seed, target, tolerance)
     dump, refused = _dump(first.source, passes, compiler)
     parts = Module(dump, "dump").parts if dump.strip() else ()
     if refused and not parts:
@@ -98,7 +100,7 @@ def passes_keep_meaning(
         if refused and (" Failed" in part.title or number == len(parts) - 1):
             stages.append(Stage(_name(part), None, refused))
             break
-        stage = _stage(trial, last, part, tolerance)
+        stage = _stage(trial, last, part)
         stages.append(stage)
         if stage.kept is not None:
             last = part.module
@@ -107,10 +109,10 @@ def passes_keep_meaning(
     return tuple(stages)
 
 
-def _stage(trial: Trial, last: Any, part: Part, tolerance: float | None) -> Stage:
+def _stage(trial: Trial, last: Any, part: Part) -> Stage:
     name = _name(part)
     try:
-        return Stage(name, trial.compare(last, part.module, tolerance))
+        return Stage(name, trial.compare(last, part.module))
     except LayoutError as error:
         return Stage(name, None, str(error))
 

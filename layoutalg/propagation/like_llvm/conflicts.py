@@ -28,7 +28,7 @@ from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.like_llvm.analysis import held, hold, written
 from layoutalg.propagation.like_llvm.fields import Attribute, dropped
 from layoutalg.propagation.like_llvm.keeping import known, stated
-from layoutalg.propagation.like_llvm.solving import forwarded, is_branch
+from layoutalg.propagation.like_llvm.solving import forwarded, is_branch, runs_once
 from layoutalg.propagation.like_llvm.sources import is_elementwise, source_of
 from layoutalg.propagation.like_llvm.stating import ANCHORS, described
 
@@ -132,9 +132,11 @@ def _convert(op: Operation, number: int, *, ends: bool, copies: bool) -> None:
         if not ends:
             return
         target = _wanted_beyond(op, number)
-        if target is None and is_branch(op):
+        parent = op.parent_op()
+        once = op.name == "scf.yield" and parent is not None and parent.name == "scf.for" and runs_once(parent)
+        if target is None and op.name != "scf.yield":
             return
-        if target is None:
+        if target is None or once:  # LLVM 24 finds no user of what a loop gives that runs once.
             raise LayoutError(f"{op.name}: No consumer layout found for vector operand.")
     else:
         target = wanted_by(op, number)

@@ -247,8 +247,11 @@ def _store_matrix(op: Any, analysis: Analysis) -> None:
 
 def _load_matrix(op: Any, analysis: Analysis) -> None:
     wanted = analysis.demanded(op.results[0])
-    if wanted is not None and _said(op, "layout", analysis) is None:
-        hold(op, "layout", anchors.generic_load(shape_in(op.results[0]), analysis.level, wanted))
+    if wanted is None or _said(op, "layout", analysis) is not None:
+        return
+    if analysis.level == "inst" and analysis.habits.rigid and not lacks_lanes(wanted):
+        wanted = lanes(numbers_of(wanted, "lane_layout") or (), numbers_of(wanted, "lane_data") or ())
+    hold(op, "layout", anchors.generic_load(shape_in(op.results[0]), analysis.level, wanted))
 
 
 def _convert(op: Any, analysis: Analysis) -> None:

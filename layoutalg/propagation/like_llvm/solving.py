@@ -25,7 +25,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-__all__ = ["Forwarded", "Solver", "forwarded", "is_branch", "surely_runs"]
+__all__ = ["Forwarded", "Solver", "forwarded", "is_branch", "runs_once", "surely_runs"]
 
 _BRANCHES = frozenset(("scf.for", "scf.if", "scf.while", "scf.execute_region", "scf.index_switch", "scf.forall"))
 _FORWARDING = frozenset(("scf.yield", "scf.condition"))
@@ -80,6 +80,18 @@ def _from_end(end: Operation, parent: Operation) -> Iterator[Forwarded]:
             yield from enumerate(parent.regions[0].block.args)
     else:
         yield from enumerate(parent.results)
+
+
+def runs_once(loop: Operation) -> bool:
+    """Whether the bounds of a loop are constants that let it run exactly once.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = "%a = arith.constant 0 : index %b = arith.constant 8 : index scf.for %i = %a to %b step %b { }"
+    >>> [runs_once(op) for op in read_module(text).walk() if op.name == "scf.for"]
+    [True]
+    """
+    first, last, step = (_number(operand) for operand in loop.operands[:3])
+    return first is not None and last is not None and step is not None and first < last <= first + step
 
 
 def surely_runs(loop: Operation) -> bool:

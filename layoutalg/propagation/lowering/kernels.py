@@ -101,7 +101,7 @@ class Exchanged:
         where = "" if self.place is None else f"{self.place}: "
         plan = self.plan
         parts = f"{plan.kind}, {self.price} issue slots on {plan.target}"
-        return f"{where}{self.operation}: {self.source} to {self.result}: {parts}"
+        return f"{where}{self.operation}: {self.source.canonical()} to {self.result.canonical()}: {parts}"
 
 
 class RegionWriter(Writer):

@@ -40,6 +40,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware import target_info
+from layoutalg.ir.dialects import func
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.dialects.inherent import STRICT
 from layoutalg.ir.findings import Finding
@@ -110,6 +111,11 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
             for function in source.walk()
             if isinstance(function, FuncOp) and (kernel := _lowered(function, target, version)) is not None
         }
+        findings += [
+            Finding("lower.kernel", _NO_KERNEL, function.name, place_of(function), level="warning")
+            for function in source.walk()
+            if isinstance(function, func.FuncOp) and _is_distributed(flow_of(function))
+        ]
         bodies: dict[FuncOp, Placed] = {}
         for function, kernel in kernels.items():
             exchanges += kernel.exchanges
@@ -125,6 +131,8 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     made = Module(SEPARATOR.join(texts), module.file) if whole else None
     return Lowered(made, tuple(exchanges), tuple(findings))
 
+
+_NO_KERNEL = "works on distributed values and stays as it is: only a gpu.func is lowered"
 
 _OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_offset"))
 """Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
@@ -148,9 +156,9 @@ def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, .
 def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     """A kernel at lane level; None for a function without spread values, which stays as it is."""
     flow = flow_of(function)
-    statements = list(_statements(flow))
-    if not flow.values or not (statements or _has_blocks(function)):
+    if not _is_distributed(flow):
         return None
+    statements = list(_statements(flow))
     stated = machine_of(function, target)
     lanes = stated.lanes or target_info(target).subgroup_size
     subgroups = stated.subgroups or max([1, *(_subgroups(one.attribute) for one in statements)])
@@ -190,10 +198,11 @@ def _subgroups(attribute: Distributed) -> int:
     return prod(parent.sg_layout) if isinstance(parent, LayoutAttr) and parent.sg_layout is not None else 1
 
 
-def _has_blocks(function: Operation) -> bool:
+def _is_distributed(flow: Flow) -> bool:
+    """Whether values of a function are more than one lane holds: a layout says so, or a block operation."""
     from layoutalg.simulate.levels import level_of
 
-    return level_of(function) != "lane"
+    return bool(flow.values) and (any(_statements(flow)) or level_of(flow.function) != "lane")
 
 
 def _body(kernel: Kernel, arguments: int) -> Placed:

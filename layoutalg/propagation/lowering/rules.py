@@ -244,7 +244,7 @@ class Kernel(KernelText):
                     op.name,
                     made.place,
                     level="warning",
-                    notes=(f"from {fragment.layout}", f"to   {layout}"),
+                    notes=(f"from {fragment.layout.canonical()}", f"to   {layout.canonical()}"),
                 )
             )
         return exchange(self, plan, fragment.pieces, sizes, op)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.plurals import counted
-from layoutalg.ir import write_module
 from layoutalg.ir.places import place_of
-from layoutalg.module.module import SEPARATOR, Module
-from layoutalg.propagation.placing.propagating import propagate
+from layoutalg.propagation.placing.propagating import completed, written_module
 from layoutalg.propagation.stated import statements_of
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
+
+    from layoutalg.module.module import Module
 
 __all__ = ["Likewise", "compared"]
 
@@ -87,18 +87,18 @@ def compared(module: Module, level: str, target: str, llvm: int) -> Likewise:
         made = [propagated_like(part.module, llvm, level, target) for part in module.parts]
     except LayoutError as error:
         return Likewise(llvm, None, 0, 0, 0, str(error).removeprefix(f"LLVM {llvm}: "))
-    theirs = Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in made), module.file)
-    completed = propagate(theirs, level=level, target=target, llvm=llvm)
+    theirs = written_module(made, module, llvm)
+    done = completed(made, module, level, target, llvm)
     before = _wrong(check(module, target=target, llvm=llvm).findings)
     after = _wrong(check(theirs, target=target, llvm=llvm).findings)
-    conversions = len(completed.conversions) + theirs.source.count("xegpu.convert_layout")
-    unfit = sum(finding.rule == "propagate.operand" for finding in completed.findings)
+    conversions = len(done.conversions) + theirs.source.count("xegpu.convert_layout")
+    unfit = sum(finding.rule == "propagate.operand" for finding in done.findings)
     overwritten = sum(
         _said(one).get(at) != attribute
         for part, one in zip(module.parts, made, strict=True)
         for at, attribute in _said(part.module).items()
     )
-    return Likewise(llvm, completed.cost, conversions, max(after - before, 0), overwritten, "", unfit)
+    return Likewise(llvm, done.cost, conversions, max(after - before, 0), overwritten, "", unfit)
 
 
 def _said(module: Operation) -> dict[tuple[str, str], str]:

@@ -52,9 +52,11 @@ from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 from layoutalg.xegpu.rules import llvm_versions, rules
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from layoutalg.propagation.labelling import Labelling
 
-__all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "propagate"]
+__all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "completed", "propagate", "written_module"]
 
 LEVELS = ("lane", "inst", "workgroup")
 
@@ -129,6 +131,8 @@ class Propagated:
     methods: tuple[tuple[int, str], ...] = ()
     dropped: int = 0
     """Candidates that were left out, since a value had enough."""
+    like: int | None = None
+    """The version of LLVM whose own layouts these are."""
 
     @property
     def is_optimal(self) -> bool:
@@ -161,16 +165,25 @@ def propagate(
     check_asked(level, target, llvm)
     if like is not None:
         return _likewise(module, level, target, like)
-    runs = [_Run(part.module.clone(), part.module, module, level, target, llvm) for part in module.parts]
-    text = SEPARATOR.join(write_module(run.module, llvm=llvm) for run in runs)
+    return completed([part.module for part in module.parts], module, level, target, llvm)
+
+
+def completed(sources: Sequence[ModuleOp], file: Module, level: str, target: str, llvm: int) -> Propagated:
+    """The modules of a file (or what a compiler has made of them) with their layouts completed.
+
+    >>> file = as_module("gpu.barrier")
+    >>> completed([file.parts[0].module], file, "lane", "pvc", 24).cost
+    0
+    """
+    runs = [_Run(source.clone(), source, file, level, target, llvm) for source in sources]
     return Propagated(
-        Module(text, module.file),
+        written_module([run.module for run in runs], file, llvm),
         tuple(decision for run in runs for decision in run.decisions),
         tuple(conversion for run in runs for conversion in run.conversions),
         tuple(conversion for run in runs for conversion in run.removed),
         sum(run.cost for run in runs),
         sum(run.bound for run in runs),
-        (*module.findings, *(finding for run in runs for finding in run.findings)),
+        (*file.findings, *(finding for run in runs for finding in run.findings)),
         tuple(method for run in runs for method in run.methods),
         sum(run.dropped for run in runs),
     )
@@ -178,15 +191,25 @@ def propagate(
 
 def _likewise(module: Module, level: str, target: str, like: object) -> Propagated:
     """LLVM's own module, with the cost of completing what it leaves open; its layouts are the only candidates."""
-    from layoutalg.propagation.placing.likewise import like as made_like
+    from layoutalg.propagation.like_llvm import propagated_like
 
     versions = {f"llvm{version}": version for version in llvm_versions()}
     if like not in versions:
         raise LayoutError(f"like {shown(like)}: expected one of {', '.join(versions)}")
     llvm = versions[str(like)]
-    theirs = made_like(module, llvm, level, target)
-    completed = propagate(theirs, level=level, target=target, llvm=llvm)
-    return replace(completed, module=theirs)
+    theirs = [propagated_like(part.module, llvm, level, target) for part in module.parts]
+    done = completed(theirs, module, level, target, llvm)
+    return replace(done, module=written_module(theirs, module, llvm), like=llvm)
+
+
+def written_module(modules: Sequence[ModuleOp], file: Module, llvm: int) -> Module:
+    """The modules of a file as text for a version of LLVM.
+
+    >>> file = as_module("gpu.barrier")
+    >>> written_module([file.parts[0].module], file, 24).source
+    'builtin.module {\\n  gpu.barrier\\n}\\n'
+    """
+    return Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in modules), file.file)
 
 
 def as_module(module: object) -> Module:

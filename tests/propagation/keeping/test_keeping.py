@@ -111,3 +111,12 @@ def test_values_of_other_types_are_refused(wrong: object) -> None:
         passes_keep_meaning(kernel(), wrong)  # type: ignore[arg-type]
     with pytest.raises(la.LayoutError):
         passes_keep_meaning(kernel(), "cse", compiler=wrong)  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_compared_says_which_version_and_what_is_expected() -> None:
+    with pytest.raises(la.LayoutError, match=r"^after: no kernel"):
+        keeps_meaning(kernel(), "gpu.barrier")
+    with pytest.raises(la.LayoutError, match=r"^tolerance -1: expected 0 or more$"):
+        keeps_meaning(kernel(), kernel(), tolerance=-1)
+    with pytest.raises(la.LayoutError, match=r"^passes: expected a pipeline"):
+        passes_keep_meaning(kernel(), " ")

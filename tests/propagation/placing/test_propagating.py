@@ -258,3 +258,18 @@ def test_the_command_refuses_what_is_no_module(tmp_path: Path, text: str, capsys
     path.write_text(text)
     assert main(["propagate", str(path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_layouts_of_llvm_are_explained_with_lines_of_the_source_and_are_not_called_the_minimum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = tmp_path / "gemm.mlir"
+    kernel.write_text(f"// one line more than LLVM writes\n{GEMM}")
+    assert main(["propagate", str(kernel), "--like", "llvm22", "--explain"]) == 0
+    theirs = capsys.readouterr().out.splitlines()
+    assert theirs[0].endswith("lane level, pvc, LLVM 22")
+    assert theirs[-1].endswith("; with the layouts of LLVM 22")
+    assert main(["propagate", str(kernel), "--explain"]) == 0
+    ours = capsys.readouterr().out.splitlines()
+    lines = [[line.split()[:2] for line in text if " %" in line and "," not in line] for text in (theirs, ours)]
+    assert lines[0] == lines[1]
