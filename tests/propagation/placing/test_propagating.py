@@ -273,3 +273,16 @@ def test_layouts_of_llvm_are_explained_with_lines_of_the_source_and_are_not_call
     ours = capsys.readouterr().out.splitlines()
     lines = [[line.split()[:2] for line in text if " %" in line and "," not in line] for text in (theirs, ours)]
     assert lines[0] == lines[1]
+
+
+def test_values_without_layouts_that_go_together_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a conversion has no plan, the error says at which value."""
+    monkeypatch.setattr("layoutalg.propagation.placing.costs._conversion", lambda *_: None)
+    done = la.propagate(f"""func.func @f(%x: vector<16x16xf32>) {{
+        %y = arith.negf %x {{layout_result_0 = {ROWS}}} : vector<16x16xf32>
+        %z = arith.negf %y {{layout_result_0 = {COLUMNS}}} : vector<16x16xf32>
+        func.return }}""")
+    [finding] = [one for one in done.findings if one.rule == "propagate.impossible"]
+    assert finding.place is not None
+    assert (finding.place.line, finding.operation) in ((2, "arith.negf"), (3, "arith.negf"))
+    assert finding.message.startswith(("no layout of %y goes", "no layout of %z goes"))
