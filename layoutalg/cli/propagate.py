@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import CHIP, LLVM_VERSION, OneOf, json_option, output_option, print_json, read_whole_module
+from layoutalg.cli.arguments import CHIP, LLVM_VERSION, json_option, output_option, print_json, read_whole_module
 
 __all__ = ["propagate"]
 
+_LEVELS = ("lane", "inst", "workgroup")
 _LIKE = ("llvm22", "llvm23", "llvm24")
-
-
-def _levels() -> Sequence[str]:
-    from layoutalg.propagation.placing import LEVELS
-
-    return LEVELS
 
 
 @click.command(short_help="Complete the layouts of a module at the least cost.")
 @click.argument("file")
 @click.option(
     "--level",
-    type=OneOf(_levels),
+    type=click.Choice(_LEVELS),
     default="lane",
     show_default=True,
     help="What the layouts say: LLVM's layout-kind.",

@@ -270,7 +270,9 @@ def _grid(grid: Sequence[int]) -> tuple[int, int, int]:
     except (TypeError, ValueError):
         raise LayoutError(f"grid {shown(grid)}: expected three sizes, such as (4, 2, 1)") from None
     if min(x, y, z) < 1 or x * y * z > MOST_WORKGROUPS:
-        raise LayoutError(f"grid {x}x{y}x{z}: expected positive sizes, at most {MOST_WORKGROUPS} workgroups in all")
+        raise LayoutError(
+            f"grid {shown((x, y, z))}: expected positive sizes, at most {MOST_WORKGROUPS} workgroups in all"
+        )
     return x, y, z
 
 

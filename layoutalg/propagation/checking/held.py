@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Literal
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.propagation.relations import Tie, given, needed, shape_of
 from layoutalg.propagation.spread import levels_of, narrowed, spread
 
@@ -94,6 +95,10 @@ def held_in(flow: Flow, machine: Machine) -> dict[int, Held]:
     >>> held_in(flow_of(read_module("%x = arith.constant dense<0.0> : vector<8xf32>")), Machine(lanes=16))
     {}
     """
+    from layoutalg.propagation.flow import Flow
+
+    instance_of(flow, Flow, "flow")
+    instance_of(machine, Machine, "machine")
     return dict(sorted(_Settling(flow, machine).found.items()))
 
 

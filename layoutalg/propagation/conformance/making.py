@@ -135,6 +135,24 @@ class Making:
         body.add(f"{count.name} = vector.step{body.attribute(layout)} : {count.type}")
         return count if element == "index" else body.cast("arith.index_cast", count, element)
 
+    def gathered(self, length: int, layout: Spread, element: str) -> Value:
+        """A line of a new argument, loaded element by element, in order.
+
+        >>> making = Making(Random(0), Body("plain"), "x", "none")
+        >>> making.gathered(16, LayoutAttr(lane_layout=(16,), lane_data=(1,)), "i32").type
+        'vector<16xi32>'
+        """
+        body = self.body
+        number = body.argument(element, (length,))
+        at = self.numbers(length, layout, "index")
+        mask = body.constant((length,), "i1", "true", layout)
+        made = body.new((length,), element, layout)
+        anchor = f" <{{layout = {layout}}}>" if not self.plain or body.anchored else ""
+        body.add(
+            f"{made.name} = xegpu.load %p{number}[{at.name}], {mask.name}{anchor} : i64, {at.type}, {mask.type} -> {made.type}"
+        )
+        return made
+
     def scatter(self, value: Value, layout: Spread | None = None) -> None:
         """Store a line of elements one by one, in order, where it is said in a layout of its own.
 

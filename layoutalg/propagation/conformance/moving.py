@@ -152,6 +152,7 @@ def dpas(making: Making) -> None:
     """A product. A mismatch: A has its subgroups counted the other way round than C.
 
     `whole`: without instruction tiles, which propagation must choose. `shared`: one row of subgroups.
+    `none`: sometimes A and B are loaded wider and narrowed, so that no block message says how large their tiles are.
     """
     body, random = making.body, making.random
     element = random.choice(("f16", "bf16", "i8"))
@@ -190,8 +191,15 @@ def dpas(making: Making) -> None:
         layouts = (a_layout, b_layout, full("c", block, (8, 16), order))
         sizes = (grid[0] * block[0], grid[1] * block[1], k)
     m, n, k = sizes
-    a = body.load(element, (m, k), layouts[0])
-    b = body.load(element, (k, n), layouts[1])
+    narrowed = making.kind == "none" and random.random() < 0.5
+
+    def operand(shape: tuple[int, int], layout: LayoutAttr) -> Value:
+        if not narrowed:
+            return body.load(element, shape, layout)
+        wide, narrow = ("i16", "arith.trunci") if element == "i8" else ("f32", "arith.truncf")
+        return body.cast(narrow, body.load(wide, shape, layout), element)
+
+    a, b = operand((m, k), layouts[0]), operand((k, n), layouts[1])
     c = body.constant((m, n), out, "0" if out == "i32" else "0.0", layouts[2])
     body.store(multiplied(making, a, b, c, None if making.plain else layouts))
 

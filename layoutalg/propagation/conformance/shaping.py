@@ -15,6 +15,7 @@ from dataclasses import replace
 from layoutalg.propagation.conformance.bodies import Value
 from layoutalg.propagation.conformance.kinds import KINDS, turned
 from layoutalg.propagation.conformance.making import MISMATCH, Making, generates
+from layoutalg.xegpu import SliceAttr
 
 __all__: list[str] = []
 
@@ -50,9 +51,29 @@ def transpose(making: Making) -> None:
     body.store(made)
 
 
+def _line(making: Making, of: Value, dim: int, layout: SliceAttr) -> Value:
+    """Numbers along a dimension of a tile, in the layout of a slice: counted, gathered, or reduced from the tile.
+
+    Compilers may choose the layout of what is counted, so for a mismatch it is one of the others. A reduction runs over the
+    dimension that the slice drops: with a slice of the other line, the tile must be a square.
+    """
+    body, length = making.body, of.shape[dim]
+    sources = ("gathered", "reduced") if making.kind == MISMATCH else ("counted", "gathered", "reduced")
+    match making.random.choice(sources):
+        case "gathered":
+            return making.gathered(length, layout, of.element)
+        case "reduced":
+            return body.reduce(of, layout.dims, "add", "0", layout)
+        case _:
+            return making.numbers(length, layout)
+
+
 @generates("vector.broadcast", kinds=_EVERY)
 def broadcast(making: Making) -> None:
-    """A number, a row or a column, to all of a tile. A mismatch: a row given as a slice that is a column."""
+    """A number, a row or a column, to all of a tile. A mismatch: a row given as a slice that is a column.
+
+    The row or column is counted, gathered, or what a reduction of the tile leaves: the last two are fixed in their layout.
+    """
     body = making.body
     tile = making.square("i32") if making.kind == MISMATCH else making.tile("i32")
     how = making.random.choice(("number", "row", "column")) if making.kind != MISMATCH else "row"
@@ -63,10 +84,10 @@ def broadcast(making: Making) -> None:
         body.add(f"{made.name} = vector.broadcast %three{body.attribute(made.layout)} : i32 to {made.type}")
     elif how == "row":
         layout = making.sliced(tile.attribute, 1 if making.kind == MISMATCH else 0)
-        row = making.numbers(tile.shape[1], layout)
+        row = _line(making, loaded, 1, layout)
         body.add(f"{made.name} = vector.broadcast {row.name}{body.attribute(made.layout)} : {row.type} to {made.type}")
     else:
-        column = making.numbers(tile.shape[0], making.sliced(tile.attribute, 1))
+        column = _line(making, loaded, 0, making.sliced(tile.attribute, 1))
         high = body.cast("vector.shape_cast", column, "i32", shape=(tile.shape[0], 1), layout=tile.attribute)
         body.add(
             f"{made.name} = vector.broadcast {high.name}{body.attribute(made.layout)} : {high.type} to {made.type}"

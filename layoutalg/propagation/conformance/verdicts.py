@@ -183,12 +183,14 @@ def simulated(kernel: GeneratedKernel, text: str, stage: str, level: Any, expect
     'not simulated'
     """
     from layoutalg.simulate import launch
+    from layoutalg.simulate.machine import SimulationError
 
     arrays = arrays_for(kernel)
     try:
         outcome = launch(runnable(text), arrays, kernel.grid, level=level)
     except LayoutError as error:
-        return Verdict("not simulated", stage, str(error))
+        at_fault = isinstance(error, SimulationError) and error.finding is not None and error.finding.rule[:4] == "run."
+        return Verdict("wrong" if at_fault else "not simulated", stage, str(error))
     different = first_difference(arrays[-1], expected, kernel.tolerance)
     if different is not None:
         return Verdict("wrong", stage, first=different[0], count=different[1])

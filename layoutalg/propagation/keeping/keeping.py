@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.ir.findings import Finding
 from layoutalg.module import Module, read
 from layoutalg.propagation.keeping.culprit import Culprit, culprit_of
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from layoutalg.ir.dialects.gpu import FuncOp
 
 __all__ = ["Difference", "Kept", "Trial", "keeps_meaning"]
+
+MOST_SEED = 2**64 - 1
+"""The largest seed of random arguments."""
 
 _TOLERANCES = {1: 2e-1, 2: 2e-2, 4: 1e-4, 8: 1e-10}
 """By the bytes of an element: sums of another order differ so much, relative to the largest element."""
@@ -176,11 +180,11 @@ class Trial:
         tolerance: float | None = None,
     ) -> None:
         instance_of(kernel, (str, type(None)), "kernel")
-        if tolerance is not None and not tolerance >= 0:
-            raise LayoutError(f"tolerance {tolerance}: expected 0 or more")
+        _check_tolerance(tolerance)
         self.module = _parsed(module, "before")
         function = _kernel(self.module, kernel, "before")
         self.names = [value.name_hint or "" for value in function.regions[0].blocks[0].args]
+        seed = whole_number(seed, "seed", 0, MOST_SEED)
         self.arguments = arrays_for(function, seed) if arguments is None else list(listed(arguments, "arguments"))
         self.grid = tuple(listed(grid, "grid"))
         self.kernel, self.target, self.tolerance = kernel, target, tolerance
@@ -200,6 +204,19 @@ class Trial:
         known = {(finding.rule, finding.message) for finding in first.findings}
         fresh = tuple(finding for finding in second.findings if (finding.rule, finding.message) not in known)
         return Kept(difference, culprit, overwritten(before, after), fresh)
+
+
+def _check_tolerance(tolerance: object) -> None:
+    """Refuse a tolerance that is not a number of at least 0; None is the one of the element type.
+
+    >>> _check_tolerance("much")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: tolerance 'much': expected a number of at least 0
+    """
+    if tolerance is None:
+        return
+    if type(tolerance) not in (int, float) or not 0 <= tolerance < float("inf"):  # type: ignore[operator]
+        raise LayoutError(f"tolerance {shown(tolerance)}: expected a number of at least 0")
 
 
 def _given(module: Module | str, which: str) -> Module:

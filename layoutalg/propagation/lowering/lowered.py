@@ -55,6 +55,7 @@ from layoutalg.propagation.lowering.kernels import Exchanged
 from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import SHARED
+from layoutalg.propagation.malformed import MALFORMED, wrong_in
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of, machine_of
 from layoutalg.propagation.stated import Statement
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -89,6 +90,8 @@ class Lowered:
 def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lowered:
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
+    A module that does not verify is not lowered: the findings say what is wrong.
+
     Raises `LayoutError` for a target or a version of LLVM that is not known.
 
     >>> print(lower(Module("gpu.barrier")).module)
@@ -100,6 +103,18 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lo
     instance_of(module, Module, "module")
     target_info(target)
     version = rules(llvm).llvm
+    try:
+        return _lowered_module(module, target, version)
+    except LayoutError:
+        raise
+    except MALFORMED:
+        wrong = wrong_in(module, version)
+        if not wrong:
+            raise
+        return Lowered(None, (), wrong)
+
+
+def _lowered_module(module: Module, target: str, version: int) -> Lowered:
     texts: list[str] = []
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)

@@ -93,7 +93,10 @@ def sources(result: Layout, relation: Layout | None) -> NDArray[np.int64]:
     here = coordinates(result)
     if relation is None:
         return here
-    rank = max([0, *(1 + int(axis[1:]) for axis in relation.axes)])
+    # An axis of one element may have a factor and yet not be among the axes.
+    factors_of = (*relation.dims, relation.replicas)
+    named = {*relation.axes, *relation.offsets, *(one.axis for factors in factors_of for one in factors if one.axis)}
+    rank = max([0, *(1 + int(axis[1:]) for axis in named)])
     found = np.zeros((*here.shape[:3], rank), np.int64)
     for axis, start in relation.offsets.items():
         found[..., int(axis[1:])] += start

@@ -34,9 +34,9 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.placing.held import Held, agree
-from layoutalg.propagation.relations import without
+from layoutalg.propagation.relations import settled, without
 from layoutalg.propagation.relations.reductions import reduction
-from layoutalg.propagation.spread import planned
+from layoutalg.propagation.spread import planned, spread
 
 __all__ = ["UNKNOWN_TRIPS", "Prices", "bits_of", "frequency", "is_splat", "slots_per_element"]
 
@@ -126,16 +126,23 @@ def _conversion(source: Held, result: Held, bits: int, machine: Machine, target:
         return 1 if nested else _registers(source, machine.lanes or 16)
     common = set(source.levels) & set(result.levels)
     gone = {"sg", "lane"} - common
-    one, other = (without(held.layout, gone & set(held.levels)) for held in (source, result))
     items = Machine(
         lanes=machine.lanes if "lane" in common else None, subgroups=machine.subgroups if "sg" in common else None
     )
     try:
+        one, other = (_among(held, items, gone) for held in (source, result))
         cost = planned(one, other, source.shape, bits, items, target).cost
     except LayoutError:
         return None
     # Without lanes the plan is one of whole subgroups: its words are shared by their lanes.
     return cost if "lane" in common else -(-cost // (machine.lanes or 16))
+
+
+def _among(held: Held, items: Machine, gone: set[str]) -> Layout:
+    """A layout among the work-items of a kernel: those that it leaves unused hold copies; what is forgotten is registers."""
+    layout = spread(held.attribute, held.shape, items)
+    unsaid = gone & set(held.levels)
+    return settled(without(layout, unsaid)) if unsaid else layout
 
 
 @lru_cache(maxsize=_CACHED)

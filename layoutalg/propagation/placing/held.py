@@ -34,6 +34,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.propagation.relations import given, needed, settled, without
+from layoutalg.propagation.relations.carrying import REGISTERS
 from layoutalg.propagation.spread import levels_of, spread, unblocked
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
@@ -148,6 +149,8 @@ def _around(relation: Layout, result: Layout, operand: tuple[int, ...]) -> Layou
         if len(factors) != 1 or factors[0].axis is None:
             return None
         dim, size, step = int(factors[0].axis[1:]), int(factors[0].extent), int(factors[0].stride)
+        if all(factor.axis == REGISTERS for factor in held_there):
+            continue  # a work-item that has all of the part has all of the operand
         if operand[dim] % (size * step):
             return None
         outside = operand[dim] // (size * step)
@@ -169,9 +172,18 @@ def carry_on(relation: Layout, operand: Held, result: tuple[int, ...], llvm: int
         layout = given(relation, operand.layout)
     except LayoutError:
         return None
-    if layout.shape != result or any(layout.origins) or layout.offsets:
+    if layout.shape != result or any(layout.origins) or layout.offsets or _idle(layout, operand.layout):
         return None
     return spelled(layout, operand, result, llvm)
+
+
+def _idle(result: Layout, operand: Layout) -> bool:
+    """Whether work-items that have something of the operand have nothing of the result: the columns that a slice leaves out.
+
+    An attribute cannot say that. Lanes that `lane_layout` does not use hold copies.
+    """
+    reached, used = result.spans(), operand.spans()
+    return any(reached.get(axis, 1) != used.get(axis, 1) for axis in _AXES)
 
 
 def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> Held | None:
@@ -191,10 +203,31 @@ def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> He
         return None
     written = _usual(attribute)
     for form in (written, attribute):
-        found = held(form, shape, llvm)
-        if found is not None and _same(found, layout):
+        found = held(_at_levels(form, like.levels, shape), shape, llvm)
+        if found is not None and found.levels == like.levels and _same(found, layout):
             return found
     return None
+
+
+def _at_levels(
+    attribute: LayoutAttr | SliceAttr, levels: tuple[str, ...], shape: tuple[int, ...]
+) -> LayoutAttr | SliceAttr:
+    """The same with one subgroup, or one lane, where a layout uses no more: without the field, it would say nothing of them.
+
+    >>> print(_at_levels(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), ("lane", "sg"), (8, 16)))
+    #xegpu.layout<sg_layout = [1, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    if isinstance(attribute, SliceAttr):
+        rest = iter(shape)
+        rank = len(shape) + len(attribute.dims)
+        sizes = tuple(1 if dim in attribute.dims else next(rest) for dim in range(rank))
+        return SliceAttr(_at_levels(attribute.parent, levels, sizes), attribute.dims)
+    ones = (1,) * len(shape)
+    if "sg" in levels and attribute.sg_layout is None:
+        attribute = replace(attribute, sg_layout=ones, sg_data=shape)
+    if "lane" in levels and attribute.lane_layout is None:
+        attribute = replace(attribute, lane_layout=ones, lane_data=ones)
+    return attribute
 
 
 def _same(found: Held, layout: Layout) -> bool:

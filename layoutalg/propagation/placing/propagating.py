@@ -35,7 +35,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.hardware import target_info
 from layoutalg.ir import write_module
 from layoutalg.ir.findings import Finding
@@ -43,6 +43,7 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flows_of
 from layoutalg.propagation.labelling import solve
+from layoutalg.propagation.malformed import refused_where_malformed
 from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
@@ -173,7 +174,8 @@ def completed(sources: Sequence[ModuleOp], file: Module, level: str, target: str
     >>> completed([file.parts[0].module], file, "lane", "pvc", 24).cost
     0
     """
-    runs = [_Run(source.clone(), source, file, level, target, llvm) for source in sources]
+    with refused_where_malformed(file, llvm):
+        runs = [_Run(source.clone(), source, file, level, target, llvm) for source in sources]
     return Propagated(
         written_module([run.module for run in runs], file, llvm),
         tuple(decision for run in runs for decision in run.decisions),
@@ -192,10 +194,9 @@ def _likewise(module: Module, level: str, target: str, like: object) -> Propagat
     from layoutalg.propagation.like_llvm import propagated_like
 
     versions = {f"llvm{version}": version for version in llvm_versions()}
-    if like not in versions:
-        raise LayoutError(f"like {shown(like)}: expected one of {', '.join(versions)}")
-    llvm = versions[str(like)]
-    theirs = [propagated_like(part.module, llvm, level, target) for part in module.parts]
+    llvm = versions[one_of(like, tuple(versions), "like")]
+    with refused_where_malformed(module, llvm):
+        theirs = [propagated_like(part.module, llvm, level, target) for part in module.parts]
     done = completed(theirs, module, level, target, llvm)
     return replace(done, module=written_module(theirs, module, llvm), like=llvm)
 

@@ -47,7 +47,7 @@ from layoutalg.core.extents import Extent, exact_quotient, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.relation import as_layout
-from layoutalg.core.whole_numbers import listed
+from layoutalg.core.whole_numbers import as_flag, listed
 
 __all__ = ["REGISTERS", "covering", "given", "needed", "part_of", "settled", "without"]
 
@@ -92,6 +92,7 @@ def given(relation: Layout, operand: Layout, *, combines: bool = True) -> Layout
     """
     as_layout(relation, "relation")
     as_layout(operand, "operand's layout")
+    combines = as_flag(combines, "combines")
     made = compose(operand, relation)
     if not combines and relation.replicas:
         parts = compose(operand, Layout([relation.replicas]))

@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.propagation.relations.subjects import SUBJECTS
 
 __all__ = [
@@ -212,6 +213,7 @@ def relation_of(operation: Operation) -> Relation | None:
     >>> from xdsl.dialects.test import TestPureOp
     >>> relation_of(TestPureOp())
     """
+    instance_of(operation, Operation, "operation")
     _load()
     found = _RELATIONS.get(operation.name)
     if found is None:

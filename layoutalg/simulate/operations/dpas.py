@@ -49,9 +49,15 @@ def matrix_product(op: block.DpasOp, compiling: Compiling) -> Step:
 
 
 def product_of_fragments(
-    op: Operation, compiling: Compiling, vectors: list[VectorType[Attribute]], names: list[str]
+    op: Operation,
+    compiling: Compiling,
+    vectors: list[VectorType[Attribute]],
+    names: list[str],
+    rule: str = "simulate.refused",
 ) -> Step:
     """The product of what lanes hold, for the types of A, B and the result and the hardware's names of their elements.
+
+    `rule` is that of the finding where an operand has too few or too many elements.
 
     >>> from xdsl.dialects.builtin import ModuleOp, f16
     >>> from xdsl.dialects.test import TestOp
@@ -73,7 +79,7 @@ at subgroup level
         if layout.axes.get("reg", 1) != length:
             shape = "x".join(map(str, layout.shape))
             fail(op, f"{what} has {length} elements per lane; its {shape} block over {lanes} lanes has "
-                     f"{layout.axes.get('reg', 1)}")  # fmt: skip
+                     f"{layout.axes.get('reg', 1)}", rule)  # fmt: skip
     compiling.costs(op, unit.m * unit.n * unit.k // unit.subgroup_size)
     of_a, of_b = _operand(unit.a, (1, 0), unit.a_type), _operand(unit.b, (0, 1), unit.b_type)
     of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32")

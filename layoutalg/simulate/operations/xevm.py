@@ -121,4 +121,7 @@ def mma(op: xevm.MMAOp, compiling: Compiling) -> Step:
         fail(op, "types and vectors are needed")
     written = [name.data if isinstance(name, StringAttr) else str(name) for name in op.types.types.data]
     names = [written[1], written[2], written[0]]
-    return product_of_fragments(op, compiling, vectors, [_MMA_NAMES.get(name, name) for name in names])
+    # It says its shape itself: operands that do not have it are the kernel's mistake.
+    return product_of_fragments(
+        op, compiling, vectors, [_MMA_NAMES.get(name, name) for name in names], rule="run.undefined"
+    )

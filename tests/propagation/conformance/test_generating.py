@@ -58,3 +58,18 @@ def test_the_first_difference_is_the_first_in_row_major_order() -> None:
     assert first_difference(other, result, 0.0) == ((1, 2), 2)
     assert agrees(result, result, 0.0)
     assert not agrees(other, result, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind", "level", "words"),
+    [
+        ("vector.broadcast", "mismatch", "workgroup", {"xegpu.load %p1", "vector.multi_reduction"}),
+        ("vector.broadcast", "rows", "anchors", {"xegpu.load %p1", "vector.multi_reduction", "vector.step"}),
+        ("xegpu.dpas", "none", "plain", {"arith.trunci", "arith.truncf", "dpas"}),
+    ],
+)
+def test_operands_come_from_more_than_one_operation(operation: str, kind: str, level: Level, words: set[str]) -> None:
+    texts = [made(operation, kind, level, 0, number).text for number in range(24)]
+    assert {word for word in words if any(word in text for text in texts)} == words
+    if kind == "mismatch":  # a compiler may choose another layout for numbers that are counted
+        assert all("xegpu.load %p1" in text or "multi_reduction" in text for text in texts)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -116,7 +119,23 @@ def test_values_of_other_types_are_refused(wrong: object) -> None:
 def test_what_cannot_be_compared_says_which_version_and_what_is_expected() -> None:
     with pytest.raises(la.LayoutError, match=r"^after: no kernel"):
         keeps_meaning(kernel(), "gpu.barrier")
-    with pytest.raises(la.LayoutError, match=r"^tolerance -1: expected 0 or more$"):
+    with pytest.raises(la.LayoutError, match=r"^tolerance -1: expected a number of at least 0"):
         keeps_meaning(kernel(), kernel(), tolerance=-1)
     with pytest.raises(la.LayoutError, match=r"^passes: expected a pipeline"):
         passes_keep_meaning(kernel(), " ")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"tolerance": "much"}, "tolerance 'much': expected a number of at least 0"),
+        ({"tolerance": np.zeros(0)}, "expected a number of at least 0"),
+        ({"tolerance": float("nan")}, "expected a number of at least 0"),
+        ({"seed": -1}, "seed -1: expected a whole number"),
+        ({"seed": "x"}, "seed 'x': expected a whole number"),
+        ({"grid": (1, 10**5000, 1)}, "expected positive sizes"),
+    ],
+)
+def test_options_that_nobody_means_are_refused_in_words(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(la.LayoutError, match=re.escape(words)):
+        la.keeps_meaning(kernel(), kernel(), **given)

@@ -55,3 +55,34 @@ def test_examples_with_other_numbers_raise_nothing(seed: int) -> None:
 )
 def test_what_is_not_well_formed_is_checked_without_a_traceback(text: str) -> None:
     assert str(la.check(la.read(text)))
+
+
+_VECTOR = '%a = "test.op"() : () -> vector<16x16xf32>'
+_HEAD = "gpu.func @k(%p: i64) kernel attributes {{known_block_size = array<i32: 16, 1, 1>}}"
+_KERNEL = f"gpu.module @m {{{{ {_HEAD} {{{{ {{}} gpu.return }}}} }}}}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '%a = "vector.transpose"() : () -> vector<8x16xf32>',
+        f'{_VECTOR} "xegpu.store_nd"(%a) : (vector<16x16xf32>) -> ()',
+        f"{_VECTOR} %b = vector.transpose %a, [7, 0] : vector<16x16xf32> to vector<16x16xf32>",
+        "%t = xegpu.create_nd_tdesc %p, shape : [16, 16], strides : [16, 1] : i64 -> vector<16x16xf32>",
+        '%c = arith.constant 0 : index "scf.for"(%c, %c, %c) ({ ^b(%i: index): }) : (index, index, index) -> ()',
+        f'{_VECTOR} %c = arith.constant 0 : index %b = "scf.for"(%c, %c, %c, %a) ({{ ^b(%i: index, %x: vector<16x16xf32>): '
+        '"scf.yield"() : () -> () }) : (index, index, index, vector<16x16xf32>) -> vector<16x16xf32>',
+    ],
+)
+def test_what_is_not_well_formed_is_refused_in_words_by_all(body: str) -> None:
+    module = la.read(_KERNEL.format(body))
+    assert str(la.check(module))
+    assert all(str(finding) for finding in la.lower(module).findings)
+    for level in ("lane", "inst", "workgroup"):
+        for like in (None, "llvm22", "llvm23", "llvm24"):
+            try:
+                done = la.propagate(module, level=level, like=like)
+            except la.LayoutError as error:
+                assert "\n" not in str(error)
+            else:
+                assert all(str(finding) for finding in la.lower(done.module).findings)
