@@ -41,8 +41,8 @@ def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool)
             {
                 "line": one.place.line if one.place is not None else None,
                 "operation": one.operation,
-                "from": str(one.source),
-                "to": str(one.result),
+                "from": str(one.source.canonical()),
+                "to": str(one.result.canonical()),
                 "kind": one.plan.kind,
                 "price": one.price,
                 "written": one.written,
