@@ -24,13 +24,13 @@ __all__ = ["check"]
 )
 @click.option("--kernel", help="Compare: the kernel, where there are several.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Compare: the seed of random arguments.")
-@click.option("--tolerance", type=float, help="Compare: what floats may differ, relative to the largest.")
+@click.option("--tolerance", type=float, help="Compare: by how much floats may differ, relative to the largest.")
 @click.option(
     "--llvm",
     type=LLVM_VERSION,
     default="22",
     show_default=True,
-    help="The version of LLVM whose rules layouts have to follow.",
+    help="The version of LLVM whose rules the layouts must follow.",
 )
 @click.option(
     "--target",
@@ -58,13 +58,13 @@ def check(
     written: str,
     as_json: bool,
 ) -> int:
-    """Check the layouts of the module in FILE: whether every work-item holds what its elements of a result are made of.
+    """Check the layouts of the module in FILE: whether every work-item holds the operands of what it computes.
 
     FILE may be `-` for standard input. Each finding names the first element that is missing, who holds it, and what would
     repair it. Exits with 0 where the layouts are right, with 1 where they are not, with 2 where the text cannot be read.
 
-    With --before and --after, or with FILE and --passes, two versions of a kernel are run on the same data instead: the first
-    element that differs, and the operation that first computes it otherwise.
+    With --before and --after, or with FILE and --passes, two versions of a kernel are run on the same data instead. The first
+    element that differs is printed, with the operation that first computes it differently.
     """
     compared = Compared(grid, given, kernel, seed, tolerance, target, "json" if as_json else written)
     if before is not None or after is not None:

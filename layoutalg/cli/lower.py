@@ -14,9 +14,7 @@ __all__ = ["lower"]
 @click.command(short_help="Lower a module to lane level.")
 @click.argument("file")
 @click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help="The chip it is for.")
-@click.option(
-    "--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version of LLVM that is to read it."
-)
+@click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version of LLVM that reads it.")
 @output_option("Write the module to a file.")
 @json_option
 def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool) -> int:
@@ -43,8 +41,8 @@ def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool)
             {
                 "line": one.place.line if one.place is not None else None,
                 "operation": one.operation,
-                "from": str(one.source),
-                "to": str(one.result),
+                "from": str(one.source.canonical()),
+                "to": str(one.result.canonical()),
                 "kind": one.plan.kind,
                 "price": one.price,
                 "written": one.written,

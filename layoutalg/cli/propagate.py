@@ -21,7 +21,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
     type=click.Choice(_LEVELS),
     default="lane",
     show_default=True,
-    help="What layouts are to say: LLVM's layout-kind.",
+    help="What the layouts say: LLVM's layout-kind.",
 )
 @click.option(
     "--target",
@@ -36,9 +36,9 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
     type=LLVM_VERSION,
     default="24",
     show_default=True,
-    help="The version of LLVM that is to read the result.",
+    help="The version of LLVM that reads the result.",
 )
-@click.option("--like", type=click.Choice(_LIKE), help="Do what this version of LLVM does instead.")
+@click.option("--like", type=click.Choice(_LIKE), help="Take the layouts that this version of LLVM chooses instead.")
 @click.option("--explain", is_flag=True, help="Print what was decided for every value, why, and what it costs.")
 @output_option("Write the module to a file.")
 @json_option
@@ -52,11 +52,12 @@ def propagate(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Complete the layouts of the module in FILE, and place the cheapest conversions between them.
+    """Complete the layouts of the module in FILE, with the cheapest conversions between them.
 
-    FILE may be `-` for standard input. What is written stays. The other values get the layouts that loads, stores and products
-    take, at the least cost in all. The module is printed, or written to a file; with --explain the reasons are printed instead.
-    Exits with 0; with 1 where an operation has no layout that it takes; with 2 where the text cannot be read.
+    FILE may be `-` for standard input. Layouts that the module states stay. The other values get those that cost the least in
+    all, where loads, stores and products take only some. The module is printed, or written to a file; with --explain the
+    reasons are printed instead. Exits with 0; with 1 where an operation cannot take a value in any layout; with 2 where the
+    text cannot be read.
     """
     from rich.console import Console
 

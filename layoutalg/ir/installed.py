@@ -1,4 +1,4 @@
-"""Asking the installed LLVM whether it accepts a kernel and lowers it to SPIR-V.
+"""Compilers of this machine: where they are, and whether the installed LLVM lowers a kernel to SPIR-V.
 
 >>> llvm_verdict("", program="no-such-program") is None
 True
@@ -6,17 +6,38 @@ True
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["MLIR_OPT", "LlvmVerdict", "llvm_verdict"]
+__all__ = ["MLIR_OPT", "LlvmVerdict", "llvm_verdict", "program_path"]
 
 MLIR_OPT = "mlir-opt-22"
 """The name of LLVM 22's optimizer in Debian's package mlir-22-tools."""
 
 _SECONDS = 120
+
+
+def program_path(name: str) -> str | None:
+    """The path of a program: of a name on the PATH, or where `make toolchains` puts it; None where it is not installed.
+
+    >>> program_path("no-such-program") is None
+    True
+    """
+    if os.sep in name:
+        return shutil.which(name)
+    made = os.environ.get("LAYOUTALG_NEWTOOLS") or str(Path(sys.prefix) / "newtools")
+    folders = (
+        None,
+        str(Path(made) / "bin"),
+        str(Path(sys.prefix) / "newtools" / "bin"),
+        str(Path(sys.executable).parent),
+    )
+    return next((path for folder in folders if (path := shutil.which(name, path=folder)) is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

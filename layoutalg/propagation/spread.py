@@ -28,9 +28,11 @@ from layoutalg.core.notation import Distributed, Machine, plain_layout, single_o
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["DEFAULT_TARGET", "levels_of", "machine_of", "narrowed", "planned", "spread", "unblocked"]
+__all__ = ["DEFAULT_TARGET", "LEVELS", "levels_of", "machine_of", "narrowed", "planned", "spread", "unblocked"]
 
 DEFAULT_TARGET = "pvc"
+LEVELS = ("lane", "inst", "workgroup")
+"""What propagation can be asked to state: `lane_layout`, `inst_data` or `sg_layout`."""
 _CACHED = 1 << 14
 _LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp")
 _SUBGROUPS = "ttg.num-warps"

@@ -7,7 +7,8 @@
 (3, 1, True)
 
 A box stands below all that it uses (networkx orders them); within a layer boxes stand below the middle of what they use. Lines
-that lead back, as a loop's do, are dashed. A line may have a panel: pictures and words that a click shows below the graph.
+that lead back, as a loop's do, are dashed; a line past other boxes goes beside them. A line may have a panel: pictures and
+words that a click shows below the graph.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ State = Literal["right", "moves", "wrong"]
 _COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#cc3311"}
 _LETTER, _HEIGHT, _ROW, _GAP, _MARGIN, _KEY = 6.7, 36, 84, 24, 16, 18
 _DARK = "#222222"
+_BESIDE = 14
+"""How far from a box a line passes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,19 +240,28 @@ class Graph:
         heavy = 2.4 if line.state != "right" else 1.2
         y1 += _HEIGHT
         back = line.start >= line.end
+        side: float | None = None
         if back:
             side = width - 24
             way = f"M{x1:.0f},{y1:.0f} C{side:.0f},{y1 + 40:.0f} {side:.0f},{y2 - 40:.0f} {x2:.0f},{y2:.0f}"
+        elif (side := self._side(x1, y1, x2, y2, places)) is not None:
+            low, high = y1 + _ROW - _HEIGHT, y2 - _ROW + _HEIGHT
+            way = (
+                f"M{x1:.0f},{y1:.0f} C{x1:.0f},{(y1 + low) / 2:.0f} {side:.0f},{(y1 + low) / 2:.0f} {side:.0f},{low:.0f} "
+                f"V{high:.0f} C{side:.0f},{(high + y2) / 2:.0f} {x2:.0f},{(high + y2) / 2:.0f} {x2:.0f},{y2:.0f}"
+            )
         else:
             middle = (y1 + y2) / 2
             way = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{y2:.0f}"
         dashes = ' stroke-dasharray="5 4"' if back else ""
         head = f"M{x2 - 4:.0f},{y2 - 7:.0f} L{x2:.0f},{y2:.0f} L{x2 + 4:.0f},{y2 - 7:.0f}"
-        at = (
-            (x1 * 0.35 + x2 * 0.65, y1 * 0.35 + y2 * 0.65)
-            if not back
-            else (width - 40 - len(line.label) * 3, (y1 + y2) / 2)
-        )
+        at = ((x1 + x2) / 2, (y1 + y2) / 2)
+        if back:
+            at = (width - 40 - len(line.label) * 3, (y1 + y2) / 2)
+        elif side is not None:
+            half = len(line.label) * 3
+            beside = max(side - 4 - half, 4 + half) if side < x2 else side + 4 + half
+            at = (beside, y1 + _ROW - _HEIGHT / 2)
         return (
             f'<g data-line="{number}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
             f'<path d="{way}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>'
@@ -257,6 +269,21 @@ class Graph:
             f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="middle" fill="{colour}" stroke="#ffffff" stroke-width="3" '
             f'paint-order="stroke" font-size="10">{escaped(line.label)}</text></g>'
         )
+
+    def _side(self, x1: float, y1: float, x2: float, y2: float, places: Sequence[tuple[float, float]]) -> float | None:
+        """Where a line passes beside the boxes between its ends; None where none of them is in its way."""
+        between = [
+            (x - box.width / 2, x + box.width / 2)
+            for box, (x, y) in zip(self.boxes, places, strict=True)
+            if y1 < y < y2 - _HEIGHT
+        ]
+        low, high = min(x1, x2), max(x1, x2)
+        passed = [(left, right) for left, right in between if left < high + _BESIDE and right > low - _BESIDE]
+        if not passed:
+            return None
+        leftmost, rightmost = min(left for left, _ in between), max(right for _, right in between)
+        left, right = leftmost - _BESIDE, rightmost + _BESIDE
+        return left if left >= _MARGIN / 2 and abs(left - x1) <= abs(right - x1) else right
 
     def _box(self, box: Box, x: float, y: float) -> str:
         left = x - box.width / 2

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 
 import layoutalg as la
+from layoutalg.propagation.conformance.kernel import Level
+from layoutalg.propagation.conformance.stages import stages
 from tests.oracle.toolchains import require, require_new, run
 from tests.simulate.levels.kernels import KERNELS
 
@@ -18,31 +20,15 @@ VERSIONS = (22, 23, 24)
 LEVELS = ("subgroup", "lane")
 SEPARATOR = "\n// -----\n"
 
-_BEFORE = "cse,xevm-attach-target{chip=pvc},lower-affine"
-_SUBGROUPS = {22: "xegpu-wg-to-sg-distribute,cse"}
-_LATER_SUBGROUPS = "xegpu-propagate-layout{layout-kind=subgroup},xegpu-wg-to-sg-distribute,cse,lower-affine,cse"
-_LANES = {
-    22: "xegpu-propagate-layout{layout-kind=inst},xegpu-blocking,canonicalize,cse,xegpu-propagate-layout{layout-kind=lane},"
-    "xegpu-subgroup-distribute,canonicalize,cse,loop-invariant-code-motion,cse,xegpu-vector-linearize"
-}
-_LATER_LANES = (
-    "xegpu-propagate-layout{layout-kind=inst},xegpu-blocking,cse,xegpu-propagate-layout{layout-kind=lane},"
-    "xegpu-optimize-peephole,cse,xegpu-propagate-layout{layout-kind=lane},xegpu-sg-to-lane-distribute,canonicalize,cse,"
-    "loop-invariant-code-motion,cse,xegpu-vector-linearize,canonicalize,cse"
-)
-
 
 def program(version: int) -> str:
     """mlir-opt of a version, or a skip."""
     return require("mlir-opt-22") if version == 22 else require_new(f"mlir-opt-{version}")
 
 
-def pipeline(version: int, level: str) -> str:
-    """The passes down to a level."""
-    inside = _SUBGROUPS.get(version, _LATER_SUBGROUPS)
-    if level == "lane":
-        inside += "," + _LANES.get(version, _LATER_LANES)
-    return f"builtin.module({_BEFORE},gpu.module({inside}))"
+def pipeline(version: int, level: str, kernels: Level = "workgroup") -> str:
+    """The passes down to a level, for kernels of a workgroup or (`plain`) of one subgroup."""
+    return next(stage.pipeline for stage in stages(version, kernels) if stage.name == level)
 
 
 def distributed(texts: Iterable[str], version: int, level: str) -> dict[str, str]:
@@ -81,10 +67,7 @@ def keeping(operation: str, texts: dict[str, str], version: int, level: str) -> 
 
     The texts are as LLVM 22 writes them.
     """
-    passes = _LANES.get(version, _LATER_LANES)
-    if level == "workgroup":
-        passes = f"{_SUBGROUPS.get(version, _LATER_SUBGROUPS)},{passes}"
-    options = [f"--pass-pipeline=builtin.module({_BEFORE},gpu.module({passes}))"]
+    options = [f"--pass-pipeline={pipeline(version, 'lane', 'workgroup' if level == 'workgroup' else 'plain')}"]
     spelled = {name: la.read(text).text(llvm=version) for name, text in texts.items()}
     command = [program(version), "--split-input-file", *options]
     done = run(command, SEPARATOR.join(spelled.values()), timeout=300)

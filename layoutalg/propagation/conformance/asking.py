@@ -13,7 +13,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.propagation.conformance.compilers import found
-from layoutalg.propagation.conformance.generating import kernels, operations
+from layoutalg.propagation.conformance.generating import kernels
 from layoutalg.propagation.conformance.iree import asked, judge_threads
 from layoutalg.propagation.conformance.kernel import GeneratedKernel, Level
 from layoutalg.propagation.conformance.making import generators
@@ -101,8 +101,8 @@ def families_of(names: Sequence[str]) -> tuple[str, ...]:
         instance_of(name, str, "only")
         members = [one.operation for one in generators().values() if name in (one.family, one.operation)]
         if not members:
-            there = ", ".join(sorted({*families, *operations()}))
-            raise LayoutError(f"{shown(name)}: no kernels are generated for it; there are {there}")
+            there = ", ".join(sorted(families))
+            raise LayoutError(f"{shown(name)}: no kernels are generated for it; the rows of the matrix are {there}")
         found_names += members
     return tuple(found_names)
 

@@ -10,12 +10,9 @@ halved until the module that does it stands alone.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +21,7 @@ from typing import Literal
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.ir.installed import program_path
 
 __all__ = ["NO_ANSWER", "Answer", "Compiler", "found", "run_all"]
 
@@ -82,11 +80,7 @@ def found(name: str) -> Compiler:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: 'sh': --version says neither LLVM nor IREE; expected an mlir-opt or an iree-opt
     """
-    path = shutil.which(name)
-    folders = [os.environ.get("LAYOUTALG_NEWTOOLS"), str(Path(sys.prefix) / "newtools")]
-    for folder in [] if os.sep in name else [folder for folder in folders if folder]:
-        path = path or shutil.which(name, path=str(Path(folder) / "bin"))
-    path = path or (None if os.sep in name else shutil.which(name, path=str(Path(sys.executable).parent)))
+    path = program_path(name)
     if path is None:
         raise LayoutError(f"{shown(name)}: no such program; give a name on the PATH (mlir-opt-24, iree-opt) or a path")
     return _identified(name, path)
@@ -171,7 +165,7 @@ def run_all(
 
 
 def _run(command: Sequence[str], text: str, seconds: float) -> tuple[int, str, str]:
-    """Exit code (below 0: a signal; None became 1000: out of time), output, messages."""
+    """Exit code (below 0: a signal; 1000: out of time), output, messages."""
     try:
         done = subprocess.run(
             command, input=text.encode(), capture_output=True, timeout=seconds, check=False, start_new_session=True

@@ -184,30 +184,12 @@ def arrays_for(kernel: GeneratedKernel, number: int = 0) -> list[Array]:
     random = np.random.default_rng((zlib.crc32(kernel.name.encode()), number))
     arrays: list[Array] = []
     for at, (element, shape) in enumerate(kernel.arguments):
-        dtype = _dtype(element, numpy_type)
+        dtype = numpy_type(element)
         if at == len(kernel.arguments) - 1:
             arrays.append(np.full(shape, 77).astype(dtype))
         else:
             arrays.append(random.integers(-4, 5, shape).astype(dtype))
     return arrays
-
-
-def _dtype(element: str, numpy_type: Any) -> Any:
-    from ml_dtypes import bfloat16
-
-    known: dict[str, Any] = {
-        "f16": np.float16,
-        "bf16": bfloat16,
-        "f32": np.float32,
-        "f64": np.float64,
-        "i8": np.int8,
-        "i16": np.int16,
-        "i32": np.int32,
-        "i64": np.int64,
-    }
-    if element not in known:
-        raise LayoutError(f"{element}: kernels are generated for {', '.join(known)}")
-    return known[element]
 
 
 def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:

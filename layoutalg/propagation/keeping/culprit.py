@@ -1,4 +1,4 @@
-"""Which operation first computes another number: the values of both versions, followed back from one wrong element.
+"""Which operation first computes a different number: the values of both versions, followed back from one wrong element.
 
 The data is random, so a number tells where it comes from. From the store of the wrong element the first version is followed
 back along its ties, and every number on the way is looked for among all that the second version ever computes. The first
@@ -116,7 +116,7 @@ def culprit_of(
 def _never_there(
     after: Operation, trace: Mapping[SSAValue, Sequence[NDArray[Any]]], visited: Sequence[_Visited], number: float
 ) -> _Visited | None:
-    """The first of the visited from which on the work-item that writes a wrong number has none of theirs."""
+    """The first visited operation from which on the work-item that writes the wrong number lacks all the right ones."""
     start = _first_where(_stored(after), trace, number)
     if start is None:
         return visited[-1] if visited else None

@@ -36,7 +36,7 @@ __all__ = ["arrays_for", "copies", "is_array", "kernel_of"]
 
 
 def copies(arguments: Sequence[Any]) -> list[Any]:
-    """The same arguments with arrays of their own, for a kernel writes in place.
+    """The same arguments with arrays of their own, because a kernel writes in place.
 
     >>> given = [np.zeros(2), 5]
     >>> copied = copies(given)

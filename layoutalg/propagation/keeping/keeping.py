@@ -80,7 +80,7 @@ class Kept:
     """What comparing two versions of a kernel found.
 
     `difference` is the first element that differs, `culprit` the operation that first computes it differently. `overwritten`
-    are layouts that the first version states and the second states otherwise. `faults` are what the second one does wrong
+    are layouts that the first version states and the second changes. `faults` are what the second one does wrong
     when it runs (a race, an access out of bounds) and the first one does not.
 
     >>> Kept(None, None, (), ()).is_kept

@@ -1,4 +1,4 @@
-"""Layouts that a module states and a later version of it states otherwise.
+"""Layouts that a module states and a later version of it changes.
 
 >>> from layoutalg.ir import read_module
 >>> rows, columns = (f"#xegpu.layout<lane_layout = {lanes}, lane_data = [1, 1]>" for lanes in ("[1, 16]", "[16, 1]"))

@@ -8,7 +8,6 @@ compared with the last that could. Where mlir-opt stops, the passes before are c
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.ir.installed import program_path
 from layoutalg.module import Module, read
 from layoutalg.propagation.keeping.keeping import Kept, Trial
 
@@ -125,7 +125,7 @@ def _name(part: Part) -> str:
 
 def _dump(text: str, passes: str, compiler: str) -> tuple[str, str]:
     """The modules after each pass, and why mlir-opt stopped (or "")."""
-    program = shutil.which(compiler)
+    program = program_path(compiler)
     if program is None:
         raise LayoutError(f"{shown(compiler)}: no such program; expected mlir-opt, or its path")
     pipeline = passes if passes.lstrip().startswith("builtin.module") else f"builtin.module({passes})"

@@ -20,10 +20,10 @@ from layoutalg.ir.verify import verify_module
 from layoutalg.ir.verify.layouts import distributable
 from layoutalg.propagation.like_llvm.analysis import shape_in
 from layoutalg.propagation.like_llvm.versions import VERSIONS
+from layoutalg.propagation.spread import LEVELS
 
-__all__ = ["CHIPS", "LEVELS", "propagated_like"]
+__all__ = ["CHIPS", "propagated_like"]
 
-LEVELS = ("workgroup", "inst", "lane")
 CHIPS = ("pvc", "bmg")
 
 

@@ -172,7 +172,7 @@ def _folded(result: Attribute, shape: Sequence[int], source: Sequence[int]) -> A
 
 
 def source_of(op: Any, number: int, result: Attribute) -> Attribute | None:
-    """The layout of operand `number` of an operation that is no anchor, when its result has this one; None if unknown.
+    """The layout of operand `number` of an operation that is not an anchor, when its result has this one; None if unknown.
 
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.propagation.like_llvm.fields import lanes

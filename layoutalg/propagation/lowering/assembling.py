@@ -69,7 +69,7 @@ def assembled(op: Any, kernel: Kernel) -> None:
     result = op.results[0]
     relation = relation_of(op)
     if relation is None or not kernel.is_spread(result):
-        refuse(op, "operation", "has no relation between operands and result that is known")
+        refuse(op, "operation", "has no known relation between its operands and its result")
     layout = kernel.layout(op, result)
     count = registers_of(layout)
     values: list[Value | None] = [None] * count

@@ -34,7 +34,7 @@ def renamed(op: Any, kernel: Kernel) -> None:
     layout = kernel.layout(op, result)
     relation = kernel.ties(op).get((0, result))
     if relation is None:
-        refuse(op, "operation", "has no relation between operand and result that is known")
+        refuse(op, "operation", "has no known relation between its operand and its result")
     kernel.give(result, layout, kernel.take(op, 0, layout, relation, kernel.sizes(result, layout)))
 
 
@@ -94,7 +94,7 @@ def bitcast(op: Any, kernel: Kernel) -> None:
     layout = kernel.layout(op, result)
     relation = kernel.ties(op).get((0, result))
     if relation is None or not kernel.is_spread(source):
-        refuse(op, "operation", "has no relation between operand and result that is known")
+        refuse(op, "operation", "has no known relation between its operand and its result")
     old, new = (int(value.type.get_shape()[-1]) for value in (source, result))
     element, count = str(result.type.element_type), registers_of(layout)
     sizes = kernel.sizes(result, layout)

@@ -83,7 +83,9 @@ def _instruction(op: Any, layout: Layout, kernel: Kernel) -> tuple[Dpas, _Origin
         origins = tile_origins(layout, found.c)
         if origins is not None:
             return found, origins
-    return refuse(op, "dpas", f"makes tiles of a matrix instruction, and D is held as {layout}")
+    dealt = any(factor.axis == "lane" for factors in layout.dims for factor in factors)
+    notes = () if dealt else ("every lane holds all of its subgroup's part: the layout states no lane_layout",)
+    return refuse(op, "dpas", f"makes tiles of a matrix instruction, and D is held as {layout}", *notes)
 
 
 @lowers("xegpu.dpas")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from layoutalg.propagation.placing.propagating import LEVELS, Conversion, Decision, Propagated, propagate
+from layoutalg.propagation.placing.propagating import Conversion, Decision, Propagated, propagate
+from layoutalg.propagation.spread import LEVELS
 
 __all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "propagate"]

@@ -370,7 +370,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
 
 
 def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
-    """What an operation costs with a layout: that of its choice, or its price where the layout is none of its choices.
+    """What an operation costs with a layout: that of its choice, or its price where the layout is not one of its choices.
 
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.propagation.flow import flow_of

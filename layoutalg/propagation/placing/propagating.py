@@ -49,7 +49,7 @@ from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
 from layoutalg.propagation.placing.undelivered import restate
 from layoutalg.propagation.placing.writing import Placed, Written, write
-from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
+from layoutalg.propagation.spread import DEFAULT_TARGET, LEVELS, machine_of
 from layoutalg.xegpu.rules import llvm_versions, rules
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ if TYPE_CHECKING:
 
     from layoutalg.propagation.labelling import Labelling
 
-__all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "completed", "propagate", "written_module"]
-
-LEVELS = ("lane", "inst", "workgroup")
+__all__ = ["Conversion", "Decision", "Propagated", "completed", "propagate", "written_module"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +289,8 @@ class _Run:
                 held = written.operands.get((user, demand.number), held)
             problem = None if held is None else problem_of(demand, held, asked)
             if problem is not None:
-                which = "its result" if demand.number is None else f"operand {demand.number}"
-                self._finding("propagate.demand", f"has no layout for {which} that it takes: {problem}", user, "error")
+                which = "cannot make its result" if demand.number is None else f"cannot take operand {demand.number}"
+                self._finding("propagate.demand", f"{which} in any layout: {problem}", user, "error")
         self._explain(flow, network, found, written, names)
         self.cost += found.cost
         self.bound += found.bound

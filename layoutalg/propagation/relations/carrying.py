@@ -71,7 +71,7 @@ def needed(relation: Layout, result: Layout) -> Layout:
     except CompositionError:
         raise
     except LayoutError as error:
-        raise CompositionError(f"the elements that are needed are no block of the operand: {error}") from None
+        raise CompositionError(f"the elements that are needed are not a block of the operand: {error}") from None
     return settled(compose(result, back))
 
 

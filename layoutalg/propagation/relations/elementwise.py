@@ -9,7 +9,7 @@ every work-item anyway.
 >>> [(tie.number, str(tie.relation)) for tie in elementwise(choice).ties]
 [(1, 'd0 = 8@d0'), (2, 'd0 = 8@d0')]
 
-A constant that is no splat is made as well as a splat, but every work-item needs its own elements of it:
+A constant that is not a splat is made as well as a splat, but every work-item needs its own elements of it:
 
 >>> [constant(op).makes for op in read_module('''
 ... %a = arith.constant dense<1.0> : vector<2xf32>

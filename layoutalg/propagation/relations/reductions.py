@@ -159,7 +159,7 @@ class Reduction:
 def reduction(source: Layout, dims: Sequence[int], bits: int = 32, target: str | None = None) -> Reduction:
     """What stays in a lane, what crosses lanes and what crosses subgroups, when dimensions of a layout are reduced.
 
-    Lanes combine pairwise, so 16 of them take 4 steps; where their number is no power of two, one step for each other lane.
+    Lanes combine pairwise, so 16 of them take 4 steps; where their number is not a power of two, one step for each other lane.
     Every lane has the result then. Prices are those of conversions (`conversion.cost`); an addition is one slot.
 
     Raises `LayoutError` for a dimension that the layout lacks, and for symbols.

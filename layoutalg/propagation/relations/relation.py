@@ -60,7 +60,7 @@ Reach = Literal["work-item", "subgroup", "workgroup"]
 
 Makes = Literal["equal", "counted", "listed"]
 """A value that work-items make themselves: all elements are equal, so any layout is free (a splat); an element follows from its
-position (a step, a mask); or the elements are listed, and each work-item needs its own (a constant that is no splat)."""
+position (a step, a mask); or the elements are listed, and each work-item needs its own (a constant that is not a splat)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,9 @@ def related_operations() -> tuple[str, ...]:
 
 
 def relation_of(operation: Operation) -> Relation | None:
-    """The relation of an operation; None where it is not known, or is no layout (a reshape of 4x6 to 6x4).
+    """The relation of an operation; None where it is not known, or is not a layout (a reshape of 4x6 to 6x4).
 
-    An operation that is not what its dialect says (without its operands or attributes) has none either.
+    None too for an operation without the operands or attributes that its dialect asks for.
 
     >>> from xdsl.dialects.test import TestPureOp
     >>> relation_of(TestPureOp())

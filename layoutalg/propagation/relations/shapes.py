@@ -5,7 +5,7 @@ d0 = 2@d0:4, d1 = 4@d0 16@d1
 >>> print(reshaped((16,), (1, 16)), reshaped((6, 4), (4, 6)), sep=" | ")
 d0 = 1, d1 = 16@d0 | None
 
-The last one has no closed form: of 6 rows of 4 a row of 6 has one and a half. Such a reshape is not known.
+The last one has no closed form: a row of 6 is one and a half rows of 4. Such a reshape is not known.
 
 >>> print(broadcast_from((1, 16), (4, 8, 16)))
 d0 = 4@_, d1 = 8@_, d2 = 16@d1
@@ -104,7 +104,7 @@ def broadcast_from(source: tuple[int, ...], shape: tuple[int, ...]) -> Layout:
 
 @lru_cache(maxsize=_CACHED)
 def reshaped(source: tuple[int, ...], shape: tuple[int, ...]) -> Layout | None:
-    """From a tensor to another of the same elements in row-major order; None where that is no layout.
+    """From a tensor to another of the same elements in row-major order; None where that is not a layout.
 
     >>> print(reshaped((2, 64), (8, 16)))
     d0 = 2@d0 4@d1:16, d1 = 16@d1
@@ -119,7 +119,7 @@ def reshaped(source: tuple[int, ...], shape: tuple[int, ...]) -> Layout | None:
 
 @lru_cache(maxsize=_CACHED)
 def recast(source: tuple[int, ...], shape: tuple[int, ...]) -> Layout | None:
-    """From a tensor to another of the same bits, whose innermost dimension differs; None where one is no multiple of the other.
+    """From a tensor to another of the same bits, whose innermost dimension differs; None where neither size divides the other.
 
     >>> print(recast((3,), (2,)))
     None
