@@ -16,7 +16,10 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from typing import Any
 
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
@@ -30,6 +33,8 @@ __all__ = ["ModulePrinter", "printed_for", "write_module"]
 
 
 _ENUMS = ("xegpu.fence_scope", "xegpu.memory_space")
+_LISTED = 100
+"""Constants of more elements are written as strings of digits."""
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|%[\w$.-]+(?:#\d+)?|\{\.\.\.\}')
 """What is replaced in the text of an unread operation: a value's name, or the place of a region; strings are passed over."""
 
@@ -49,12 +54,26 @@ class ModulePrinter(Printer):
 
     def print_attribute(self, attribute: Attribute) -> None:
         """Write an attribute; the enums of XeGPU are `#xegpu<memory_space slm>` until 23, `#xegpu.memory_space<slm>` in 24."""
+        written: Any = attribute
+        if attribute.name == DenseIntOrFPElementsAttr.name and written.get_element_type() == i1:
+            self._print_truths(written)
+            return
         if self.llvm < 24 or attribute.name not in _ENUMS or not isinstance(attribute, EnumAttribute):
             super().print_attribute(attribute)
             return
         self.print_string(f"#{attribute.name}")
         with self.in_angle_brackets():
             attribute.print_parameter(self)
+
+    def _print_truths(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:
+        """A long list of truth values is a string of bits until LLVM 22, and of bytes from 23 on."""
+        if len(attribute) <= _LISTED or attribute.is_splat():
+            super().print_attribute(attribute)
+            return
+        truths = np.frombuffer(attribute.data.data, np.uint8) != 0
+        data = np.packbits(truths, bitorder="little") if self.llvm < 23 else truths.astype(np.uint8)
+        self.print_string(f'dense<"0x{data.tobytes().hex().upper()}"> : ')
+        self.print_attribute(attribute.type)
 
     def print_op(self, op: Operation) -> None:
         """Write an operation."""

@@ -20,6 +20,7 @@ from functools import cache
 from math import prod
 from typing import Any, TypeVar
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
@@ -39,6 +40,7 @@ from xdsl.dialects.builtin import (
     RankedStructure,
     StringAttr,
     UnknownLoc,
+    i1,
 )
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import AttrConstraint, base
@@ -301,6 +303,8 @@ class AttributeParser(Parser):
         elif isinstance(contents, str):
             packed, given = self._hexadecimal(contents, start)
             given = given // size
+            if element == i1 and given > 1:
+                packed, given = _truths(packed, count)
         else:
             bits = [self._bits(value, element) for value in contents[0]]
             values = [
@@ -404,3 +408,11 @@ class AttributeParser(Parser):
 def _of_numbers() -> AttrConstraint[Any]:
     """What the type of a dense literal must be; xDSL makes this constraint anew for each literal, in a millisecond."""
     return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
+
+
+def _truths(packed: bytes, count: int) -> tuple[bytes, int]:
+    """Truth values, as many bytes; LLVM 22 writes eight of them in a byte, the first in its lowest bit."""
+    values = np.frombuffer(packed, np.uint8)
+    if len(values) != count and len(values) == -(-count // 8):
+        values = np.unpackbits(values, count=count, bitorder="little")
+    return np.where(values != 0, 0xFF, 0).astype(np.uint8).tobytes(), len(values)
