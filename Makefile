@@ -14,7 +14,7 @@ help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the tests"
 	@echo "make test-fast   run the quick ones, without compilers: under a minute on two cores"
-	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB (ten minutes)"
+	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB, more generated kernels (half an hour)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
 	@echo "make sdist-test  build the sdist, install what it makes, run its own tests"
 	@echo "make toolchains  install the compilers that the tests use (Debian packages and large wheels)"

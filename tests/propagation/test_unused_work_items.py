@@ -61,14 +61,17 @@ CASES: dict[str, Case] = {
     "columns of half of the lanes": (
         16,
         "16x16xi32",
-        "8x8xi32",
+        "16x16xi32",
         (
             "%y = arith.addi %x, %x {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>}"
             " : vector<16x16xi32>",
-            "%r = vector.extract_strided_slice %y {offsets = [8, 8], sizes = [8, 8], strides = [1, 1]}"
+            "%h = vector.extract_strided_slice %y {offsets = [8, 8], sizes = [8, 8], strides = [1, 1]}"
             " : vector<16x16xi32> to vector<8x8xi32>",
+            "%s = arith.addi %h, %h : vector<8x8xi32>",
+            "%r = vector.insert_strided_slice %s, %y {offsets = [0, 8], strides = [1, 1]}"
+            " : vector<8x8xi32> into vector<16x16xi32>",
         ),
-        lambda x: 2 * x[8:, 8:],
+        lambda x: 2 * np.block([[x[:8, :8], 2 * x[8:, 8:]], [x[8:]]]),
     ),
     "an odd part": (
         16,

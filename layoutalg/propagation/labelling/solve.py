@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd, inf
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from layoutalg.propagation.labelling.problem import IMPOSSIBLE, Labelling, Probl
 from layoutalg.propagation.labelling.reduction import reduced
 from layoutalg.propagation.labelling.search import OVERHEAD, search
 
-__all__ = ["BUDGET", "components", "solve"]
+__all__ = ["BUDGET", "NoLabelsError", "components", "solve"]
 
 BUDGET = 1 << 25
 """How many entries of tables may be computed when nothing else is said: most of a second."""
@@ -37,12 +38,28 @@ _EASY = 1 << 12
 _EXACT_BITS = 50
 
 
+class NoLabelsError(PlanError):
+    """No labelling is possible; `node` is one that has no label left, or one of those that have none together.
+
+    >>> NoLabelsError(3, "no label is possible").node
+    3
+    """
+
+    def __init__(self, node: int, why: str) -> None:
+        super().__init__(f"node {node}: {why}")
+        self.node = node
+
+    def __reduce__(self) -> Any:
+        why = str(self).partition(": ")[2]
+        return NoLabelsError, (self.node, why)
+
+
 def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
     """The cheapest labels for a problem, as far as `budget` allows: how many entries of tables may be computed.
 
     Components that are narrow, and those where two layouts meet, are solved exactly whatever the budget.
 
-    Raises `PlanError` where no labelling is possible, and names a node that has no label left.
+    Raises `NoLabelsError`, a `PlanError`, where no labelling is possible; it names a node that has no label left.
 
     >>> from layoutalg.propagation.labelling import Problem, Use
     >>> solve(Problem(((3, 1), (2, None)), (Use(0, 1, (0, 0)),), ([[0], [4]], [[], []]))).labels
@@ -51,7 +68,7 @@ def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
     3
     >>> solve(Problem(((3,), (None, None)), (), ([[]], [[], []])))
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: node 1: no label is possible
+    layoutalg.propagation.labelling.solve.NoLabelsError: node 1: no label is possible
     """
     instance_of(problem, Problem, "problem =")
     nodes = len(problem.costs)
@@ -60,7 +77,7 @@ def solve(problem: Problem, *, budget: int = BUDGET) -> Labelling:
     network = network_of(problem, unit)
     for node in range(nodes):
         if not np.isfinite(network.unary[node]).any():
-            raise PlanError(f"node {node}: no label is possible")
+            raise NoLabelsError(node, "no label is possible")
     whole = reduced(network, range(len(network.unary)), thorough=False)
     if whole.emptied is not None:
         raise _no_labels(network, range(len(network.unary)), nodes)
@@ -131,15 +148,15 @@ def _effort(how: str) -> tuple[int, int]:
     return ("reduction", "tree", "elimination,", "minimum", "branch").index(words[0]), number
 
 
-def _no_labels(network: Network, component: Sequence[int], nodes: int) -> PlanError:
+def _no_labels(network: Network, component: Sequence[int], nodes: int) -> NoLabelsError:
     """The error that names a node of a component that has no labelling."""
     emptied = reduced(network, component).emptied
     if emptied is None:
         size = sum(one < nodes for one in component)
-        return PlanError(f"node {component[0]}: no labels of the {size} nodes that hang together are possible together")
+        return NoLabelsError(component[0], f"no labels of the {size} nodes that hang together are possible together")
     # What isn't a node is a need of several users.
     node = emptied if emptied < nodes else min(network.neighbours[emptied])
-    return PlanError(f"node {node}: no label is possible beside those of the nodes around it")
+    return NoLabelsError(node, "no label is possible beside those of the nodes around it")
 
 
 def _unit(problem: Problem) -> int:

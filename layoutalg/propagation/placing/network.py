@@ -101,6 +101,8 @@ class Network:
     again: Again
     times: dict[SSAValue, int]
     """How often each value that is needed in a layout is made."""
+    before: dict[SSAValue, tuple[SSAValue, Held]] = field(default_factory=dict[SSAValue, tuple[SSAValue, Held]])
+    """For what the text converts, what it is converted from, where that has one layout: it may be converted from there."""
 
 
 @dataclass(slots=True)
@@ -121,6 +123,7 @@ class _Builder:
     """Of operations without a result: ties to what stands for it."""
     joined: dict[tuple[Operation, int], Demand] = field(default_factory=dict[tuple[Operation, int], Demand])
     """Demands on operands whose subgroups follow from the result: the result's label pays for them."""
+    before: dict[SSAValue, tuple[SSAValue, Held]] = field(default_factory=dict[SSAValue, tuple[SSAValue, Held]])
 
     def times(self, member: SSAValue) -> int:
         """How often a value is made."""
@@ -172,6 +175,10 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
             if tie.reach == "subgroup":
                 _join(builder, tie, demands)
             ties[flow.value_of(tie.result).number].append((number, tie))
+        if tie.user.name == CONVERSION:
+            known = candidates.fixed[flow.value_of(tie.operand).number]
+            if known is not None:
+                builder.before[tie.result] = (tie.operand, known)
     for value in flow.values:
         nodes[value.number].labels = _labels(builder, value, ties[value.number])
     results: dict[tuple[Operation, int], dict[int, int]] = {}
@@ -198,6 +205,7 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
         builder.impossible,
         builder.again,
         {need.member: need.times for node in nodes for need in node.needs},
+        builder.before,
     )
 
 
@@ -364,5 +372,7 @@ def _price(builder: _Builder, held: Held, need: Need) -> int:
         kept[at] = (builder.prices.conversion(held, need.held, bits), held, need.held)
     price: int | None = kept[at][0]
     again = builder.again.price(need.member, need.held)
-    costs = [cost for cost in (price, again) if cost is not None]
+    before = builder.before.get(need.member)
+    earlier = None if before is None else builder.prices.conversion(before[1], need.held, bits)
+    costs = [cost for cost in (price, again, earlier) if cost is not None]
     return min(costs) * need.times if costs else IMPOSSIBLE

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from layoutalg.core.errors import LayoutError, PlanError
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
 from layoutalg.core.whole_numbers import instance_of, one_of
@@ -42,7 +42,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flows_of
-from layoutalg.propagation.labelling import solve
+from layoutalg.propagation.labelling.solve import NoLabelsError, solve
 from layoutalg.propagation.malformed import refused_where_malformed
 from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
 from layoutalg.propagation.placing.network import Network, network_of
@@ -278,10 +278,8 @@ class _Run:
         self._complain(flow, candidates, network)
         try:
             found = solve(network.problem)
-        except PlanError as error:
-            self.findings.append(
-                Finding("propagate.impossible", str(error), flow.function.name, self.place(flow.function))
-            )
+        except NoLabelsError as error:
+            self._impossible(flow, network, names, error.node)
             return
         demands = [(demand, demand.user, demand.value) for demand in flow.demands if demand.value in flow]
         written = write(flow, network, found, asked)
@@ -298,6 +296,15 @@ class _Run:
         self.bound += found.bound
         self.methods.extend(found.methods)
         self.dropped += candidates.dropped
+
+    def _impossible(self, flow: Flow, network: Network, names: dict[int, str], node: int) -> None:
+        """Say at which value no layouts are possible together; a node that is no value stands for an operand."""
+        user, number = next((at for at, uses in network.uses.items() if any(one == node for _, one in uses)), (None, 0))
+        value = flow.values[node] if user is None or node < len(flow.values) else flow.value_of(user.operands[number])
+        name = names[value.number]
+        owner = _maker(value.members[0]) if node < len(flow.values) else user
+        message = f"no layout of {name} goes with those of the values around it; a conversion between them has no plan"
+        self._finding("propagate.impossible", message, owner or flow.function, "error")
 
     def _explain(self, flow: Flow, network: Network, found: Labelling, written: Written, names: dict[int, str]) -> None:
         for value in flow.values:

@@ -31,6 +31,7 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.flow import flows_of
+from layoutalg.propagation.placing.candidates import ignored
 from layoutalg.propagation.placing.costs import bits_of
 from layoutalg.propagation.placing.descriptors import retyped
 from layoutalg.propagation.placing.held import told
@@ -124,6 +125,9 @@ def _cheapest(
     for number, choice in enumerate(demand.choices("lane", machine, target, llvm)):
         attribute = choice.attribute
         if shape is None or not isinstance(attribute, Spread | Sliced):
+            continue
+        known = told(attribute, shape)
+        if known is None or ignored(demand, known):
             continue
         pair = (attribute, written) if demand.number is None else (written, attribute)
         try:

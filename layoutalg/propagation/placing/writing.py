@@ -236,18 +236,26 @@ def _convert(
     anew = again.price(member, held)
     times = writer.network.times[member]
     users = writer.users[at]
+    after, origin = member, writer.network.before.get(member)
+    if origin is not None:
+        earlier = again.prices.conversion(origin[1], held, bits_of(value.element))
+        if earlier is not None and (price is None or earlier < price):
+            (member, source), price = origin, earlier
+        if agree(source, held):
+            writer.made[at] = member
+            return
     if anew is not None and (price is None or anew <= price):
-        writer.made[at] = _make_again(writer, member, held)
-        dead.append(owner_of(member) or member.owner)  # pyright: ignore[reportArgumentType]
+        writer.made[at] = _make_again(writer, after, held)
+        dead.append(owner_of(after) or after.owner)  # pyright: ignore[reportArgumentType]
         kind, cost = "made again", anew
     else:
-        before, after = attribute_of(source), attribute_of(held)
+        before, target = attribute_of(source), attribute_of(held)
         conversion = ConvertLayoutOp.create(
             operands=[member],
-            properties={"input_layout": before, "target_layout": after},  # pyright: ignore[reportArgumentType]
+            properties={"input_layout": before, "target_layout": target},  # pyright: ignore[reportArgumentType]
             result_types=[member.type],
         )
-        _insert_after(member, conversion)
+        _insert_after(after, conversion)
         writer.made[at] = conversion.results[0]
         kind, cost = "convert", price or 0
     writer.placed.append(Placed(member, kind, source, held, cost * times, times, users))  # pyright: ignore[reportArgumentType]

@@ -273,3 +273,47 @@ def test_layouts_of_llvm_are_explained_with_lines_of_the_source_and_are_not_call
     ours = capsys.readouterr().out.splitlines()
     lines = [[line.split()[:2] for line in text if " %" in line and "," not in line] for text in (theirs, ours)]
     assert lines[0] == lines[1]
+
+
+def test_values_without_layouts_that_go_together_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a conversion has no plan, the error says at which value."""
+
+    def no_plan(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr("layoutalg.propagation.placing.costs._conversion", no_plan)
+    done = la.propagate(f"""func.func @f(%x: vector<16x16xf32>) {{
+        %y = arith.negf %x {{layout_result_0 = {ROWS}}} : vector<16x16xf32>
+        %z = arith.negf %y {{layout_result_0 = {COLUMNS}}} : vector<16x16xf32>
+        func.return }}""")
+    [finding] = [one for one in done.findings if one.rule == "propagate.impossible"]
+    assert finding.place is not None
+    assert (finding.place.line, finding.operation) in ((2, "arith.negf"), (3, "arith.negf"))
+    assert finding.message.startswith(("no layout of %y goes", "no layout of %z goes"))
+
+
+def test_what_is_converted_is_converted_again_from_where_it_came() -> None:
+    """%b has the map of %x again; %c is nearer to %x than to %a."""
+    pairs = "#xegpu.layout<lane_layout = [8, 2], lane_data = [1, 1]>"
+    lines = (
+        f"%y = arith.negf %x {{layout_result_0 = {ROWS}}} : vector<16x16xf32>",
+        converted(ROWS, pairs, "y", "a"),
+        f"%b = arith.negf %a {{layout_result_0 = {ROWS}}} : vector<16x16xf32>",
+        f"%c = arith.negf %a {{layout_result_0 = {pairs}}} : vector<16x16xf32>",
+    )
+    done = la.propagate(function(*lines), level="lane")
+    assert str(done).count("xegpu.convert_layout") == 1
+    assert not done.conversions
+    assert la.check(done.module, llvm=24).is_right
+
+
+def test_a_load_is_not_moved_in_a_layout_that_compilers_ignore() -> None:
+    whole = "#xegpu.slice<#xegpu.layout<lane_layout = [1, 1, 16], lane_data = [1, 1, 1]>, dims = [2]>"
+    text = f"""func.func @f(%p: memref<2x8xf32>) {{
+        %t = xegpu.create_nd_tdesc %p : memref<2x8xf32> -> !xegpu.tensor_desc<2x8xf32>
+        %x = xegpu.load_nd %t[0, 0] <{{layout = {whole}}}> : !xegpu.tensor_desc<2x8xf32> -> vector<2x8xf32>
+        func.return }}"""
+    done = la.propagate(text, level="lane")
+    assert [finding.rule for finding in done.findings if finding.level == "error"] == ["propagate.demand"]
+    assert "lane_layout = [2, 8]" not in str(done)
+    assert str(la.propagate(done.module, level="lane")) == str(done)
