@@ -176,7 +176,7 @@ def test_the_layouts_of_an_operation_are_not_what_it_relates(name: str, llvm: in
 # The kernels that conformance generates: every operation, in every kind of layout.
 
 OTHERWISE = {23: {"chain_anchors_whole_2"}, 24: {"vector_broadcast_rows_0"}}
-"""A chain whose loop LLVM 23 visits in another order. A gather of a line that is broadcast: instructions of 1, where ours have 8."""
+"""A chain whose loop LLVM 23 visits in another order; a gather of a line that is broadcast: instructions of 1, ours of 8."""
 
 
 @pytest.mark.parametrize("kernels_each", SOME)

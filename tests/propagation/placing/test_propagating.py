@@ -186,7 +186,7 @@ def test_a_layout_that_does_not_fit_is_named_and_stays() -> None:
         ({"target": None}, "target None"),
         ({"llvm": 21}, "21"),
         ({"llvm": "24"}, "24"),
-        ({"like": "llvm21"}, "like 'llvm21': expected one of llvm22, llvm23, llvm24"),
+        ({"like": "llvm21"}, "like 'llvm21': expected 'llvm22', 'llvm23' or 'llvm24'"),
     ],
 )
 def test_what_is_not_known_is_refused_in_words(arguments: dict[str, Any], words: str) -> None:
