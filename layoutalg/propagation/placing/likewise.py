@@ -29,4 +29,5 @@ def like(module: Module, llvm: int, level: str, target: str) -> Module:
 
     with refused_where_malformed(module, llvm):
         made = [propagated_like(part.module, llvm, level, target) for part in module.parts]
-    return Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in made), module.file)
+        text = SEPARATOR.join(write_module(one, llvm=llvm) for one in made)
+    return Module(text, module.file)

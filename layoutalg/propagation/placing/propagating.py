@@ -164,7 +164,7 @@ def propagate(
         return _likewise(module, level, target, like)
     with refused_where_malformed(module, llvm):
         runs = [_Run(part.module.clone(), part.module, module, level, target, llvm) for part in module.parts]
-    text = SEPARATOR.join(write_module(run.module, llvm=llvm) for run in runs)
+        text = SEPARATOR.join(write_module(run.module, llvm=llvm) for run in runs)
     return Propagated(
         Module(text, module.file),
         tuple(decision for run in runs for decision in run.decisions),

@@ -128,6 +128,7 @@ def test_values_of_other_types_are_refused(wrong: object) -> None:
     ],
 )
 def test_options_that_nobody_means_are_refused_in_words(given: dict[str, Any], words: str) -> None:
-    empty = "gpu.module @m { gpu.func @k() kernel attributes {known_block_size = array<i32: 16, 1, 1>} { gpu.return } }"
+    sizes = "known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32"
+    empty = f"gpu.module @m {{ gpu.func @k() kernel attributes {{{sizes}}} {{ gpu.return }} }}"
     with pytest.raises(la.LayoutError, match=re.escape(words)):
         la.keeps_meaning(empty, empty, **given)
