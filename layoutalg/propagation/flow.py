@@ -195,9 +195,12 @@ _REFUSED = Relation()
 
 def _relation_of(operation: Operation) -> Relation | None:
     try:
-        return relation_of(operation)
+        found = relation_of(operation)
     except _MALFORMED:
         return _REFUSED
+    count = len(operation.operands)
+    wrong = found is not None and any(tie.user is operation and tie.number >= count for tie in found.ties)
+    return _REFUSED if wrong else found
 
 
 def _add(parts: _Parts, member: SSAValue, shared: dict[SSAValue, SSAValue]) -> None:

@@ -20,7 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.findings import Finding
+from layoutalg.ir.places import place_of
 from layoutalg.module.module import Module
+from layoutalg.propagation.relations.relation import is_well_formed
 
 __all__ = ["MALFORMED", "refused_where_malformed", "wrong_in"]
 
@@ -38,12 +40,24 @@ MALFORMED = (
 
 
 def wrong_in(module: Module, llvm: int) -> tuple[Finding, ...]:
-    """The errors that verifying a module finds.
+    """The errors that verifying a module finds; where it finds none, operations that the dialects' declarations do not allow.
 
     >>> wrong_in(Module("gpu.barrier"), 24)
     ()
+    >>> print(*wrong_in(Module('"vector.shuffle"() : () -> ()'), 24))
+    text:1:1: error: 'vector.shuffle' op has other operands, results, attributes or regions than its dialect says
+    [layoutalg: structure.declaration]
     """
-    return tuple(finding for finding in module.verify(llvm=llvm) if finding.level == "error")
+    wrong = tuple(finding for finding in module.verify(llvm=llvm) if finding.level == "error")
+    return wrong or tuple(
+        Finding("structure.declaration", _OTHER, operation.name, place_of(operation))
+        for part in module.parts
+        for operation in part.module.walk()
+        if not is_well_formed(operation)
+    )
+
+
+_OTHER = "has other operands, results, attributes or regions than its dialect says"
 
 
 @contextmanager

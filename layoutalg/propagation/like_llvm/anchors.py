@@ -11,7 +11,7 @@ user wants, scatters put lanes along the innermost dimension.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
+from math import gcd, isqrt, prod
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.propagation.like_llvm.blocks import (
@@ -70,7 +70,7 @@ def subgroup_shapes(shape: Sequence[int], inst: Sequence[int], count: int) -> li
     """
     found = [
         each
-        for each in _factorings(count, len(shape))
+        for each in _factorings(count, shape)
         if all(
             size % part == 0 and size // part % unit == 0 for size, part, unit in zip(shape, each, inst, strict=True)
         )
@@ -78,14 +78,19 @@ def subgroup_shapes(shape: Sequence[int], inst: Sequence[int], count: int) -> li
     return sorted(found, key=lambda each: (max(each) - min(each), each))
 
 
-def _factorings(total: int, rank: int) -> Iterator[Ints]:
-    if rank == 1:
+def _factorings(total: int, shape: Sequence[int]) -> Iterator[Ints]:
+    """Products of `total` whose factors divide the sizes, but for the last one."""
+    if len(shape) == 1:
         yield (total,)
         return
-    for first in range(1, total + 1):
-        if total % first == 0:
-            for rest in _factorings(total // first, rank - 1):
-                yield (first, *rest)
+    for first in _divisors(gcd(total, shape[0])):
+        for rest in _factorings(total // first, shape[1:]):
+            yield (first, *rest)
+
+
+def _divisors(number: int) -> list[int]:
+    small = [first for first in range(1, isqrt(number) + 1) if number % first == 0]
+    return sorted({*small, *(number // first for first in small)})
 
 
 def divided(shape: Sequence[int], subgroups: Sequence[int], whole: int | None = None) -> LayoutAttr:

@@ -15,10 +15,11 @@ A constant is made again instead of converted; a conversion that is there alread
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -193,12 +194,39 @@ def can_be_made_again(op: Operation) -> bool:
     >>> can_be_made_again(TestOp())
     False
     """
-    parts = [operand for operand in op.operands if isinstance(operand.type, VectorType)]
-    if op.name in _MADE_OF_NUMBERS:
-        return not parts
-    return is_elementwise(op) and all(
-        isinstance(part.owner, Operation) and can_be_made_again(part.owner) for part in parts
-    )
+    return _makers(op, _vectors, lambda one: _is_made_of_numbers(one) or is_elementwise(one)) is not None
+
+
+def _vectors(op: Operation) -> list[SSAValue]:
+    return [operand for operand in op.operands if isinstance(operand.type, VectorType)]
+
+
+def _is_made_of_numbers(op: Operation) -> bool:
+    return op.name in _MADE_OF_NUMBERS and not _vectors(op)
+
+
+def _makers(
+    op: Operation, parts: Callable[[Operation], Iterable[SSAValue]], is_fine: Callable[[Operation], bool]
+) -> list[Operation] | None:
+    """An operation and all that its parts are made of, parts first; None where one is not fine, or is made of itself."""
+    order: dict[Operation, None] = {}
+    pending: set[Operation] = set()
+    waiting: list[tuple[Operation, bool]] = [(op, False)]
+    while waiting:
+        one, done = waiting.pop()
+        if done:
+            order[one] = None
+            pending.discard(one)
+        elif one in pending or not is_fine(one):
+            return None
+        elif one not in order:
+            pending.add(one)
+            waiting.append((one, True))
+            for part in reversed(list(parts(one))):
+                if not isinstance(part.owner, Operation):
+                    return None
+                waiting.append((part.owner, False))
+    return list(order)
 
 
 def copied(op: Operation, copies: dict[Operation, Operation]) -> SSAValue:
@@ -207,17 +235,18 @@ def copied(op: Operation, copies: dict[Operation, Operation]) -> SSAValue:
     >>> copied.__name__
     'copied'
     """
-    if op not in copies:
-        operands = [
-            copied(operand.owner, copies)
+    for one in _makers(op, _vectors, lambda _: True) or ():
+        if one in copies:
+            continue
+        copies[one] = copy = one.clone()
+        copy.operands = [
+            copies[operand.owner].results[0]
             if isinstance(operand.type, VectorType) and isinstance(operand.owner, Operation)
             else operand
-            for operand in op.operands
+            for operand in one.operands
         ]
-        copies[op] = copy = op.clone()
-        copy.operands = operands
         copy.attributes.pop("layout_result_0", None)
-        Rewriter.insert_op(copy, InsertPoint.after(op))
+        Rewriter.insert_op(copy, InsertPoint.after(one))
     return copies[op].results[0]
 
 
@@ -236,14 +265,11 @@ def _used_once(value: SSAValue) -> bool:
 
 def _is_made_of_nothing(op: Operation) -> bool:
     """Whether an operation can be copied: it has no effects, and all that it is made of can be copied too."""
-    if op.regions or not (is_side_effect_free(op) or op.name == "arith.constant"):
-        return False
-    return all(
-        not isinstance(operand, BlockArgument)
-        and isinstance(operand.owner, Operation)
-        and _is_made_of_nothing(operand.owner)
-        for operand in op.operands
-    )
+
+    def is_fine(one: Operation) -> bool:
+        return not one.regions and (is_side_effect_free(one) or one.name == "arith.constant")
+
+    return _makers(op, lambda one: one.operands, is_fine) is not None
 
 
 def _describe_again(op: Operation, number: int) -> None:

@@ -91,35 +91,44 @@ class Again:
         True
         """
         if member not in self._depths:
-            self._depths[member] = _DEEPEST  # what comes round to itself is not
-            self._depths[member] = self._depth(member)
+            waiting = [(member, False)]
+            while waiting:
+                one, are_parts_known = waiting.pop()
+                if are_parts_known:
+                    self._depths[one] = self._depth(one)
+                elif one not in self._depths:
+                    self._depths[one] = _DEEPEST  # what comes round to itself is not
+                    waiting.append((one, True))
+                    waiting.extend((part, False) for part in self._parts(one) or ())
         return self._depths[member] < _DEEPEST
 
     def _depth(self, member: SSAValue) -> int:
+        """The steps in which a value is made, when those of its parts are known; the most where it is not made again."""
+        parts, maker = self._parts(member), member.owner
+        if parts is None or not isinstance(maker, Operation):
+            return _DEEPEST
+        if not parts:
+            return 0 if maker.name in _ROOTS else _DEEPEST
+        return min(_DEEPEST, 1 + max(self._depths[part] for part in parts))
+
+    def _parts(self, member: SSAValue) -> list[SSAValue] | None:
+        """The spread operands of a value's maker; None where that is not made again."""
         maker = member.owner
         if not isinstance(maker, Operation) or len(maker.results) != 1 or maker.regions:
-            return _DEEPEST
+            return None
         if not maker.name.startswith(_PURE) or maker.name.startswith(_NOT_PURE):
-            return _DEEPEST
-        spread = [operand for operand in maker.operands if operand in self.flow]
-        if not spread:
-            return 0 if maker.name in _ROOTS else _DEEPEST
-        if not all(self.possible(operand) for operand in spread):
-            return _DEEPEST
-        return 1 + max(self._depths[operand] for operand in spread)
+            return None
+        return [operand for operand in maker.operands if operand in self.flow]
 
     def operands(self, member: SSAValue, held: Held) -> dict[int, Held] | None:
         """What the operands of its maker must be like; None where it is not made again, nothing for a constant."""
-        maker = member.owner
-        if not isinstance(maker, Operation) or len(maker.results) != 1 or maker.regions:
+        parts, maker = self._parts(member), member.owner
+        if parts is None or not isinstance(maker, Operation):
             return None
-        name = maker.name
-        if not name.startswith(_PURE) or name.startswith(_NOT_PURE):
-            return None
+        if not parts:
+            return {} if maker.name in _ROOTS else None
         ties = self._ties.get(member, [])
         spread = [number for number, operand in enumerate(maker.operands) if operand in self.flow]
-        if not spread:
-            return {} if name in _ROOTS else None
         if sorted(tie.number for tie in ties) != spread or any(
             tie.reach != "work-item" or tie.combines for tie in ties
         ):

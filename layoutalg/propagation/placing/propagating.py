@@ -176,8 +176,9 @@ def completed(sources: Sequence[ModuleOp], file: Module, level: str, target: str
     """
     with refused_where_malformed(file, llvm):
         runs = [_Run(source.clone(), source, file, level, target, llvm) for source in sources]
+        written = written_module([run.module for run in runs], file, llvm)
     return Propagated(
-        written_module([run.module for run in runs], file, llvm),
+        written,
         tuple(decision for run in runs for decision in run.decisions),
         tuple(conversion for run in runs for conversion in run.conversions),
         tuple(conversion for run in runs for conversion in run.removed),

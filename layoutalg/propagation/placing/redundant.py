@@ -38,7 +38,7 @@ def remove_redundant(
     >>> remove_redundant(read_module("gpu.barrier"))
     []
     """
-    conversions = [op for op in module.walk() if isinstance(op, ConvertLayoutOp)]
+    conversions = [op for op in module.walk() if isinstance(op, ConvertLayoutOp) and _is_whole(op)]
     short: list[ConvertLayoutOp] = []
     for conversion in conversions:
         for source in _sources(conversion):
@@ -51,13 +51,19 @@ def remove_redundant(
     return [(op, _value(op.input_layout), _value(op.target_layout)) for op in _unused(conversions, short)]
 
 
+def _is_whole(conversion: ConvertLayoutOp) -> bool:
+    """Whether it has its operand and both layouts; the generic form may lack them."""
+    written = {*conversion.properties, *conversion.attributes}
+    return len(conversion.operands) == 1 and written >= {"input_layout", "target_layout"}
+
+
 def _sources(conversion: ConvertLayoutOp) -> Iterator[ConvertLayoutOp]:
     """The conversion itself, and those whose result it converts again."""
     one: Any = conversion
     for _ in range(64):
         yield one
         one = one.source.owner
-        if not isinstance(one, ConvertLayoutOp):
+        if not isinstance(one, ConvertLayoutOp) or not _is_whole(one):
             return
 
 

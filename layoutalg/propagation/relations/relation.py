@@ -45,6 +45,7 @@ __all__ = [
     "Relation",
     "Tie",
     "identity",
+    "is_well_formed",
     "numbers_of",
     "related",
     "related_operations",
@@ -221,15 +222,20 @@ def relation_of(operation: Operation) -> Relation | None:
     try:
         return found(operation)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        if _is_well_formed(operation):
+        if is_well_formed(operation):
             raise
         return None
 
 
-def _is_well_formed(operation: Operation) -> bool:
+def is_well_formed(operation: Operation) -> bool:
+    """Whether an operation has the operands, results, attributes and regions that its dialect declares.
+
+    >>> is_well_formed(_example("%b = math.exp %a : vector<8x16xf32>"))
+    True
+    """
     try:
         operation.verify(verify_nested_ops=False)
-    except (VerifyException, KeyError, IndexError):
+    except (VerifyException, ValueError, TypeError, AttributeError, KeyError, IndexError):
         return False
     return True
 

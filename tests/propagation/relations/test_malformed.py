@@ -72,6 +72,13 @@ _KERNEL = f"gpu.module @m {{{{ {_HEAD} {{{{ {{}} gpu.return }}}} }}}}"
         '%c = arith.constant 0 : index "scf.for"(%c, %c, %c) ({ ^b(%i: index): }) : (index, index, index) -> ()',
         f'{_VECTOR} %c = arith.constant 0 : index %b = "scf.for"(%c, %c, %c, %a) ({{ ^b(%i: index, %x: vector<16x16xf32>): '
         '"scf.yield"() : () -> () }) : (index, index, index, vector<16x16xf32>) -> vector<16x16xf32>',
+        f'{_VECTOR} %b = "vector.interleave"(%a) : (vector<16x16xf32>) -> vector<16x32xf32>',
+        f'{_VECTOR} %b = "xegpu.convert_layout"(%a) : (vector<16x16xf32>) -> vector<16x16xf32>',
+        '"vector.shuffle"() : () -> ()',
+        '"vector.contract"() : () -> ()',
+        '"xegpu.fence"() : () -> ()',
+        '"scf.while"() : () -> ()',
+        "%a = arith.addf %b, %a : vector<16x16xf32> %b = arith.addf %a, %b : vector<16x16xf32>",
     ],
 )
 def test_what_is_not_well_formed_is_refused_in_words_by_all(body: str) -> None:
