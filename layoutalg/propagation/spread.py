@@ -24,6 +24,7 @@ from xdsl.ir import Operation
 from layoutalg.conversion import ConversionPlan, convert
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_WORK_ITEMS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -145,6 +146,9 @@ def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Itera
     block = getattr(function, "known_block_size", None)
     if isinstance(block, DenseArrayBase):
         items = prod(block.get_values())
+        if items > MOST_WORK_ITEMS:
+            sizes = list(block.get_values())
+            raise LayoutError(f"known_block_size = {sizes}: a workgroup has at most {MOST_WORK_ITEMS:,} work-items")
         if items >= lanes:
             return Machine(lanes=lanes, subgroups=items // lanes)
     subgroups = _number(function, _SUBGROUPS) or max([each[1] for each in used], default=0)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.whole_numbers import instance_of
 
 __all__ = [
     "GeneratedKernel",
@@ -209,6 +210,9 @@ def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
     """
     from layoutalg.simulate import launch
 
+    instance_of(kernel, GeneratedKernel, "kernel")
+    for number, array in enumerate(arrays):
+        instance_of(array, np.ndarray, f"array {number}")
     copies = [array.copy() for array in arrays]
     level = "subgroup" if kernel.level == "plain" else "workgroup"
     found = launch(runnable(kernel.text), copies, kernel.grid, level=level).findings

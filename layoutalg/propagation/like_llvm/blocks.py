@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from layoutalg.core.whole_numbers import instance_of
+
 __all__ = ["DEPTHS", "LANES", "LOAD", "PREFETCH", "STORE", "Block", "Blocks", "largest_divisor", "tile", "whole_bytes"]
 
 LANES = 16
@@ -68,6 +70,7 @@ def largest_divisor(size: int, candidates: Iterable[int]) -> int | None:
     >>> largest_divisor(24, ROWS), largest_divisor(24, (16,))
     (8, None)
     """
+    instance_of(size, int, "size")
     return max((candidate for candidate in candidates if size % candidate == 0), default=None)
 
 

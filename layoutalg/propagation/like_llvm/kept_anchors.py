@@ -19,12 +19,14 @@ layout than the user may want: then it states its own, and the difference is a c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_WORK_ITEMS
 from layoutalg.propagation.like_llvm import anchors, sources
 from layoutalg.propagation.like_llvm.analysis import Analysis, Rule, bits_of, held, hold, shape_in
 from layoutalg.propagation.like_llvm.blocks import LANES, PREFETCH, STORE, Blocks
@@ -43,7 +45,12 @@ def _block_of(op: Operation) -> Sequence[int] | None:
     while parent is not None and parent.name != "gpu.func":
         parent = parent.parent_op()
     said = getattr(parent, "known_block_size", None)
-    return said.get_values() if isinstance(said, DenseArrayBase) else None
+    if not isinstance(said, DenseArrayBase):
+        return None
+    if prod(said.get_values()) > MOST_WORK_ITEMS:
+        sizes = list(said.get_values())
+        raise LayoutError(f"known_block_size = {sizes}: a workgroup has at most {MOST_WORK_ITEMS:,} work-items")
+    return said.get_values()
 
 
 def _count(op: Operation, analysis: Analysis, wanted: Attribute | None = None) -> int | None:

@@ -18,6 +18,7 @@ from typing import Any
 from xdsl.dialects.builtin import VectorType
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.propagation.like_llvm.analysis import bits_of, shape_in
 from layoutalg.propagation.like_llvm.fields import (
     Attribute,
@@ -86,6 +87,8 @@ def bitcast(result: Attribute, after: int, before: int) -> Attribute:
     >>> print(bitcast(lanes((1, 16), (1, 2)), 16, 32))
     #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
     """
+    for bits in (after, before):
+        instance_of(bits, int, "bits")
     return scaled(result, after // before, 1) if before <= after else scaled(result, 1, before // after)
 
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from layoutalg.conversion.lowering.operations import vector_sizes
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of
 
 __all__ = ["LONGEST", "Fragment", "length", "picked", "piece_sizes", "regrouped", "vector_size"]
 
@@ -87,6 +88,8 @@ def piece_sizes(count: int, tile: int | None = None) -> tuple[int, ...]:
     >>> piece_sizes(16, 8), piece_sizes(24), piece_sizes(6, 3)
     ((8, 8), (16, 8), (3, 3))
     """
+    instance_of(count, int, "count")
+    instance_of(tile, (int, type(None)), "tile")
     if tile is None or tile < 1 or count % tile:
         return tuple(vector_sizes(count))
     return tuple(vector_sizes(tile)) * (count // tile)
