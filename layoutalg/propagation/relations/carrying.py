@@ -47,7 +47,7 @@ from layoutalg.core.extents import Extent, exact_quotient, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.relation import as_layout
-from layoutalg.core.whole_numbers import as_flag, listed
+from layoutalg.core.whole_numbers import as_flag, instance_of, listed
 
 __all__ = ["REGISTERS", "covering", "given", "needed", "part_of", "settled", "without"]
 
@@ -194,6 +194,7 @@ def settled(layout: Layout) -> Layout:
     >>> print(settled(Layout.parse("d0 = 4@reg:8 3@_ | replicas 2@reg:4 2@lane")))
     d0 = 4@reg:3 3@reg | replicas 2@lane
     """
+    as_layout(layout)
     places = [
         (dim, number, factor)
         for dim, factors in enumerate(layout.dims)
@@ -233,7 +234,11 @@ def without(layout: Layout, axes: Iterable[str]) -> Layout:
     >>> print(without(Layout.parse("d0 = 2@sg 8@reg, d1 = 16@lane | replicas 2@lane:16"), ["reg", "lane"]))
     d0 = 2@sg 8@_, d1 = 16@_
     """
-    gone = frozenset(axes)
+    as_layout(layout)
+    forgotten = listed(axes, "axes")
+    for axis in forgotten:
+        instance_of(axis, str, "axis")
+    gone = frozenset(forgotten)
 
     def kept(factors: tuple[Factor, ...]) -> list[Factor]:
         return [Factor(factor.extent, 0, None) if factor.axis in gone else factor for factor in factors]

@@ -33,8 +33,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.propagation.relations.subjects import SUBJECTS
 
 __all__ = [
@@ -246,6 +247,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...] | None:
     >>> shape_of(_example("%b = math.exp %a : vector<8x16xf32>").results[0])
     (8, 16)
     """
+    instance_of(value, SSAValue, "value")
     kind = value.type
     if not isinstance(kind, VectorType | TensorType):
         return None
@@ -266,17 +268,24 @@ def related(
     >>> print(column, "|", column.codomain)
     d0 = 16@d0 | ('d0', 'd1')
     """
-    names = [f"d{dim}" for dim in range(rank)]
+    names = [f"d{dim}" for dim in range(whole_number(rank, "rank", 0, MOST_DIMENSIONS))]
     return Layout(dims, replicas, offsets, origins=origins, codomain=names)
 
 
-@lru_cache(maxsize=1 << 12)
 def identity(shape: tuple[int, ...]) -> Layout:
     """The relation of equal coordinates.
 
     >>> print(identity((8, 16)))
     d0 = 8@d0, d1 = 16@d1
     """
+    sizes = shape if type(shape) is tuple else tuple(listed(shape, "shape"))
+    for size in sizes:
+        instance_of(size, int, "size")
+    return _identity(sizes)
+
+
+@lru_cache(maxsize=1 << 12)
+def _identity(shape: tuple[int, ...]) -> Layout:
     return related([[Factor(extent, 1, f"d{dim}")] for dim, extent in enumerate(shape)], len(shape))
 
 
@@ -287,6 +296,8 @@ def same_shape(user: Operation, number: int, result: SSAValue, reach: Reach = "w
     >>> len(same_shape(negation, 0, negation.results[0]))
     1
     """
+    instance_of(user, Operation, "user")
+    number = whole_number(number, "operand", 0, len(user.operands) - 1)
     shape = shape_of(result)
     if shape is None or shape_of(user.operands[number]) != shape:
         return ()

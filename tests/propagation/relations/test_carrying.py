@@ -201,7 +201,7 @@ def test_every_other_element_needs_its_neighbours_too_or_has_no_closed_form() ->
     odd = slice_of((8,), (1,), (2,))
     lanes = Layout.parse("d0 = 8@lane")
     with pytest.raises(
-        CompositionError, match="the elements that are needed are no block of the operand: axis 'd0' has a gap"
+        CompositionError, match="the elements that are needed are not a block of the operand: axis 'd0' has a gap"
     ):
         needed(odd, lanes)
     assert needed(covering(odd, (16,)), lanes) == Layout.parse("d0 = 8@lane 2@reg")
