@@ -34,6 +34,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
 from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.hardware import target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import gpu
@@ -321,7 +322,7 @@ def _subgroup_size(function: gpu.FuncOp, given: int | None, level: Level, target
     """Lanes of a subgroup. Above lane level they do not matter, and are the chip's where nothing says them."""
     chip = target_info(target)
     if given is not None:
-        return given
+        return whole_number(given, "subgroup_size", 1, MOST_WORK_ITEMS)
     for name in ("intel_reqd_sub_group_size", "reqd_sub_group_size"):
         lanes = function.attributes.get(name)
         if isinstance(lanes, IntegerAttr):

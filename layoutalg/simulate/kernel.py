@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.simulate.grids import compile_kernel, run_on
 from layoutalg.simulate.machine import MAX_OPERATIONS, Budget
 from layoutalg.simulate.memory import Memory
@@ -65,5 +65,6 @@ def run_kernel(
     instance_of(kernel, (str, type(None)), "kernel")
     arguments = listed(arguments, "arguments")
     compiled = compile_kernel(read_kernel(text), kernel, target=target)
+    work = whole_number(work, "work", 0)
     operations = max(MAX_OPERATIONS, work // (MOST_WORK // MAX_OPERATIONS)) if work > MOST_WORK else MAX_OPERATIONS
     run_on(compiled, arguments, grid, memory, budget=Budget(operations, work), progress=progress)

@@ -15,7 +15,7 @@ from random import Random
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.propagation.conformance.bodies import Body
 from layoutalg.propagation.conformance.kernel import GeneratedKernel, Level, meaning
 from layoutalg.propagation.conformance.making import MISMATCH, Generator, Making, generators
@@ -95,8 +95,11 @@ def kernels(
         raise LayoutError(f"level {shown(level)}: expected {' or '.join(_LEVELS)}")
     instance_of(seed, int, "seed")
     instance_of(count, int, "count")
-    names: Iterable[str] = (only,) if isinstance(only, str) else only or operations()
+    names: Iterable[str] = (only,) if isinstance(only, str) else listed(only, "only") or operations()
     families: dict[str, list[Generator]] = {}
+    kinds = listed(kinds, "kinds")
+    for name in (*names, *kinds):
+        instance_of(name, str, "operation or kind")
     unknown = set(kinds) - set(_ORDER)
     if unknown:
         raise LayoutError(f"kind {shown(min(unknown))}: expected one of {', '.join(_ORDER)}")

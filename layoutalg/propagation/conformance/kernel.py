@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = [
     "GeneratedKernel",
@@ -78,6 +78,7 @@ class GeneratedKernel:
         >>> GeneratedKernel("b", "gpu.barrier", ()).spelled_for(24)
         'builtin.module {\\n  gpu.barrier\\n}\\n'
         """
+        instance_of(llvm, int, "llvm")
         return spelled(self.text, llvm)
 
 
@@ -211,9 +212,10 @@ def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
     from layoutalg.simulate import launch
 
     instance_of(kernel, GeneratedKernel, "kernel")
-    for number, array in enumerate(arrays):
+    given = listed(arrays, "arrays")
+    for number, array in enumerate(given):
         instance_of(array, np.ndarray, f"array {number}")
-    copies = [array.copy() for array in arrays]
+    copies = [array.copy() for array in given]
     level = "subgroup" if kernel.level == "plain" else "workgroup"
     found = launch(runnable(kernel.text), copies, kernel.grid, level=level).findings
     if found:
