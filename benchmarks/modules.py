@@ -16,9 +16,9 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
+
+from compilers import compiler_seconds
 
 SIZES = (2_500, 5_000, 10_000, 20_000)
 COMPILER = "mlir-opt-22"
@@ -57,33 +57,17 @@ def measured(operations: int) -> dict[str, float]:
     return {"operations": count, "strict": middle - start, "verified": end - middle, "megabytes": peak}
 
 
-def compiler_seconds(operations: int) -> float | None:
-    """Seconds that mlir-opt takes for the same text, the least of three; None where it is not installed."""
-    program = shutil.which(COMPILER)
-    if program is None:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "kernels.mlir"
-        file.write_text(kernels(operations)[0], encoding="utf-8")
-        times: list[float] = []
-        for _ in range(3):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([program, str(file), "-o", "/dev/null"], check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times)
-
-
 def table() -> str:
     """All sizes as a Markdown table."""
     lines = [
         f"| operations | read_module | read and verify | each | peak memory | {COMPILER} |",
         "|---:|---:|---:|---:|---:|---:|",
     ]
+    program = shutil.which(COMPILER)
     for size in SIZES:
         done = subprocess.run([sys.executable, __file__, str(size)], capture_output=True, text=True, check=True)
         found = json.loads(done.stdout)
-        other = compiler_seconds(size)
+        other = None if program is None else compiler_seconds([program], kernels(size)[0])
         cells = [
             f"{found['operations']:,}",
             f"{found['strict']:.2f} s",

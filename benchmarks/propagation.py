@@ -17,9 +17,10 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
+
+from compilers import compiler_seconds
 
 SIZES = (2_500, 5_000, 10_000, 20_000)
 COMPILER = "mlir-opt-24"
@@ -92,33 +93,17 @@ def compiler() -> str | None:
     return next((path for path in found if path), shutil.which(COMPILER))
 
 
-def compiler_seconds(operations: int) -> float | None:
-    """Seconds that mlir-opt takes for the same text, the least of three; None where it is not installed."""
-    program = compiler()
-    if program is None:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "kernel.mlir"
-        file.write_text(kernel(operations), encoding="utf-8")
-        times: list[float] = []
-        for _ in range(3):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([program, PASSES, str(file), "-o", "/dev/null"], check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times)
-
-
 def table() -> str:
     """All sizes as a Markdown table."""
     lines = [
         f"| operations | propagate | read and check | each | peak memory | {COMPILER} propagates |",
         "|---:|---:|---:|---:|---:|---:|",
     ]
+    program = compiler()
     for size in SIZES:
         done = subprocess.run([sys.executable, __file__, str(size)], capture_output=True, text=True, check=True)
         found = json.loads(done.stdout)
-        other = compiler_seconds(size)
+        other = None if program is None else compiler_seconds([program, PASSES], kernel(size))
         cells = [
             f"{found['operations']:,}",
             f"{found['propagated']:.2f} s",

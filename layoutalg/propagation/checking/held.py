@@ -23,6 +23,7 @@ A constant that nothing is stated about has no layout: every work-item makes wha
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -171,28 +172,31 @@ class _Settling:
 
 
 def _carried(tie: Tie, operand: Held) -> Held | None:
-    shape = shape_of(tie.result)
-    if equal_coordinates(tie.relation) and operand.layout.shape == shape:
-        return Held(operand.layout, operand.levels, operand.attribute, "carried", operand.statement)
-    try:
-        layout = _given(tie.relation, operand.layout)
-    except LayoutError:
-        return None
-    if layout.shape != shape or any(layout.origins):
-        return None  # of a part of the value alone
-    return Held(layout, operand.levels, None, "carried", operand.statement)
+    """The layout of a result, carried on from an operand; None where it has no closed form."""
+    return _moved(tie.relation, operand, shape_of(tie.result), _given, "carried")
 
 
 def _wanted(tie: Tie, result: Held, shape: tuple[int, ...]) -> Held | None:
-    if equal_coordinates(tie.relation) and result.layout.shape == shape:
-        return Held(result.layout, result.levels, result.attribute, "wanted", result.statement)
+    """The layout of an operand that a result wants; None where it has no closed form."""
+    return _moved(tie.relation, result, shape, _needed, "wanted")
+
+
+def _moved(
+    relation: Layout,
+    known: Held,
+    shape: tuple[int, ...] | None,
+    across: Callable[[Layout, Layout], Layout],
+    how: Literal["carried", "wanted"],
+) -> Held | None:
+    if equal_coordinates(relation) and known.layout.shape == shape:
+        return Held(known.layout, known.levels, known.attribute, how, known.statement)
     try:
-        layout = _needed(tie.relation, result.layout)
+        layout = across(relation, known.layout)
     except LayoutError:
         return None
     if layout.shape != shape or any(layout.origins):
         return None  # of a part of the value alone
-    return Held(layout, result.levels, None, "wanted", result.statement)
+    return Held(layout, known.levels, None, how, known.statement)
 
 
 @lru_cache(maxsize=_CACHED)

@@ -122,7 +122,9 @@ class _Drawing:
         results = ", ".join(self.names.of(result) for result in node.results if result in self.flow)
         title = f"{results} = {node.name}" if results else node.name
         place = place_of(node)
-        wrong = [mistake.finding for (where, _), mistake in self.mistakes.items() if where == place is not None]
+        wrong = [
+            mistake.finding for (where, _), mistake in self.mistakes.items() if place is not None and where == place
+        ]
         if any(finding.level == "error" for finding in wrong):
             state = "wrong"
         else:
