@@ -31,8 +31,12 @@ from layoutalg.ir.installed import program_path
 
 __all__ = ["Compiled", "compile_kernel", "compiler_version"]
 
-CHIPS = {"pvc": "pvc", "bmg": "bmg", "lnl": "lnl-m", "lnl-m": "lnl-m"}
-"""The chips whose kernels go through this route, and ocloc's name of each."""
+CHIPS = {"pvc": ("pvc", "pvc"), "bmg": ("bmg", "bmg"), "lnl": ("bmg", "lnl-m"), "lnl-m": ("bmg", "lnl-m")}
+"""The chips whose kernels go through this route: the one that LLVM lowers for, and ocloc's name of the device.
+
+LLVM 23 and 24 lower dpas for pvc and bmg alone ("failed to legalize operation 'xegpu.dpas'" for lnl and lnl-m). A kernel for
+lnl, the same generation as bmg, is lowered for bmg; its SPIR-V is then compiled for lnl-m.
+"""
 VERSIONS = (23, 24)
 _LARGE = "-ze-opt-large-register-file"
 _SECONDS = 120.0
@@ -125,16 +129,23 @@ def compile_kernel(
     if type(level) is not str or level not in _LEVELS:
         raise PlanError(f"level {shown(level)}: expected one of {', '.join(_LEVELS)}")
     lowering, ocloc = _installed(f"mlir-opt-{llvm}"), _current_ocloc()
-    device = CHIPS[chip]
+    lowered_for, device = CHIPS[chip]
     with tempfile.TemporaryDirectory(prefix="layoutalg-listing-") as name:
         folder = Path(name)
         (folder / "kernel.mlir").write_text(text, encoding="utf-8")
-        options = f"xegpu-op-level={level} zebin-chip={device}" + (f" igc-cmd-options={_LARGE}" * (registers == 256))
+        options = f"xegpu-op-level={level} zebin-chip={lowered_for}" + (
+            f" igc-cmd-options={_LARGE}" * (registers == 256)
+        )
         pipeline = f"--gpu-lower-to-xevm-pipeline={options}"
         _run([lowering, "kernel.mlir", pipeline, "-o", "lowered.mlir"], folder, ocloc, seconds)
         (folder / "kernel.bin").write_bytes(_binary((folder / "lowered.mlir").read_text(encoding="utf-8")))
-        disassemble = [ocloc, "disasm", "-file", "kernel.bin", "-dump", "dump", "-device", device]
-        _run(disassemble, folder, ocloc, seconds)
+        disassemble = [ocloc, "disasm", "-dump", "dump", "-file"]
+        _run([*disassemble, "kernel.bin", "-device", lowered_for], folder, ocloc, seconds)
+        if device != lowered_for:
+            again = ["compile", "-spirv_input", "-file", "dump/.spv", "-output_no_suffix", "-output", "device"]
+            flags = ["-options", _LARGE] if registers == 256 else []
+            _run([ocloc, *again, "-device", device, *flags], folder, ocloc, seconds)
+            _run([*disassemble, "device.bin", "-device", device], folder, ocloc, seconds)
         listings = sorted((folder / "dump").glob(".text.*.asm"))
         if not listings:
             raise PlanError(f"{ocloc} disassembled no kernel for {chip}")
@@ -247,5 +258,7 @@ def _binary(lowered: str) -> bytes:
 
     binary = re.sub(r'\\([0-9A-Fa-f]{2}|[nt\\"])', plain, text).encode("latin1")
     if not binary.startswith(b"\x7fELF"):
-        raise PlanError("the lowered kernel has no machine code in it: mlir-opt did not run the graphics compiler")
+        raise PlanError(
+            "the lowered kernel has no machine code in it: expected a module with a gpu.module that has a kernel"
+        )
     return binary
