@@ -479,8 +479,11 @@ def _check_tile(gemm: Gemm) -> None:
         if size % step:
             raise PlanError(f"tile {tile}: {size} {what} is no multiple of the {step} of {unit.builtin}")
     needed = gemm.registers
-    if needed.used > needed.available:
-        raise PlanError(f"tile {tile}: it needs {needed.used} registers, and a thread has {needed.available}")
+    if not needed.fits:
+        raise PlanError(
+            f"tile {tile}: C needs {needed.c} registers, A and B {needed.a} and {needed.b} at a time, addresses "
+            f"{needed.addresses}; a thread has {needed.available}, and the compiler would spill"
+        )
     if gemm.tiling.count > 64:
         raise PlanError(f"subgroups {gemm.tiling.subgroups}: a workgroup has at most 64 subgroups")
 
