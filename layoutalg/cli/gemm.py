@@ -35,7 +35,7 @@ def _levels() -> Sequence[str]:
 @click.argument("k", type=int)
 @click.option("--a", "a_type", default="f16", show_default=True, help="Element type of A.")
 @click.option("--b", "b_type", default=None, help="Element type of B (A's unless given).")
-@click.option("--c", "c_type", default="f32", show_default=True, help="Element type of C.")
+@click.option("--c", "c_type", default=None, help="Element type of C (that of the accumulators unless given).")
 @click.option("--target", type=OneOf(_targets), default="pvc", show_default=True, help="The chip.")
 @click.option("--tile", default=None, help="The tile of C that a subgroup computes, such as 32x32.")
 @click.option("--lda", type=int, help="Elements from one row of A to the next (k unless given).")
@@ -57,7 +57,7 @@ def gemm(
     k: int,
     a_type: str,
     b_type: str | None,
-    c_type: str,
+    c_type: str | None,
     target: str,
     tile: str | None,
     lda: int | None,
@@ -79,7 +79,7 @@ def gemm(
         n,
         k,
         a_type,
-        b_type or a_type,
+        b_type,
         c_type,
         target,
         tile=None if tile is None else as_shape(tile),
@@ -107,7 +107,8 @@ def gemm(
 def _plan_facts(plan: Gemm) -> dict[str, Any]:
     registers = plan.registers
     return {
-        "problem": {"m": plan.m, "n": plan.n, "k": plan.k, "a": plan.a, "b": plan.b, "c": plan.c},
+        "problem": {name: getattr(plan.problem, name) for name in ("m", "n", "k", "a", "b", "c")},
+        "heading": str(plan.problem),
         "target": plan.target,
         "tile": [plan.tile.m, plan.tile.n, plan.tile.k],
         "grid": list(plan.grid),
@@ -131,13 +132,13 @@ def _plan_facts(plan: Gemm) -> dict[str, Any]:
 
 
 def _print_plan(facts: dict[str, Any]) -> None:
-    problem, registers = facts["problem"], facts["registers"]
+    registers = facts["registers"]
 
     def by(sizes: Sequence[int]) -> str:
         return "x".join(map(str, sizes))
 
     rows = [
-        ("problem", "C[{m}, {n}] {c} = A[{m}, {k}] {a} * B[{k}, {n}] {b}".format(**problem) + f" on {facts['target']}"),
+        ("problem", facts["heading"]),
         ("tile", f"{by(facts['tile'])} (m x n x k) per subgroup, one subgroup per workgroup"),
         (
             "grid",
@@ -171,8 +172,8 @@ def _largest_difference(plan: Gemm, text: str, seed: int) -> tuple[float, float]
     check_size(plan)
 
     random = np.random.default_rng(seed)
-    a = random.standard_normal((plan.m, plan.k)).astype(numpy_type(plan.a))
-    b = random.standard_normal((plan.k, plan.n)).astype(numpy_type(plan.b))
+    a = random.standard_normal((plan.m, plan.k)).astype(numpy_type(plan.element_of("A")))
+    b = random.standard_normal((plan.k, plan.n)).astype(numpy_type(plan.element_of("B")))
     exact = a.astype(np.float64) @ b.astype(np.float64)
     with progress_bar("workgroups") as progress:
         found = plan.simulate(a, b, text=text, progress=progress)

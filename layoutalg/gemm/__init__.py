@@ -1,12 +1,16 @@
 """Matrix products: from the problem to a plan, from the plan to a kernel, from the kernel to numbers.
 
 >>> from layoutalg.gemm import plan_gemm
->>> gemm = plan_gemm(64, 64, 64)
+>>> gemm = plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1), k_step=16)
 >>> str(gemm.tile), gemm.grid
 ('32x32x16', (2, 2, 1))
 """
 
-from layoutalg.gemm.plan import Fragment, Gemm, Registers, Tile, plan_gemm
+from layoutalg.gemm.messages import Message, Piece
+from layoutalg.gemm.plan import Fragment, Gemm, plan_gemm
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.registers import Registers
 from layoutalg.gemm.surface import Matrix
+from layoutalg.gemm.tiling import Tile, Tiling
 
-__all__ = ["Fragment", "Gemm", "Matrix", "Registers", "Tile", "plan_gemm"]
+__all__ = ["Fragment", "Gemm", "Matrix", "Message", "Piece", "Problem", "Registers", "Tile", "Tiling", "plan_gemm"]

@@ -1,67 +1,57 @@
-"""Matrix products planned: C[m, n] = A[m, k] B[k, n], from the problem to the numbers that the kernel is made of.
+"""Matrix products planned: from the problem to the numbers that the kernel is made of.
 
-One subgroup per workgroup computes one tile of C, kept in registers for the whole loop over k; a step of the loop
-loads 16 columns of A and 16 rows of B and multiplies them with DPAS instructions of 8x16 (m, n) and depth 16.
+The workgroups of the grid share C; the subgroups of a workgroup share its tile; a subgroup keeps its tile in registers for the
+whole loop over k. A step of the loop loads the tile's columns of A and rows of B and multiplies them with DPAS instructions.
 
-Small enough to check by hand, 64x64x64 in f16 with a tile of 16x32: the grid is 2x4 workgroups (x over n, y over m). A
-step loads two 8x16 blocks of A and two 16x16 blocks of B (2*256 + 2*512 = 1536 bytes) and has 2*2 DPAS; there are 4
-steps. In registers of 64 bytes a workgroup holds 8 of A, 16 of B and 32 of C.
+Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 deep: the grid is 2x4 workgroups (x over n, y over
+m). A step loads 16x32 of A and 32x32 of B, each with one message (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
+there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
->>> gemm = plan_gemm(64, 64, 64, tile=(16, 32))
+>>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=128, prefetch="none")
 >>> gemm.grid, gemm.k_steps, gemm.dpas_per_step, gemm.bytes_per_step
-((2, 4, 1), 4, 4, 1536)
+((2, 4, 1), 2, 8, 3072)
 >>> gemm.registers.a, gemm.registers.b, gemm.registers.c, gemm.registers.available
-(8, 16, 32, 128)
+(16, 32, 32, 128)
 
-The laws: every element of C belongs to one workgroup; `dpas_total` times the 2*8*16*16 operations of one DPAS is the
-work of the padded problem; the emitted kernel has `dpas_per_step` dpas operations, once in the loop, and so has its
-machine code, because sizes are arguments of the kernel and nothing is there to unroll.
+The laws: every element of C belongs to one subgroup; `dpas_total` times the 2*8*16*16 operations of one DPAS is the work of the
+padded problem; the emitted kernel has `dpas_per_step` dpas operations in its loop, and so has its machine code, because sizes
+are arguments of the kernel and nothing is there to unroll.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core import Layout
-from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes, product_operands
-from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
-from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store, dpas, target_info
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.messages import Message, messages
+from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.registers import Registers, registers
+from layoutalg.gemm.surface import Matrix, whole_number
+from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.hardware import Dpas
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Fragment", "Gemm", "Registers", "Tile", "plan_gemm"]
+    from layoutalg.viz.picture import Picture
+
+__all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
 
 TILE_ROWS = (8, 16, 24, 32)
 TILE_COLUMNS = (16, 32)
-TYPES = (("f16", "f16", "f32"), ("bf16", "bf16", "f32"))
 LEVELS = ("lane", "subgroup", "workgroup")
 
 
 @dataclass(frozen=True)
-class Tile:
-    """What one subgroup computes: m x n elements of C, k deep in one step of the loop.
-
-    >>> str(Tile(32, 16, 16))
-    '32x16x16'
-    """
-
-    m: int
-    n: int
-    k: int
-
-    def __str__(self) -> str:
-        return f"{self.m}x{self.n}x{self.k}"
-
-
-@dataclass(frozen=True)
 class Fragment(Distributed):
-    """One operand in registers: the block that one message moves, how many of them, and who holds which element.
+    """One operand in registers: the block that one DPAS takes, how many of them a step has, and who holds which element.
 
     `layout` maps the block (rows, columns) to lane and register; `vector` is the type of one lane's share.
 
@@ -88,52 +78,43 @@ class Fragment(Distributed):
 
 
 @dataclass(frozen=True)
-class Registers:
-    """Registers that one subgroup needs at the same time, against those that it has.
-
-    `addresses` is one per load message of a step: the payload that says where the block is.
-
-    >>> plan_gemm(512, 512, 512, tile=(32, 32)).registers
-    Registers(a=16, b=16, c=64, addresses=6, available=128)
-    """
-
-    a: int
-    b: int
-    c: int
-    addresses: int
-    available: int
-
-    @property
-    def used(self) -> int:
-        """All of them together.
-
-        >>> plan_gemm(512, 512, 512, tile=(32, 32)).registers.used
-        102
-        """
-        return self.a + self.b + self.c + self.addresses
-
-
-@dataclass(frozen=True)
 class Gemm(Distributed):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
-    Sizes and leading dimensions are in elements.
+    `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones.
 
-    >>> plan_gemm(512, 512, 512).tile
-    Tile(m=32, n=32, k=16)
+    >>> plan_gemm(512, 512, 512).llvm
+    24
     """
 
-    m: int
-    n: int
-    k: int
-    a: str
-    b: str
-    c: str
-    target: str
-    lda: int
-    ldb: int
-    ldc: int
-    tile: Tile
+    problem: Problem
+    tiling: Tiling
+    llvm: int = 24
+
+    @property
+    def m(self) -> int:
+        """Rows of A and C."""
+        return self.problem.m
+
+    @property
+    def n(self) -> int:
+        """Columns of B and C."""
+        return self.problem.n
+
+    @property
+    def k(self) -> int:
+        """Columns of A and rows of B."""
+        return self.problem.k
+
+    @property
+    def target(self) -> str:
+        """The chip."""
+        return self.problem.target
+
+    @property
+    def tile(self) -> Tile:
+        """What one subgroup computes, and how deep a step is."""
+        return self.tiling.tile
 
     @property
     def dpas(self) -> Dpas:
@@ -142,48 +123,42 @@ class Gemm(Distributed):
         >>> plan_gemm(64, 64, 64).dpas.builtin
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
-        return dpas(self.a, self.b, self.c, target=self.target, m=8)
+        return self.problem.dpas
 
     @property
-    def load_a(self) -> BlockLoad:
-        """The message that brings one block of A, as DPAS wants it.
+    def accumulator(self) -> str:
+        """The MLIR type of an accumulator.
 
-        >>> plan_gemm(64, 64, 64).load_a.name
-        'read_16b_8r16x1c'
+        >>> plan_gemm(64, 64, 64, "s8").accumulator
+        'i32'
         """
-        return block_load(self.dpas.m, self.dpas.k, element_bits(self.a), subgroup_size=self.dpas.subgroup_size)
+        return IN_MEMORY.get(self.problem.acc, self.problem.acc)
 
-    @property
-    def load_b(self) -> BlockLoad:
-        """The message that brings one block of B, packed by pairs of rows (VNNI) as DPAS wants it.
+    def element_of(self, operand: str) -> str:
+        """The MLIR type of the elements of A, B or C in memory.
 
-        >>> plan_gemm(64, 64, 64).load_b.name
-        'read_transform_16b_16r16x1c'
+        >>> plan_gemm(64, 64, 64, "s8").element_of("A")
+        'i8'
         """
-        bits, lanes = element_bits(self.b), self.dpas.subgroup_size
-        return block_load(self.dpas.k, self.dpas.n, bits, transform=True, subgroup_size=lanes)
-
-    @property
-    def store_c(self) -> BlockStore:
-        """The message that takes one block of C away.
-
-        >>> plan_gemm(64, 64, 64).store_c.rows
-        8
-        """
-        return block_store(self.dpas.m, self.dpas.n, element_bits(self.c), subgroup_size=self.dpas.subgroup_size)
+        return self.matrices["ABC".index(operand)].element
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
-        """A, B and C in memory.
+        """A, B and C as they lie in memory.
 
         >>> [str(matrix) for matrix in plan_gemm(40, 80, 48).matrices]
         ['A is 40x48 f16', 'B is 48x80 f16', 'C is 40x80 f32']
         """
-        return (
-            Matrix("A", self.m, self.k, self.lda, self.a),
-            Matrix("B", self.k, self.n, self.ldb, self.b),
-            Matrix("C", self.m, self.n, self.ldc, self.c),
-        )
+        return self.problem.matrices
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The load messages of a step.
+
+        >>> [message.load.name for message in plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).messages]
+        ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
+        """
+        return messages(self.problem, self.tile, self.llvm)
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -196,102 +171,135 @@ class Gemm(Distributed):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m.
+        """Workgroups to launch: x over n, y over m, z over the batch.
 
-        >>> plan_gemm(40, 80, 48, tile=(32, 32)).grid
-        (3, 2, 1)
+        >>> plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
+        (3, 2, 5)
         """
-        return -(-self.n // self.tile.n), -(-self.m // self.tile.m), 1
+        whole = self.tiling.workgroup_tile
+        return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
-        """Work-items of one workgroup: one subgroup.
+        """Work-items of one workgroup.
 
-        >>> plan_gemm(64, 64, 64).workgroup
-        (16, 1, 1)
+        >>> plan_gemm(64, 64, 64, subgroups=(2, 2)).workgroup
+        (64, 1, 1)
         """
-        return self.dpas.subgroup_size, 1, 1
+        return self.dpas.subgroup_size * self.tiling.count, 1, 1
 
     @property
     def k_steps(self) -> int:
         """Steps of the loop over k.
 
-        >>> plan_gemm(72, 200, 136).k_steps
+        >>> plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
         return -(-self.k // self.tile.k)
 
     @property
     def dpas_per_step(self) -> int:
-        """DPAS instructions in one step, which is also how many the kernel has (the loop is not unrolled).
+        """DPAS instructions of one subgroup in one step.
 
-        >>> plan_gemm(64, 64, 64, tile=(16, 32)).dpas_per_step
-        4
+        >>> plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).dpas_per_step
+        8
         """
         rows, columns = self.blocks
-        return rows * columns
+        return rows * columns * (self.tile.k // self.dpas.k)
+
+    @property
+    def subgroups_total(self) -> int:
+        """Subgroups of the whole grid.
+
+        >>> plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 2)).subgroups_total
+        8
+        """
+        x, y, z = self.grid
+        return x * y * z * self.tiling.count
 
     @property
     def dpas_total(self) -> int:
         """DPAS instructions that the whole grid executes.
 
-        >>> plan_gemm(64, 64, 64).dpas_total
+        >>> plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1)).dpas_total
         128
         """
-        return self.dpas_per_step * self.k_steps * self.grid[0] * self.grid[1]
+        return self.dpas_per_step * self.k_steps * self.subgroups_total
 
     @property
     def bytes_per_step(self) -> int:
         """Bytes that one subgroup loads in one step.
 
-        >>> plan_gemm(64, 64, 64, tile=(16, 32)).bytes_per_step
-        1536
+        >>> plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
+        3072
         """
-        step_a = self.tile.m * self.tile.k * element_bits(self.a) // 8
-        return step_a + self.tile.k * self.tile.n * element_bits(self.b) // 8
+        return sum(message.bytes for message in self.messages)
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
-        """What a subgroup holds of A, B and C.
+        """What a subgroup holds of A, B and C in a step.
 
-        >>> [(f.name, f.count, f.vector) for f in plan_gemm(64, 64, 64, tile=(16, 32)).fragments]
+        >>> [(f.name, f.count, f.vector) for f in plan_gemm(64, 64, 64, tile=(16, 32), k_step=16).fragments]
         [('A', 2, 'vector<8xf16>'), ('B', 2, 'vector<16xf16>'), ('C', 4, 'vector<8xf32>')]
         """
         unit, (rows, columns), lanes = self.dpas, self.blocks, self.dpas.subgroup_size
+        deep = self.tile.k // unit.k
 
         def fragment(name: str, block: tuple[int, int], count: int, element: str, layout: Layout) -> Fragment:
             return Fragment(name, block, count, element, layout, f"vector<{block[0] * block[1] // lanes}x{element}>")
 
         return (
-            fragment("A", (unit.m, unit.k), rows, self.a, unit.a),
-            fragment("B", (unit.k, unit.n), columns, self.b, unit.b),
-            fragment("C", (unit.m, unit.n), rows * columns, self.c, unit.c),
+            fragment("A", (unit.m, unit.k), rows * deep, self.element_of("A"), unit.a),
+            fragment("B", (unit.k, unit.n), columns * deep, self.element_of("B"), unit.b),
+            fragment("C", (unit.m, unit.n), rows * columns, self.accumulator, unit.c),
         )
 
     def heading(self) -> str:
         """The problem and the tile.
 
         >>> plan_gemm(64, 64, 64).heading()
-        '64x64x64 f16 x f16 + f32 on pvc: one subgroup, one step of k'
+        'C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc: one subgroup, one step of k'
         """
-        return (
-            f"{self.m}x{self.n}x{self.k} {self.a} x {self.b} + {self.c} on {self.target}: one subgroup, one step of k"
-        )
+        return f"{self.problem}: one subgroup, one step of k"
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of A, B and C in a step, to draw around the product; the instruction tile is one DPAS.
 
         Registers count through an operand's blocks, row by row. Raises `DistributionError` for a shape.
 
-        >>> [part.layout.shape for part in plan_gemm(64, 64, 64, tile=(16, 32)).operands()]
-        [(16, 16), (16, 32), (16, 32)]
+        >>> [part.layout.shape for part in plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).operands()]
+        [(16, 32), (32, 32), (16, 32)]
         """
         sizes = (self.tile.m, self.tile.n, self.tile.k)
-        own_sizes(f"{self.m}x{self.n}x{self.k} on {self.target}", sizes, shape)
-        rows, columns = self.blocks
-        counts = ((rows, 1), (1, columns), (rows, columns))
+        own_sizes(str(self.problem), sizes, shape)
+        (rows, columns), deep = self.blocks, self.tile.k // self.dpas.k
+        counts = ((rows, deep), (deep, columns), (rows, columns))
         layouts = [f.layout.tile(count) for f, count in zip(self.fragments, counts, strict=True)]
-        return product_operands(layouts, (self.a, self.b, self.c), sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
+        elements = [fragment.element for fragment in self.fragments]
+        return product_operands(layouts, elements, sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
+
+    def picture(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        machine: Machine | None = None,
+        title: str | None = None,
+        colour: str | None = None,
+        direction: str = "tensor",
+        full: bool = False,
+    ) -> Picture:
+        """The grid, a workgroup, a subgroup and the walk along k, to show in a notebook or to save.
+
+        It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
+
+        >>> plan_gemm(256, 256, 256).picture(title="C").title
+        'C'
+        """
+        from layoutalg.gemm.picture import PlanPicture
+        from layoutalg.viz.picture import picture_of
+
+        found = picture_of(self, shape, machine=machine, title=str(self.problem) if title is None else title)
+        return PlanPicture(found.parts, found.title, plan=self)
 
     @property
     def registers(self) -> Registers:
@@ -300,40 +308,63 @@ class Gemm(Distributed):
         >>> plan_gemm(64, 64, 64, tile=(8, 16)).registers.c
         8
         """
-        info = target_info(self.target)
-        per_operand = [
-            f.count * f.block[0] * f.block[1] * element_bits(f.element) // 8 // info.grf_bytes for f in self.fragments
-        ]
-        return Registers(*per_operand, addresses=sum(self.blocks), available=info.grf_count)
+        return registers(self.problem, self.tiling, self.llvm)
+
+    @property
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """The names and types of the kernel's arguments: addresses, sizes, and the distances between a batch's matrices.
+
+        >>> [name for name, _ in plan_gemm(64, 64, 64, batch=2, bias="row").parameters][3:]
+        ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
+        """
+        addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
+        strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
+        return (
+            *((name, "i64") for name in addresses),
+            *((name, "i32") for name in ("m", "n", "k", "lda", "ldb", "ldc")),
+            *((name, "i64") for name in strides),
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes among the arguments: m, n, k, lda, ldb, ldc.
+
+        >>> plan_gemm(40, 80, 48).sizes
+        (40, 80, 48, 48, 80, 80)
+        """
+        problem = self.problem
+        return self.m, self.n, self.k, problem.lda, problem.ldb, problem.ldc
 
     @property
     def arguments(self) -> tuple[int, ...]:
-        """The sizes that the kernel is launched with, after its three pointers.
+        """What the kernel is launched with after its addresses.
 
         >>> plan_gemm(40, 80, 48).arguments
         (40, 80, 48, 48, 80, 80)
         """
-        return self.m, self.n, self.k, self.lda, self.ldb, self.ldc
+        return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
 
-    def emit(self, level: str = "lane") -> str:
-        """The kernel as MLIR text.
+    def emit(self, level: str = "lane", *, llvm: int | None = None, static: bool = False) -> str:
+        """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (i64, multiples of 64) and `arguments` (i32), and runs on `grid`
-        workgroups of `workgroup` work-items.
+        It takes the addresses of A, B and C (i64, multiples of 64) and `arguments`, and runs on `grid` workgroups of
+        `workgroup` work-items. `static` writes the sizes into it.
 
         Raises:
-            PlanError: for levels other than "lane".
+            PlanError: for other levels and versions.
 
-        >>> plan_gemm(64, 64, 64).emit("lane").count("xegpu.dpas")
+        >>> plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
         8
         """
-        if type(level) is not str or level not in LEVELS:
-            raise PlanError(f"level {shown(level)}: a kernel is emitted at one of the levels {', '.join(LEVELS)}")
+        level = one_of(level, LEVELS, "level", PlanError)
+        static = as_flag(static, "static", PlanError)
+        if llvm is not None and llvm != self.llvm:
+            return replace(self, llvm=_version(llvm)).emit(level, static=static)
         if level != "lane":
             raise PlanError(f"level {shown(level)}: kernels are planned for the level 'lane' so far")
-        from layoutalg.gemm.lane import emit_lane
+        from layoutalg.gemm.emission.lane import emit_lane
 
-        return emit_lane(self)
+        return emit_lane(self, static=static)
 
     def simulate(
         self,
@@ -343,7 +374,7 @@ class Gemm(Distributed):
         *,
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
-        """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n] in f32.
+        """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n].
 
         `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
 
@@ -363,73 +394,104 @@ def plan_gemm(
     n: int,
     k: int,
     a: str = "f16",
-    b: str = "f16",
-    c: str = "f32",
+    b: str | None = None,
+    c: str | None = None,
     target: str = "pvc",
     *,
+    acc: str | None = None,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    batch: int = 1,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    bias: str | None = None,
+    activation: str | None = None,
     tile: Sequence[int] | None = None,
+    subgroups: Sequence[int] | None = None,
+    k_step: int | None = None,
+    registers: int | None = None,
+    prefetch: str | None = None,
+    distance: int | None = None,
     lda: int | None = None,
     ldb: int | None = None,
     ldc: int | None = None,
+    llvm: int = 24,
 ) -> Gemm:
-    """Plan C[m, n] = A[m, k] B[k, n] for row-major matrices.
+    """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
 
-    `tile` is (m, n) of the block of C that one subgroup computes: m of 8, 16, 24, 32 and n of 16, 32. Without it, the
-    plan takes the one that makes the whole grid load the fewest bytes, the larger one among equals. `lda`, `ldb`,
-    `ldc` are the elements from one row to the next in memory (k, n and n without them): where a row's bytes don't
-    suit the hardware, padding the rows in memory does.
+    A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
+    subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch` and
+    `distance` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one row to the next
+    in memory: where a row's bytes don't suit the hardware, padding the rows in memory does.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
 
-    >>> plan_gemm(64, 64, 64, tile=(8, 16)).dpas_per_step
+    >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
     1
     >>> plan_gemm(64, 64, 50)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
 as a 2D block message needs; a leading dimension lda = 56 would fit
-    >>> plan_gemm(64, 64, 50, lda=56).k_steps
+    >>> plan_gemm(64, 64, 50, lda=56, k_step=16).k_steps
     4
     """
-    for name, value in (("a", a), ("b", b), ("c", c), ("target", target)):
-        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise PlanError(f"{name} is of type {type(value).__name__}: expected a name, such as 'f16' or 'pvc'")
-    if target != "pvc":
-        raise PlanError(f"target {shown(target)}: products are planned for the target 'pvc' so far")
-    if (a, b, c) not in TYPES:
-        known = ", ".join(f"({', '.join(types)})" for types in TYPES)
-        raise PlanError(f"types (a, b, c) = ({a}, {b}, {c}): products are planned for {known} so far")
-    m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
-    leading = {
-        name: default if value is None else whole_number(name, value)
-        for name, value, default in (("lda", lda, k), ("ldb", ldb, n), ("ldc", ldc, n))
-    }
-    depth = dpas(a, b, c, target=target, m=8).k
-    chosen = _default_tile(m, n, depth) if tile is None else _checked_tile(tile, depth)
-    gemm = Gemm(m, n, k, a, b, c, target, **leading, tile=chosen)
-    for matrix in gemm.matrices:
-        check_matrix(matrix)
-    return gemm
+    problem = Problem.of(
+        m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
+        bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
+    )  # fmt: skip
+    version = _version(llvm)
+    depth = problem.dpas.k
+    chosen = _default_tile(problem.m, problem.n) if tile is None else _pair("tile", tile)
+    tiling = Tiling(
+        Tile(*chosen, depth if k_step is None else whole_number("k_step", k_step)),
+        (1, 1) if subgroups is None else _pair("subgroups", subgroups),
+        128 if registers is None else whole_number("registers", registers),
+        "none" if prefetch is None else prefetch,
+        1 if distance is None else distance,
+    )
+    made = Gemm(problem, tiling, version)
+    _check_tile(made)
+    return made
 
 
-def _checked_tile(tile: Sequence[int], depth: int) -> Tile:
+def _version(llvm: object) -> int:
+    from layoutalg.xegpu.rules import llvm_versions
+
+    known = llvm_versions()
+    if llvm not in known:
+        raise PlanError(f"llvm = {shown(llvm)}: kernels are written for {', '.join(map(str, known))}")
+    return int(llvm)  # pyright: ignore[reportArgumentType]
+
+
+def _pair(name: str, given: Sequence[int]) -> tuple[int, int]:
     try:
-        rows, columns = (whole_number("tile", size) for size in tile)
+        first, second = (whole_number(name, size) for size in given)
     except (TypeError, ValueError):
-        raise PlanError(f"tile {shown(tile)}: a tile is two sizes (m, n), such as (32, 16)") from None
-    if rows not in TILE_ROWS or columns not in TILE_COLUMNS:
+        example = "a tile is two sizes (m, n), such as (32, 16)" if name == "tile" else "two numbers, such as (8, 4)"
+        raise PlanError(f"{name} {shown(given)}: {example}") from None
+    return first, second
+
+
+def _check_tile(gemm: Gemm) -> None:
+    tile, unit = gemm.tile, gemm.dpas
+    for what, size, step in (("rows", tile.m, unit.m), ("columns", tile.n, unit.n), ("deep in a step", tile.k, unit.k)):
+        if size % step:
+            raise PlanError(f"tile {tile}: {size} {what} is no multiple of the {step} of {unit.builtin}")
+    needed = gemm.registers
+    if not needed.fits:
         raise PlanError(
-            f"tile {rows}x{columns}: a subgroup computes {', '.join(map(str, TILE_ROWS))} rows by "
-            f"{' or '.join(map(str, TILE_COLUMNS))} columns; more does not fit its 128 registers"
+            f"tile {tile}: C needs {needed.c} registers, A and B {needed.a} and {needed.b} at a time, addresses "
+            f"{needed.addresses}; a thread has {needed.available}, and the compiler would spill"
         )
-    return Tile(rows, columns, depth)
+    if gemm.tiling.count > 64:
+        raise PlanError(f"subgroups {gemm.tiling.subgroups}: a workgroup has at most 64 subgroups")
 
 
-def _default_tile(m: int, n: int, depth: int) -> Tile:
+def _default_tile(m: int, n: int) -> tuple[int, int]:
     """The tile with which the whole grid loads the fewest bytes, the larger among equals."""
 
-    def cost(tile: Tile) -> tuple[int, int]:
-        workgroups = -(-m // tile.m) * -(-n // tile.n)
-        return workgroups * (tile.m + tile.n), -tile.m * tile.n
+    def cost(tile: tuple[int, int]) -> tuple[int, int]:
+        return -(-m // tile[0]) * -(-n // tile[1]) * (tile[0] + tile[1]), -tile[0] * tile[1]
 
-    return min((Tile(rows, columns, depth) for rows in TILE_ROWS for columns in TILE_COLUMNS), key=cost)
+    return min(((rows, columns) for rows in TILE_ROWS for columns in TILE_COLUMNS), key=cost)

@@ -8,6 +8,7 @@ True
 from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store, gather, row_fragment
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo, target_info
 from layoutalg.hardware.dpas import Dpas, dpas, dpas_instructions
+from layoutalg.hardware.xe import XeChip, xe_chip
 
 __all__ = [
     "BlockLoad",
@@ -15,6 +16,7 @@ __all__ = [
     "Dpas",
     "SurfaceLimits",
     "TargetInfo",
+    "XeChip",
     "block_load",
     "block_store",
     "dpas",
@@ -22,4 +24,5 @@ __all__ = [
     "gather",
     "row_fragment",
     "target_info",
+    "xe_chip",
 ]

@@ -43,7 +43,8 @@ _LOADS: _Messages = {
     (32, 16): (_ROWS, (1,)),
 }
 _TRANSFORMS: _Messages = {(8, 16): ((32,), (1, 2, 4)), (16, 16): ((16, 32), (1, 2))}
-_TRANSPOSES: _Messages = {(32, 8): ((16, 32), (1,))}
+# The extension names the widest; the graphics compiler has the narrower ones too (..._transpose_32b_16r4x1c).
+_TRANSPOSES: _Messages = {(32, 4): ((16, 32), (1,)), (32, 8): ((16, 32), (1,))}
 _STORES: _Messages = {
     (8, 16): ((1, 2, 4, 8), (1,)),
     (8, 32): ((1, 2, 4, 8), (1,)),

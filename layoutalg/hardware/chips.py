@@ -6,11 +6,13 @@ cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_sub
 Debian 12 graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. Wavefronts and warps: AMD's CDNA 2, CDNA 3
 and RDNA 3 instruction set guides, NVIDIA's CUDA C++ Programming Guide.
 
-Shared memory of a workgroup: 128 KiB per Xe core on pvc and bmg, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS (AMD's
-guides); 48 KiB without opting in (NVIDIA's guide). Its banks: 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared Memory";
-AMD's guides for LDS); Intel publishes none, and 32 is assumed. A shuffle: on Intel's chips three issue slots (read from the
-listing of the graphics compiler for pvc: two instructions for the address and one indirect move), elsewhere two: one permute
-(`ds_bpermute_b32`, `shfl.sync`) through the unit of shared memory (estimated).
+lnl is Lunar Lake, an Xe2 chip like bmg; acm is the family name of dg2. What their cores can do in a clock is in `xe`.
+
+Shared memory of a workgroup: 128 KiB per Xe core on pvc, bmg and lnl, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS
+(AMD's guides); 48 KiB without opting in (NVIDIA's guide). Its banks: 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared
+Memory"; AMD's guides for LDS); Intel publishes none, and 32 is assumed. A shuffle: on Intel's chips three issue slots (read
+from the listing of the graphics compiler for pvc: two instructions for the address and one indirect move), elsewhere two: one
+permute (`ds_bpermute_b32`, `shfl.sync`) through the unit of shared memory (estimated).
 
 >>> target_info("pvc").subgroup_size, target_info("acm-g10").subgroup_size
 (16, 8)
@@ -60,8 +62,9 @@ class SurfaceLimits:
 class TargetInfo:
     """A chip: lanes per subgroup, registers per hardware thread, whether it has 2D block messages, and its shared memory.
 
-    `grf_bytes` is the size of one general register, `grf_count` how many a thread has (twice that in large-register mode); 0
-    for chips without DPAS. `slm_bytes` is the shared memory of a workgroup, `shuffle_slots` the issue slots of one shuffle.
+    `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
+    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup, `shuffle_slots` the issue slots
+    of one shuffle.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -75,6 +78,15 @@ class TargetInfo:
     slm_bytes: int = 65536
     banks: int = 32
     shuffle_slots: int = 2
+
+    @property
+    def grf_most(self) -> int:
+        """The registers of a thread with the large register file; such a thread takes the place of two.
+
+        >>> target_info("bmg").grf_most
+        256
+        """
+        return 2 * self.grf_count
 
     @property
     def has_dpas(self) -> bool:
@@ -100,8 +112,8 @@ def _xe_hpg(name: str) -> TargetInfo:
 _CHIPS = {
     chip.name: chip
     for chip in (
-        *map(_xe_hpc, ("pvc", "bmg")),
-        *map(_xe_hpg, ("dg2", "acm-g10", "acm-g11", "ats-m150")),
+        *map(_xe_hpc, ("pvc", "bmg", "lnl")),
+        *map(_xe_hpg, ("dg2", "acm", "acm-g10", "acm-g11", "ats-m150")),
         TargetInfo("gfx90a", 64),
         TargetInfo("gfx942", 64),
         TargetInfo("gfx1100", 32),
@@ -119,11 +131,12 @@ def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
 
     >>> target_info("h100")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, dg2, acm-g10, acm-g11, ats-m150, gfx90a, gfx942,
-    gfx1100, sm_80, sm_90, generic
+    layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a,
+    gfx942, gfx1100, sm_80, sm_90, generic
     >>> target_info("gfx942", dpas=True)
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, dg2, acm-g10, acm-g11, ats-m150
+    layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11,
+    ats-m150
     """
     dpas = as_flag(dpas, "dpas")
     found = _CHIPS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]

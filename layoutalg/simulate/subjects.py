@@ -9,6 +9,7 @@ __all__ = ["SUBJECTS"]
 SUBJECTS = (
     "layoutalg.simulate.operations.arith",
     "layoutalg.simulate.operations.barriers",
+    "layoutalg.simulate.operations.builtins",
     "layoutalg.simulate.operations.control",
     "layoutalg.simulate.operations.dpas",
     "layoutalg.simulate.operations.exchange",

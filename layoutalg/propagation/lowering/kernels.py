@@ -20,13 +20,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from xdsl.ir import Operation, SSAValue
 
 from layoutalg.conversion.lowering.indices import Indices, named
 from layoutalg.conversion.lowering.operations import ALIGNMENT
-from layoutalg.conversion.lowering.writer import Value, Writer
+from layoutalg.conversion.lowering.region_writer import RegionWriter
+from layoutalg.conversion.lowering.writer import Value
 from layoutalg.conversion.program.program import Address
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
@@ -42,7 +43,7 @@ from layoutalg.propagation.stated import called
 if TYPE_CHECKING:
     from layoutalg.conversion import ConversionPlan
 
-__all__ = ["Exchanged", "KernelText", "LaneIndices", "Refused", "RegionWriter", "refuse"]
+__all__ = ["Exchanged", "KernelText", "LaneIndices", "Refused", "refuse"]
 
 
 class Refused(LayoutError):
@@ -102,80 +103,6 @@ class Exchanged:
         plan = self.plan
         parts = f"{plan.kind}, {self.price} issue slots on {plan.target}"
         return f"{where}{self.operation}: {self.source.canonical()} to {self.result.canonical()}: {parts}"
-
-
-class RegionWriter(Writer):
-    """A writer of operations with regions, their arguments and results.
-
-    >>> writer = RegionWriter()
-    >>> zero = writer.value("arith.constant 0 : index", (), "index")
-    >>> step, total = Value("index", name="step"), Value("index", name="total")
-    >>> form = "scf.for %s = %s to %s step %s {"
-    >>> with writer.region(form, (step, zero, zero, zero), arguments=(step,)):
-    ...     writer.do("gpu.barrier")
-    >>> print(writer.text())
-    %0 = arith.constant 0 : index
-    scf.for %step = %0 to %0 step %0 {
-      gpu.barrier
-    }
-    """
-
-    def __init__(self, arguments: Sequence[Value] = ()) -> None:
-        super().__init__(arguments)
-        self._first: list[Any] = []
-
-    @contextmanager
-    def at_entry(self) -> Generator[None]:
-        """What is written inside the `with` stands at the beginning of the text.
-
-        >>> writer = RegionWriter()
-        >>> writer.do("gpu.barrier")
-        >>> with writer.at_entry():
-        ...     writer.do("test.first")
-        >>> writer.text().splitlines()
-        ['test.first', 'gpu.barrier']
-        """
-        lines, depth = self._lines, self._depth
-        self._lines, self._depth = self._first, 0
-        yield
-        self._lines, self._depth = lines, depth
-
-    def names(self) -> dict[Value, str]:
-        """The name of every value, those at the beginning first.
-
-        >>> RegionWriter().names()
-        {}
-        """
-        if self._first:
-            self._first.extend(self._lines)
-            self._lines, self._first = self._first, []
-        return super().names()
-
-    @contextmanager
-    def region(
-        self, form: str, operands: Sequence[Value], results: Sequence[Value] = (), arguments: Sequence[Value] = ()
-    ) -> Generator[None]:
-        """An operation with a region; `arguments` are the region's, which the form names among its operands."""
-        self.arguments = (*self.arguments, *arguments)
-        self.values(form, operands, results)
-        self._depth: int = self._depth + 1
-        yield
-        self._depth -= 1
-        self.do("}")
-
-    def between(self, form: str, operands: Sequence[Value] = (), arguments: Sequence[Value] = ()) -> None:
-        """The line between two regions of one operation: `} else {`.
-
-        >>> writer = RegionWriter()
-        >>> with writer.region("test.two {", ()):
-        ...     writer.between("} else {")
-        >>> writer.text().splitlines()
-        ['test.two {', '} else {', '}']
-        """
-        self.arguments = (*self.arguments, *arguments)
-        self._depth -= 1
-        self.do(form, operands)
-        self._depth += 1
 
 
 class LaneIndices(Indices):

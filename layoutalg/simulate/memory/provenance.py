@@ -15,15 +15,17 @@ kernel that it comes from. Where its origin is not known, every buffer may be wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MEMORY_SPAN as SPAN
+from layoutalg.ir.builtin_names import demangled
 from layoutalg.simulate.memory.views import View, dtype_of
 
 __all__ = ["shared_bytes", "written_arguments", "written_buffers"]
@@ -100,9 +102,30 @@ def written_arguments(entry: Block) -> set[int] | None:
     for operation in _walk(entry):
         if operation.name in WRITES:
             places.append(operation.operands[WRITES[operation.name]])
-        elif not operation.name.startswith(PURE) or operation.name == "llvm.call":
+        elif operation.name == "llvm.call":
+            name = _builtin(operation)
+            if _WRITING.match(name):
+                places.append(operation.operands[0])
+            elif not _PURE_BUILTINS.match(name):
+                return None
+        elif not operation.name.startswith(PURE):
             return None
     return _roots(places, entry)
+
+
+_WRITING = re.compile("intel_sub_group_block_write")
+_PURE_BUILTINS = re.compile(
+    "intel_sub_group_(.*_matrix_mad_|block_read)|sub_group_reduce_|native_|half_|"
+    "(exp|log|sin|cos|tan|sqrt|rsqrt|tanh|erf|fabs|fmax|fmin|fma|mad|floor|ceil|trunc|rint|cbrt)"
+)
+"""Builtins of OpenCL that write no memory."""
+
+
+def _builtin(call: Operation) -> str:
+    """The builtin function that a call names by its mangled name; nothing for other functions."""
+    callee: Any = call.properties.get("callee")
+    found = demangled(callee.string_value()) if isinstance(callee, SymbolRefAttr) else None
+    return "" if found is None else found.name
 
 
 def _walk(entry: Block) -> Iterable[Operation]:

@@ -24,6 +24,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, value_shape
+from layoutalg.simulate.executed import Kind
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.values.elements import element
 
@@ -35,6 +36,7 @@ __all__ = [
     "index_list",
     "lane_map",
     "load_map",
+    "message_name",
     "store_map",
 ]
 
@@ -46,17 +48,33 @@ _MOST_PADDED = 1 << 26
 class Descriptor:
     """A matrix in memory and a place in it: where it begins, its sizes and pitch in elements, and an offset.
 
+    Each subgroup may have a matrix of its own.
+
     >>> at = np.zeros((1, 1, 1), np.int64)
-    >>> Descriptor(at, height=8, width=32, pitch=32, row=at, column=at + 16).column.item()
+    >>> Descriptor(at, height=at + 8, width=at + 32, pitch=at + 32, row=at, column=at + 16).column.item()
     16
     """
 
     base: Array
-    height: int
-    width: int
-    pitch: int
+    height: Array
+    width: Array
+    pitch: Array
     row: Array
     column: Array
+
+    @property
+    def matrix(self) -> tuple[int, int, int, int] | None:
+        """Where the matrix begins, its height, width and pitch, if it is the same one for all subgroups.
+
+        >>> at = np.zeros((1, 1, 1), np.int64)
+        >>> Descriptor(at, height=at + 8, width=at + 32, pitch=at + 40, row=at, column=at).matrix
+        (0, 8, 32, 40)
+        """
+        parts = (self.base, self.height, self.width, self.pitch)
+        if any(part.size != 1 for part in parts):
+            return None
+        base, height, width, pitch = (int(part.reshape(-1)[0]) for part in parts)
+        return base, height, width, pitch
 
 
 def index_list(numbers: DenseArrayBase | None) -> tuple[int, Callable[[list[Array]], list[Array]]]:
@@ -77,30 +95,43 @@ def index_list(numbers: DenseArrayBase | None) -> tuple[int, Callable[[list[Arra
     return made.count(None), filled
 
 
-def check_surface(target: str, op: Operation, base: Array, shape: list[int], pitch: int, size: int) -> None:
-    """Refuse a matrix that no 2-D block message can address.
+def check_surface(
+    target: str, op: Operation, base: Array, height: Array, width: Array, pitch: Array, size: int
+) -> None:
+    """Refuse a matrix that no 2-D block message can address; height, width and pitch in elements of `size` bytes.
 
     >>> from xdsl.dialects.test import TestOp
-    >>> check_surface("pvc", TestOp(), np.full((1, 1, 1), 1 << 40), [8, 32], 32, 4)
+    >>> one = np.ones((1, 1, 1), np.int64)
+    >>> check_surface("pvc", TestOp(), one << 40, one * 8, one * 32, one * 32, 4)
     """
     limits = target_info(target).surface
     if limits is None:
         fail(op, f"the target {target} has no 2D block messages")
-    width, distance = shape[1] * size, pitch * size
-    if (base % limits.base_alignment).any():
-        fail(op, f"the address {int(base.reshape(-1)[0]):#x} is not a multiple of {limits.base_alignment} bytes")
-    if not limits.width_least <= width <= limits.width_most or width % limits.width_multiple:
+    row, distance = width * size, pitch * size
+
+    def first(wrong: Array, values: Array) -> int | None:
+        """The first of the values that are wrong."""
+        return int(np.broadcast_to(values, wrong.shape)[wrong][0]) if wrong.any() else None
+
+    address = first(base % limits.base_alignment != 0, base)
+    if address is not None:
+        fail(op, f"the address {address:#x} is not a multiple of {limits.base_alignment} bytes")
+    beyond = (row < limits.width_least) | (row > limits.width_most) | (row % limits.width_multiple != 0)
+    found = first(beyond, row)
+    if found is not None:
         fail(
             op,
-            f"rows of {width} bytes; a block message takes multiples of {limits.width_multiple} from "
+            f"rows of {found} bytes; a block message takes multiples of {limits.width_multiple} from "
             f"{limits.width_least} to {limits.width_most}",
         )
-    if distance < width or distance % limits.pitch_multiple or distance > limits.width_most:
-        fail(
-            op, f"rows {distance} bytes apart; a block message takes multiples of {limits.pitch_multiple} from {width}"
-        )
-    if not 1 <= shape[0] <= limits.height_most:
-        fail(op, f"{shape[0]} rows; a block message takes 1 to {limits.height_most}")
+    beyond = (distance < row) | (distance % limits.pitch_multiple != 0) | (distance > limits.width_most)
+    found = first(beyond, distance)
+    if found is not None:
+        least = first(beyond, row)
+        fail(op, f"rows {found} bytes apart; a block message takes multiples of {limits.pitch_multiple} from {least}")
+    found = first((height < 1) | (height > limits.height_most), height)
+    if found is not None:
+        fail(op, f"{found} rows; a block message takes 1 to {limits.height_most}")
 
 
 def _block_type(op: Operation, kind: Attribute) -> TensorDescType:
@@ -182,6 +213,37 @@ def store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
     return block_store(rows, width, bits, subgroup_size=lanes).layout.fragment_map()[0]
 
 
+def message_name(
+    kind: str, rows: int, width: int, bits: int, count: int = 1, packed: bool = False, transposed: bool = False
+) -> str:
+    """What OpenCL calls a block message; `kind` is read, write or prefetch.
+
+    >>> message_name("read", 32, 16, 16, 2, packed=True), message_name("read", 16, 16, 16, transposed=True)
+    ('read_transform_16b_32r16x2c', 'read_transpose_32b_16r8x1c')
+    """
+    unit = max(bits, 32) if transposed else bits
+    how = "transform_" if packed else "transpose_" if transposed else ""
+    return f"{kind}_{how}{unit}b_{rows}r{width * bits // unit}x{count}c"
+
+
+def _counted(
+    run: Run,
+    op: Operation,
+    kind: Kind,
+    name: str,
+    descriptor: Descriptor,
+    place: list[Array],
+    block: tuple[int, int],
+    size: int,
+) -> None:
+    """Count a message; `block` are its rows and columns, `size` the bytes of an element."""
+    if run.counter is None:
+        return
+    surface = descriptor.base, descriptor.height, descriptor.width * size, descriptor.pitch * size
+    corner, extent = (place[0], place[1] * size), (block[0], block[1] * size)
+    run.counter.block(op, run.active, kind, name, surface, corner, extent)
+
+
 def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool) -> Array:
     """Row and column of every element of the tensor that a load gives, where it is not spread over lanes.
 
@@ -242,9 +304,12 @@ def _addresses(
     """The address of every element of a message [workgroup, subgroup, lane, ..], and which are in the matrix."""
     inner = (1,) * (held.ndim - 2)
     row, column = (start.reshape(*start.shape, *inner) + held[..., axis] for axis, start in enumerate(place))
-    inside = (row >= 0) & (row < descriptor.height) & (column >= 0) & (column < descriptor.width)
-    base = uniform_in_subgroup(op, descriptor.base, "the address")
-    addresses = base.reshape(*base.shape, *inner) + (row * descriptor.pitch + column) * size
+    base, height, width, pitch = (
+        part.reshape(*part.shape, *inner)
+        for part in (descriptor.base, descriptor.height, descriptor.width, descriptor.pitch)
+    )
+    inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+    addresses = base + (row * pitch + column) * size
     return np.asarray(addresses), np.broadcast_to(inside, addresses.shape)
 
 
@@ -268,10 +333,10 @@ def _tiles(
     They are copied as a whole, from a view of the matrix as overlapping windows. Where a tile goes beyond the matrix, the
     windows are those of a copy with zeros around it.
     """
-    base = descriptor.base
-    if run.active is not None or base.size != 1:
+    whole = descriptor.matrix
+    if run.active is not None or whole is None:
         return None
-    matrix = _matrix(run, int(base.reshape(-1)[0]), descriptor, dtype)
+    matrix = _matrix(run, *whole, dtype)
     if matrix is None:
         return None
     row, column = (np.asarray(start[:, :, 0]) for start in place)
@@ -284,16 +349,7 @@ def _tiles(
         or column.max() > matrix.shape[1] - width
     )
     if beyond:
-        key = (
-            "padded",
-            int(base.reshape(-1)[0]),
-            descriptor.height,
-            descriptor.width,
-            descriptor.pitch,
-            rows,
-            width,
-            dtype,
-        )
+        key = ("padded", *whole, rows, width, dtype)
         padded = run.shared.get(key)
         if padded is None:
             if matrix.nbytes > _MOST_PADDED:
@@ -313,21 +369,20 @@ def _tiles(
     return windows[row, column]
 
 
-def _matrix(run: Run, address: int, descriptor: Descriptor, dtype: np.dtype[Any]) -> Array | None:
+def _matrix(run: Run, address: int, height: int, width: int, pitch: int, dtype: np.dtype[Any]) -> Array | None:
     """A matrix that this launch only reads, as an array, if all of it is in one buffer."""
     found = run.memory.input_at(address)
     if found is None:
         return None
     whole, offset = found
     size = dtype.itemsize
-    last = offset + ((descriptor.height - 1) * descriptor.pitch + descriptor.width) * size
+    last = offset + ((height - 1) * pitch + width) * size
     if last > whole.size or offset % size:
         return None
     elements = whole[offset:last].view(dtype) if not (last - offset) % size else None
     if elements is None:
         return None
-    shape = (descriptor.height, descriptor.width)
-    return as_strided(elements, shape, (descriptor.pitch * size, size), writeable=False)
+    return as_strided(elements, (height, width), (pitch * size, size), writeable=False)
 
 
 def check_column(target: str, op: Operation, column: Array, bits: int) -> None:
@@ -362,12 +417,14 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         held = _held_as_whole(op, op.value.type, kind, level, held)
     where = _place(op, op.const_offsets)
     arranged = _arranged(held, rows, width * count)
+    name = message_name("read", rows, width, size * 8, count, packed, order is not None)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         descriptor: Descriptor = values[0]
         place = where(values[1:], descriptor)
         if level == "lane":
             check_column(target, op, place[1], size * 8)
+        _counted(run, op, "load", name, descriptor, place, (rows, width * count), size)
         tiles = _tiles(run, descriptor, place, rows, width * count, dtype)
         if tiles is not None:
             return (arranged(tiles),)
@@ -389,12 +446,14 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     else:
         held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
     where = _place(op, op.const_offsets)
+    name = message_name("write", rows, width, size * 8)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
         value, descriptor = values[0], values[1]
         place = where(values[2:], descriptor)
         if level == "lane":
             check_column(target, op, place[1], size * 8)
+        _counted(run, op, "store", name, descriptor, place, (rows, width), size)
         # Every work-item stores, also where the place or the value is the same for all of them: that is a race to see.
         everyone = (*run.machine.items, *held.shape[1:-1])
         addresses, inside = _addresses(op, descriptor, place, held, size)
@@ -412,16 +471,17 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
 
 
 def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
-    """`xegpu.prefetch_nd`: checked, and nothing moves."""
+    """`xegpu.prefetch_nd`: checked and counted, and nothing moves."""
     kind = _block_type(op, op.descriptor.type)
-    bits = _element(op, kind).itemsize * 8
-    count = array_length(kind)
+    (rows, width), size, count = kind.get_shape(), _element(op, kind).itemsize, array_length(kind)
     if compiling.level == "lane":
-        load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
+        load_map(rows, width, size * 8, count, False, False, compiling.lanes)
     where = _place(op, op.const_offsets)
+    name = message_name("prefetch", rows, width, size * 8, count)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        where(values[1:], values[0])
+        place = where(values[1:], values[0])
+        _counted(run, op, "prefetch", name, values[0], place, (rows, width * count), size)
         return ()
 
     return step

@@ -24,6 +24,7 @@ from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
 from layoutalg.simulate.values.elements import element
+from layoutalg.simulate.values.vectors import bitcast
 
 __all__ = ["product_of_fragments"]
 
@@ -69,8 +70,9 @@ at subgroup level
     """
     if compiling.level != "lane":
         fail(op, f"1-D vectors are fragments of lanes, and this kernel is at {compiling.level} level")
-    lengths = [vector.element_count() for vector in vectors]
     lanes = compiling.lanes
+    held = [_held_as(op, vector, name) for vector, name in zip(vectors, names, strict=True)]
+    lengths = [count for count, _ in held]
     rows = lengths[2]
     unit = dpas(names[0], names[1], names[2], target=compiling.target, m=rows)
     if lanes != unit.subgroup_size:
@@ -81,13 +83,17 @@ at subgroup level
             fail(op, f"{what} has {length} elements per lane; its {shape} block over {lanes} lanes has "
                      f"{layout.axes.get('reg', 1)}", rule)  # fmt: skip
     compiling.costs(op, unit.m * unit.n * unit.k // unit.subgroup_size)
-    of_a, of_b = _operand(unit.a, (1, 0), unit.a_type), _operand(unit.b, (0, 1), unit.b_type)
-    of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32")
-    held = unit.c.fragment_map()[0]
+    views = [view for _, view in held]
+    of_a, of_b = _operand(unit.a, (1, 0), unit.a_type, views[0]), _operand(unit.b, (0, 1), unit.b_type, views[1])
+    of_c = _operand(unit.c, (1, 0), "f32" if unit.acc_type != "s32" else "s32", views[2])
+    places = unit.c.fragment_map()[0]
     plain = _is_plain(unit.c, (1, 0))
-    finished = _finished(vectors[2].element_type)
+    finished = _finished(unit.acc_type)
+    given = element(str(vectors[2].element_type)).dtype
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
+        if run.counter is not None:
+            run.counter.products(run.active, 1)
         batch = np.broadcast_shapes(*(value.shape[:2] for value in values))
         left, right = of_a(run, values[0], batch), of_b(run, values[1], batch)
         start = of_c(run, values[2], batch) if len(values) > 2 else None
@@ -96,9 +102,27 @@ at subgroup level
             total = np.broadcast_to(total, (*total.shape[:-1], batch[0] * batch[1]))
         # [n, m, subgroups] to [workgroup, subgroup, lane, register]
         matrix = finished(total).reshape(*total.shape[:2], *batch).transpose(2, 3, 0, 1)
-        return (matrix if plain else matrix[..., held[..., 1], held[..., 0]],)
+        matrix = matrix if plain else matrix[..., places[..., 1], places[..., 0]]
+        return (matrix if matrix.dtype == given else np.ascontiguousarray(matrix).view(given),)
 
     return step
+
+
+_HELD = {"s8": "i8", "u8": "i8", "s4": "i4", "u4": "i4", "s32": "i32", "tf32": "f32"}
+
+
+def _held_as(op: Operation, vector: VectorType[Attribute], name: str) -> tuple[int, Callable[[Array], Array] | None]:
+    """How many elements of the hardware's type a lane's vector is, and how it becomes those (None: it is them already).
+
+    Registers have no types: 8 integers of 32 bits are 16 elements of f16.
+    """
+    source, target = element(str(vector.element_type)), element(_HELD.get(name, name))
+    if vector.element_count() * source.bits % target.bits:
+        fail(op, f"{vector} is not a whole number of elements of {name}")
+    count = vector.element_count() * source.bits // target.bits
+    if source == target or source.name in (f"s{target.name}", f"u{target.name}", name):
+        return count, None
+    return count, lambda value: bitcast(value, source, target)
 
 
 def _is_plain(layout: Layout, order: tuple[int, int]) -> bool:
@@ -108,10 +132,12 @@ def _is_plain(layout: Layout, order: tuple[int, int]) -> bool:
     return bool(np.array_equal(lane, first) and np.array_equal(reg, second))
 
 
-def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run, Array, tuple[int, ...]], Array]:
+def _operand(
+    layout: Layout, order: tuple[int, int], kind: str, elements: Callable[[Array], Array] | None
+) -> Callable[[Run, Array, tuple[int, ...]], Array]:
     """A function that makes of fragments [workgroup, subgroup, lane, register] numbers [dim, dim, workgroup * subgroup].
 
-    The dimensions of the matrix come in `order`.
+    The dimensions of the matrix come in `order`. `elements` makes of a lane's vector the elements that the product takes.
     """
     lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
     own = "swapped" if order == (0, 1) and _is_plain(layout, (1, 0)) else "plain" if _is_plain(layout, order) else ""
@@ -121,7 +147,7 @@ def _operand(layout: Layout, order: tuple[int, int], kind: str) -> Callable[[Run
         kept = run.scratch.get("operands", {}).get(key)
         if kept is not None:
             return kept[1]
-        spread = run.machine.spread(value)
+        spread = run.machine.spread(value if elements is None else elements(value))
         if spread.shape[:2] not in ((1, 1), batch):
             spread = np.broadcast_to(spread, (*batch, *spread.shape[2:]))
         view = spread.transpose(2, 3, 0, 1)
@@ -149,9 +175,9 @@ def _keep(run: Run, key: Any, entry: Any, size: int) -> None:
     kept[key] = entry
 
 
-def _finished(kind: Attribute) -> Callable[[Array], Array]:
-    """Sums as the result's type has them."""
-    dtype = element(str(kind)).dtype
+def _finished(name: str) -> Callable[[Array], Array]:
+    """Sums as the accumulator's type has them."""
+    dtype = element(_HELD.get(name, name)).dtype
     if dtype.itemsize == 4:
         return lambda total: total
 
@@ -177,7 +203,7 @@ def _of_matrices(
         fail(op, f"the product of {sizes} is not {vectors[2]}")
     unit: Dpas = dpas(names[0], names[1], names[2], target=compiling.target)
     compiling.costs(op, m * n * k)
-    finished = _finished(vectors[2].element_type)
+    finished = _finished(unit.acc_type)
     dtype = np.int32 if unit.acc_type == "s32" else np.float32
     each = unit.k if unit.acc_type in ("f16", "bf16") else k
 
@@ -191,7 +217,11 @@ def _of_matrices(
             value = np.moveaxis(value, -1, -2).reshape(*value.shape[:3], k, n)
         return as_factor(np.moveaxis(value, -2, 0), kind)[..., None, :]
 
+    instructions = -(-m // unit.m) * -(-n // unit.n) * -(-k // unit.k)
+
     def step(run: Run, values: list[Any]) -> tuple[Array]:
+        if run.counter is not None:
+            run.counter.products(run.active, instructions)
         left, right = factor(run, values[0], unit.a_type, True), factor(run, values[1], unit.b_type, False)
         total: Array | None = values[2] if len(values) > 2 else None
         for low in range(0, k, each):

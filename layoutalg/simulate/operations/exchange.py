@@ -24,7 +24,7 @@ from layoutalg.simulate.operations.declared import element_of, property_of, unde
 from layoutalg.simulate.values import exchange, reductions
 from layoutalg.simulate.values.elements import as_signed
 
-__all__: list[str] = []
+__all__ = ["reduced_by_lanes"]
 
 _KINDS = {
     "add": "add", "mul": "mul", "minui": "minui", "minsi": "minsi", "minnumf": "minnumf", "maxui": "maxui",
@@ -160,7 +160,7 @@ def _together(run: Run, op: Operation, axes: tuple[int, ...]) -> None:
 def subgroup_reduce(op: Operation, compiling: Compiling) -> Step:
     """The values of a subgroup's lanes, or of clusters of them, combined; every lane of a cluster has the result."""
     _lanes_only(op, compiling)
-    lanes, kind = compiling.lanes, element_of(op.results[0])
+    lanes = compiling.lanes
     name = _KINDS[word(op, "op", tuple(_KINDS))]
     size, stride = _integer(op, "cluster_size") or lanes, _integer(op, "cluster_stride") or 1
     for what, number in (("clusters", size), ("a stride", stride)):
@@ -169,9 +169,25 @@ def subgroup_reduce(op: Operation, compiling: Compiling) -> Step:
     if size * stride > lanes:
         fail(op, f"clusters of {size} lanes, {stride} apart, in a subgroup of {lanes}")
 
+    return reduced_by_lanes(op, compiling, name, size, stride)
+
+
+def reduced_by_lanes(op: Operation, compiling: Compiling, name: str, size: int = 0, stride: int = 1) -> Step:
+    """The step that combines what the lanes of a cluster have (of the subgroup, without a size), by a name of `reductions`.
+
+    >>> from xdsl.dialects.builtin import ModuleOp, i32
+    >>> from xdsl.dialects.test import TestOp
+    >>> from layoutalg.simulate.machine import Machine
+    >>> step = reduced_by_lanes(TestOp(result_types=[i32]), Compiling(ModuleOp([]), 4, (4, 1, 1)), "add")
+    >>> step(Run(Machine("pvc", (1, 1, 1), (4, 1, 1), 4, 0, 1), None), [np.arange(4).reshape(1, 1, 4)])[0].ravel().tolist()
+    [6, 6, 6, 6]
+    """
+    _lanes_only(op, compiling)
+    kind, count = element_of(op.results[0]), size or compiling.lanes
+
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         _together(run, op, (2,))
-        return (reductions.tree(name, run.machine.spread(values[0]), 2, size, stride, kind),)
+        return (reductions.tree(name, run.machine.spread(values[0]), 2, count, stride, kind),)
 
     return step
 

@@ -25,7 +25,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
-from layoutalg.simulate.machine import Array, Run, fail, uniform, uniform_in_subgroup
+from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.memory.views import View, dtype_of, kept_as, memory_space
 from layoutalg.simulate.operations import blocks
 from layoutalg.simulate.operations.memref import check_window
@@ -81,16 +81,28 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
         view, offsets = region(run, values)
         if not message:
             return (Block(view, offsets),)
-        sizes = [uniform(op, np.asarray(n).reshape(-1, 1, 1), "the shape", run.active) for n in view.sizes]
-        pitch, by = (uniform(op, np.asarray(n).reshape(-1, 1, 1), "a stride", run.active) for n in view.strides)
-        if by != 1:
-            fail(op, f"the strides are [{pitch}, {by}]; the elements of a row must be next to each other")
-        base = np.asarray(view.base + view.offset * size)
+        base, height, width, pitch, by = (
+            uniform_in_subgroup(op, _value(number), what)
+            for number, what in (
+                (view.base + view.offset * size, "the address"),
+                *((number, "the shape") for number in view.sizes),
+                *((number, "a stride") for number in view.strides),
+            )
+        )
+        if (by != 1).any():
+            numbers = f"{int(pitch.reshape(-1)[0])}, {int(by[by != 1][0])}"
+            fail(op, f"the strides are [{numbers}]; the elements of a row must be next to each other")
         if compiling.level == "lane":
-            blocks.check_surface(compiling.target, op, base, sizes, pitch, size)
-        return (blocks.Descriptor(base, sizes[0], sizes[1], pitch, *offsets),)
+            blocks.check_surface(compiling.target, op, base, height, width, pitch, size)
+        return (blocks.Descriptor(base, height, width, pitch, *offsets),)
 
     return step
+
+
+def _value(number: Any) -> Array:
+    """A size, a stride or an address with the axes of the work-items."""
+    found = np.asarray(number, np.int64)
+    return found if found.ndim == 3 else found.reshape(1, 1, 1)
 
 
 def _region_of(
@@ -195,6 +207,8 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, inside = accessed(run, values[0], values[1:])
+        if run.counter is not None:
+            run.counter.elements(op, run.active, "load", addresses, inside, dtype.itemsize)
         return (run.memory.read(run, op, addresses, inside, dtype, together=True),)
 
     return step
@@ -212,6 +226,8 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[()]:
         addresses, inside = accessed(run, values[1], values[2:])
         everyone = (*run.machine.items, *axes)
+        if run.counter is not None:
+            run.counter.elements(op, run.active, "store", addresses, inside, dtype.itemsize)
         wanted = None if inside is None else np.broadcast_to(inside, everyone)
         stored = np.broadcast_to(kept_as(values[0], dtype), everyone)
         run.memory.write(run, op, np.broadcast_to(addresses, everyone), wanted, stored, together=True)

@@ -1,0 +1,102 @@
+"""The text of a function whose operations have regions: loops and branches, with their arguments and results.
+
+A loop that adds nothing, and the constant that is written before everything else:
+
+>>> writer = RegionWriter()
+>>> step = Value("index", name="step")
+>>> zero = writer.value("arith.constant 0 : index", (), "index")
+>>> with writer.region("scf.for %s = %s to %s step %s {", (step, zero, zero, zero), arguments=(step,)):
+...     with writer.at_entry():
+...         one = writer.value("arith.constant 1 : i32", (), "i32")
+...     writer.do("test.use %s : i32", (one,))
+>>> print(writer.text())
+%0 = arith.constant 1 : i32
+%1 = arith.constant 0 : index
+scf.for %step = %1 to %1 step %1 {
+  test.use %0 : i32
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from layoutalg.conversion.lowering.writer import Value, Writer
+
+__all__ = ["RegionWriter"]
+
+
+class RegionWriter(Writer):
+    """A writer of operations with regions, their arguments and results.
+
+    >>> writer = RegionWriter()
+    >>> zero = writer.value("arith.constant 0 : index", (), "index")
+    >>> step, total = Value("index", name="step"), Value("index", name="total")
+    >>> form = "scf.for %s = %s to %s step %s {"
+    >>> with writer.region(form, (step, zero, zero, zero), arguments=(step,)):
+    ...     writer.do("gpu.barrier")
+    >>> print(writer.text())
+    %0 = arith.constant 0 : index
+    scf.for %step = %0 to %0 step %0 {
+      gpu.barrier
+    }
+    """
+
+    def __init__(self, arguments: Sequence[Value] = ()) -> None:
+        super().__init__(arguments)
+        self._first: list[Any] = []
+
+    @contextmanager
+    def at_entry(self) -> Generator[None]:
+        """What is written inside the `with` stands at the beginning of the text.
+
+        >>> writer = RegionWriter()
+        >>> writer.do("gpu.barrier")
+        >>> with writer.at_entry():
+        ...     writer.do("test.first")
+        >>> writer.text().splitlines()
+        ['test.first', 'gpu.barrier']
+        """
+        lines, depth = self._lines, self._depth
+        self._lines, self._depth = self._first, 0
+        yield
+        self._lines, self._depth = lines, depth
+
+    def names(self) -> dict[Value, str]:
+        """The name of every value, those at the beginning first.
+
+        >>> RegionWriter().names()
+        {}
+        """
+        if self._first:
+            self._first.extend(self._lines)
+            self._lines, self._first = self._first, []
+        return super().names()
+
+    @contextmanager
+    def region(
+        self, form: str, operands: Sequence[Value], results: Sequence[Value] = (), arguments: Sequence[Value] = ()
+    ) -> Generator[None]:
+        """An operation with a region; `arguments` are the region's, which the form names among its operands."""
+        self.arguments = (*self.arguments, *arguments)
+        self.values(form, operands, results)
+        self._depth: int = self._depth + 1
+        yield
+        self._depth -= 1
+        self.do("}")
+
+    def between(self, form: str, operands: Sequence[Value] = (), arguments: Sequence[Value] = ()) -> None:
+        """The line between two regions of one operation: `} else {`.
+
+        >>> writer = RegionWriter()
+        >>> with writer.region("test.two {", ()):
+        ...     writer.between("} else {")
+        >>> writer.text().splitlines()
+        ['test.two {', '} else {', '}']
+        """
+        self.arguments = (*self.arguments, *arguments)
+        self._depth -= 1
+        self.do(form, operands)
+        self._depth += 1

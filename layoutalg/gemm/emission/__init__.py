@@ -1,0 +1,1 @@
+"""A plan's kernel as MLIR text, at three levels: `lane` in the measured form, `subgroup` and `workgroup` for LLVM's passes."""

@@ -1,0 +1,68 @@
+"""Loads of A and B, and the operands of DPAS that are cut out of what they deliver.
+
+A cut is a `vector.shuffle` straight after the load: it costs nothing, because the registers are where they shall be.
+
+>>> from layoutalg.gemm import plan_gemm
+>>> kernel = KernelWriter(plan_gemm(64, 64, 64, tile=(16, 32)))
+>>> cut(kernel, kernel.constant(0.0, "f16", 4), 2, 2).kind
+'vector<2xf16>'
+>>> print(kernel.writer.text())
+%0 = arith.constant dense<0.000000e+00> : vector<4xf16>
+%1 = vector.shuffle %0, %0 [2, 3] : vector<4xf16>, vector<4xf16>
+"""
+
+from __future__ import annotations
+
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.kernel import KernelWriter
+from layoutalg.gemm.messages import Message
+from layoutalg.gemm.surface import Matrix
+
+__all__ = ["cut", "descriptor", "descriptor_type", "load"]
+
+HINTS = "l1_hint = #xegpu.cache_hint<cached>, l2_hint = #xegpu.cache_hint<cached>, l3_hint = #xegpu.cache_hint<cached>"
+
+
+def descriptor_type(message: Message, element: str) -> str:
+    """The type of the descriptor that a message needs.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> descriptor_type(plan_gemm(64, 64, 64, tile=(32, 32), registers=256, k_step=32).messages[0], "f16")
+    '!xegpu.tensor_desc<32x16xf16, #xegpu.block_tdesc_attr<array_length = 2 : i64>>'
+    """
+    load = message.load
+    blocks = f", #xegpu.block_tdesc_attr<array_length = {load.count} : i64>" if load.count > 1 else ""
+    return f"!xegpu.tensor_desc<{load.rows}x{load.width}x{element}{blocks}>"
+
+
+def descriptor(kernel: KernelWriter, matrix: Matrix, base: Value, kind: str) -> Value:
+    """A descriptor of a whole matrix in memory, for messages of one shape."""
+    problem, name = kernel.gemm.problem, matrix.name.lower()
+    rows, columns = {
+        "a": ("k", "m") if problem.trans_a else ("m", "k"),
+        "b": ("n", "k") if problem.trans_b else ("k", "n"),
+        "c": ("m", "n"),
+    }[name]
+    sizes = [kernel.index(kernel.arguments[size]) for size in (rows, columns, f"ld{name}")]
+    form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : {base.kind} -> {kind}"
+    return kernel.writer.value(form, (base, *sizes), kind)
+
+
+def load(
+    kernel: KernelWriter, message: Message, described: Value, row: Value, column: Value
+) -> dict[tuple[int, int], Value]:
+    """Write the load and its cuts; returns the operands by (block, depth)."""
+    element = kernel.gemm.element_of(message.operand)
+    packed = " <{packed}>" if message.load.transform else ""
+    form = f"xegpu.load_nd %s[%s, %s]{packed} : {described.kind} -> vector<{message.length}x{element}>"
+    loaded = kernel.writer.value(form, (described, row, column), element, message.length)
+    return {(piece.block, piece.depth): cut(kernel, loaded, piece.start, piece.count) for piece in message.pieces}
+
+
+def cut(kernel: KernelWriter, value: Value, start: int, count: int) -> Value:
+    """Some neighbouring elements of a lane's vector."""
+    if count == value.size:
+        return value
+    places = ", ".join(map(str, range(start, start + count)))
+    form = f"vector.shuffle %s, %s [{places}] : {value.kind}, {value.kind}"
+    return kernel.writer.value(form, (value, value), value.element, count)

@@ -1,0 +1,356 @@
+"""How long a tiling takes on a chip, and what limits it: bytes per level, clocks per level, waves of workgroups.
+
+By hand, for 4096x4096x4096 in f16 on B580 with subgroups of 32x64, 8x4 of them in a workgroup, K 64 and 256 registers:
+
+    DPAS of a step             4*4*4 = 64, 16 clocks each; an engine takes turns between 4 subgroups: 4096 clocks a step
+    registers <- L1            32 subgroups * (32 + 64) * 64 * 2 bytes = 393216 a step; 256 bytes a clock: 1536 clocks
+    L1 <- L3                   (256 + 256) * 64 * 2 bytes = 65536 a step; 64 bytes a clock and core: 1024 clocks
+    workgroups                 16 * 16 = 256 on 20 cores: 13 waves, the last one not full
+
+>>> from layoutalg.gemm.tiling import Tile
+>>> tiling = Tiling(Tile(32, 64, 64), (8, 4), 256, "shared")
+>>> line = roofline(Problem.of(4096, 4096, 4096, target="bmg"), tiling, instructions=92)
+>>> line.step_clocks["matrix"], line.step_clocks["L1"], line.step_clocks["L3"]
+(4096.0, 1536.0, 1024.0)
+>>> line.workgroups, line.waves, line.limit
+(256, 13, 'issue')
+
+The rules, and what they leave out:
+
+- An engine issues one instruction a clock, and a DPAS keeps it busy for its clocks; nothing of a subgroup's other instructions
+  hides behind another subgroup's DPAS. That is pessimistic, and ranks loops by their instructions.
+- L1 holds what the subgroups of a workgroup share: L3 gives each line once to a workgroup. Where two steps (the one computed
+  and those on their way) are more than L1, it gives each line to every subgroup.
+- Subgroups of a core wait together, because they began together and read the same lines: a step whose data nobody prefetched
+  costs the latency of memory, one prefetched into L3 (`lines`) that of L3. `shared` hides what its distance covers.
+- A wave begins with an empty L1 (latency, and the bytes of the first steps) and ends with C on its way to L3.
+- Memory gives every matrix once while A and B fit into L3 together; else every wave reads the rows and columns that it spans.
+
+The clock is the product's highest; chips slow down under load. On B580 the fastest published kernels reach 82 % of the peak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.elements import element_bits
+from layoutalg.core.whole_numbers import instance_of
+from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.tiling import PREFETCHES, Tiling
+from layoutalg.hardware import XeChip, xe_chip
+
+__all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Roofline", "Times", "roofline", "times"]
+
+LIMITS = ("matrix", "issue", "L1", "L3", "memory")
+"""What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
+CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
+PARTS = ("peak", "outside", "idle", "instructions", "caches", "waiting", "ends", "memory")
+"""What the time is made of: the peak's, products outside of C or beyond k, idle engines, other instructions than DPAS, bytes
+that the caches don't give in time, waiting for data, the beginnings and ends of waves, and what memory adds to all that."""
+_MEMORY_LATENCIES = 2
+"""Memory is about twice as far away as L3 (assumed)."""
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Tilings as columns of numbers: one entry per tiling, so that thousands cost as much as one.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 92.0)]).workgroup_m.tolist()
+    [256.0]
+    """
+
+    m: Numbers
+    n: Numbers
+    k: Numbers
+    rows: Numbers
+    columns: Numbers
+    registers: Numbers
+    prefetch: Numbers
+    distance: Numbers
+    instructions: Numbers
+
+    @classmethod
+    def of(cls, tilings: list[tuple[Tiling, float]]) -> Forms:
+        """Tilings with the instructions of a step of each.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> Forms.of([(Tiling(Tile(8, 16, 16)), 9)]).prefetch.tolist()
+        [0.0]
+        """
+        rows = [
+            (
+                *(t.tile.m, t.tile.n, t.tile.k),
+                *t.subgroups,
+                t.registers,
+                PREFETCHES.index(t.prefetch),
+                t.distance,
+                count,
+            )
+            for t, count in tilings
+        ]
+        return cls(*np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls))).T)
+
+    @property
+    def count(self) -> Numbers:
+        """Subgroups of a workgroup.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).count.tolist()
+        [8.0]
+        """
+        return self.rows * self.columns
+
+    @property
+    def workgroup_m(self) -> Numbers:
+        """Rows of C that a workgroup computes.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).workgroup_m.tolist()
+        [16.0]
+        """
+        return self.m * self.rows
+
+    @property
+    def workgroup_n(self) -> Numbers:
+        """Columns of C that a workgroup computes.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).workgroup_n.tolist()
+        [64.0]
+        """
+        return self.n * self.columns
+
+
+@dataclass(frozen=True)
+class Times:
+    """The times of `Forms`, in clocks unless said otherwise: of one step of a full wave per limit, and of the whole problem.
+
+    `limits` has the clocks that each limit alone would take for the whole problem, `parts` what all its clocks are made of
+    (they add up to `clocks`).
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 92)])
+    >>> times(Problem.of(4096, 4096, 4096, target="bmg"), forms).steps["issue"].tolist()
+    [4208.0]
+    """
+
+    steps: Mapping[str, Numbers]
+    limits: Mapping[str, Numbers]
+    parts: Mapping[str, Numbers]
+    clocks: Numbers
+    workgroups: Numbers
+    resident: Numbers
+    waves: Numbers
+    l1_bytes: Numbers
+    l3_bytes: Numbers
+    memory_bytes: Numbers
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """What a tiling moves and how long it takes on the chip of its problem.
+
+    Bytes are those of the whole problem: into registers (`l1_bytes`), into the L1 of all cores (`l3_bytes`), from and to memory
+    (`memory_bytes`). `step_clocks` says what each limit takes of a step where the core is full, `limit_seconds` of the whole
+    problem; `seconds` is the whole time, and `part_seconds` what it is made of (`PARTS`).
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> problem = Problem.of(4096, 4096, 4096, target="bmg")
+    >>> line = roofline(problem, Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 92)
+    >>> round(line.seconds * 1e3, 2), round(line.part_of_peak, 2)
+    (1.26, 0.94)
+    """
+
+    chip: XeChip
+    flops: int
+    peak: float
+    workgroups: int
+    resident: int
+    waves: int
+    l1_bytes: int
+    l3_bytes: int
+    memory_bytes: int
+    step_clocks: Mapping[str, float]
+    limit_seconds: Mapping[str, float]
+    part_seconds: Mapping[str, float]
+    seconds: float
+
+    @property
+    def limit(self) -> str:
+        """What takes longest: a name of `LIMITS`. `issue` counts the DPAS too, so it's never less than `matrix`.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> roofline(Problem.of(8, 4096, 4096, target="bmg"), Tiling(Tile(8, 64, 64), (1, 8), 128), 25).limit
+        'memory'
+        """
+        return max(reversed(LIMITS), key=lambda name: self.limit_seconds[name])
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte of memory.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> round(roofline(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32)), 20).intensity, 1)
+        16.0
+        """
+        return self.flops / self.memory_bytes
+
+    @property
+    def ridge(self) -> float:
+        """The operations per byte from which on the chip's peak, and not its memory, is the roof.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> round(roofline(Problem.of(64, 64, 64, target="bmg"), Tiling(Tile(32, 32, 32)), 20).ridge)
+        256
+        """
+        return self.peak / (self.chip.memory_bandwidth * 1e9)
+
+    @property
+    def part_of_peak(self) -> float:
+        """The operations per second that are predicted, as a part of the peak.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> roofline(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32)), 20).part_of_peak < 0.01
+        True
+        """
+        return self.flops / self.seconds / self.peak
+
+
+def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
+    """The times of many tilings of a problem, by the rules of this module.
+
+    `instructions` of the forms are those that a subgroup issues in a step of the loop, DPAS included.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, kind), 92) for kind in ("none", "lines", "shared")])
+    >>> times(Problem.of(4096, 4096, 4096, target="bmg"), forms).steps["waiting"].tolist()
+    [800.0, 400.0, 0.0]
+    """
+    chip = xe_chip(problem.target) if chip is None else chip
+    unit = problem.dpas
+    of_a, of_b, of_c = (element_bits(IN_MEMORY.get(name, name)) / 8 for name in (problem.a, problem.b, problem.c))
+    dpas_clocks = chip.dpas_clocks(problem.a, 2 * unit.m * unit.n * unit.k)
+    l3_core = chip.l3_clock_bytes / chip.cores
+
+    high, wide = forms.workgroup_m, forms.workgroup_n
+    grid_m, grid_n = np.ceil(problem.m / high), np.ceil(problem.n / wide)
+    workgroups = grid_m * grid_n * problem.batch
+    steps = np.ceil(problem.k / forms.k)
+    room = chip.engines * chip.engine_threads * 128 / forms.registers
+    resident = np.maximum(1.0, np.floor(room / forms.count))
+
+    dpas = (forms.m / unit.m) * (forms.n / unit.n) * (forms.k / unit.k)
+    step_l1 = forms.count * forms.k * (forms.m * of_a + forms.n * of_b)
+    shared = forms.k * (high * of_a + wide * of_b)
+    held = np.where(forms.prefetch > 0, 1 + forms.distance, 1.0)
+    step_l3 = np.where(resident * shared * held <= chip.l1_bytes, shared, step_l1)
+    tile_c = high * wide * of_c * (2 if problem.beta else 1)
+
+    def wave(count: Numbers) -> dict[str, Numbers]:
+        """The clocks of a step by limit, of its wait, and of the ends, where a core has so many workgroups."""
+        turns = np.ceil(count * forms.count / chip.engines)
+        matrix = turns * dpas * dpas_clocks
+        issue = matrix + turns * (forms.instructions - dpas)
+        l1, l3 = count * step_l1 / chip.l1_clock_bytes, count * step_l3 / l3_core
+        busy = np.maximum(issue, np.maximum(l1, l3))
+        far = np.where(forms.prefetch == PREFETCHES.index("lines"), 1, _MEMORY_LATENCIES) * chip.l3_latency
+        ahead = np.where(forms.prefetch == PREFETCHES.index("shared"), forms.distance * busy, 0.0)
+        first = _MEMORY_LATENCIES * chip.l3_latency + count * shared * np.maximum(1, held - 1) / l3_core
+        return {
+            "matrix": matrix,
+            "issue": issue,
+            "L1": l1,
+            "L3": l3,
+            "instructions": issue - matrix,
+            "caches": busy - issue,
+            "waiting": np.maximum(0.0, far - ahead),
+            "ends": first + count * tile_c / l3_core,
+        }
+
+    slots = chip.cores * resident
+    full, rest = np.floor(workgroups / slots), workgroups % slots
+    last = np.ceil(rest / chip.cores)
+    whole, remaining = wave(resident), wave(np.maximum(1.0, last))
+    some = np.where(rest > 0, 1.0, 0.0)
+
+    def summed(name: str) -> Numbers:
+        return full * whole[name] + some * remaining[name]
+
+    once = problem.batch * (problem.m * problem.k * of_a + problem.k * problem.n * of_b)
+    result = problem.batch * problem.m * problem.n * of_c * (2 if problem.beta else 1)
+    across = np.minimum(grid_n, slots)
+    down = np.minimum(grid_m, np.ceil(slots / grid_n))
+    spanned = (full + some) * problem.k * (down * high * of_a + across * wide * of_b)
+    memory_bytes = result + np.where(once <= chip.l3_bytes, once, np.maximum(once, spanned))
+    memory = memory_bytes / chip.memory_clock_bytes
+
+    peak = problem.flops / (chip.cores * chip.rate(problem.a)) + 0 * forms.m
+    padded = workgroups * high * wide * steps * forms.k / (problem.m * problem.n * problem.k * problem.batch)
+    parts = {
+        "peak": peak,
+        "outside": peak * (padded - 1),
+        "idle": steps * summed("matrix") - peak * padded,
+        **{name: steps * summed(name) for name in ("instructions", "caches", "waiting")},
+        "ends": summed("ends"),
+    }
+    inside = np.sum(list(parts.values()), axis=0)
+    parts["memory"] = np.maximum(0.0, memory - inside)
+    limits = {name: steps * summed(name) for name in ("matrix", "issue", "L1", "L3")} | {"memory": memory}
+    shown = {
+        name: np.where(full > 0, whole[name], remaining[name]) for name in ("matrix", "issue", "L1", "L3", "waiting")
+    }
+    return Times(
+        MappingProxyType(shown),
+        MappingProxyType(limits),
+        MappingProxyType(parts),
+        inside + parts["memory"],
+        workgroups,
+        resident,
+        full + some,
+        workgroups * steps * step_l1,
+        workgroups * steps * step_l3,
+        memory_bytes,
+    )
+
+
+def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip | None = None) -> Roofline:
+    """The roofline of one tiling: `instructions` are those of a step of its loop, DPAS included.
+
+    Raises:
+        PlanError: for a target that is not a Xe chip.
+        LayoutError: for arguments of other types.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> roofline(Problem.of(256, 256, 1024), Tiling(Tile(32, 32, 32), (8, 8)), 25).workgroups
+    1
+    """
+    instance_of(problem, Problem, "problem")
+    instance_of(tiling, Tiling, "tiling")
+    chip = xe_chip(problem.target) if chip is None else chip
+    instance_of(chip, XeChip, "chip")
+    found = times(problem, Forms.of([(tiling, float(instructions))]), chip)
+    rate = chip.clock_ghz * 1e9
+    return Roofline(
+        chip,
+        problem.flops,
+        chip.peak(problem.a),
+        int(found.workgroups[0]),
+        int(found.resident[0]),
+        int(found.waves[0]),
+        int(found.l1_bytes[0]),
+        int(found.l3_bytes[0]),
+        int(found.memory_bytes[0]),
+        MappingProxyType({name: float(clocks[0]) for name, clocks in found.steps.items()}),
+        MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.limits.items()}),
+        MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.parts.items()}),
+        float(found.clocks[0]) / rate,
+    )

@@ -1,0 +1,84 @@
+"""Xe chips in numbers: they give the peaks that Intel publishes, every number has a source, compilers know the devices."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import layoutalg as la
+from layoutalg.hardware import dpas_instructions, target_info, xe_chip
+from tests.oracle.toolchains import require_new, run
+
+CHIPS = ("pvc", "bmg", "lnl", "dg2", "acm", "acm-g10", "acm-g11", "ats-m150")
+
+# TOP/s in the types that Intel gives for each product: B580 233 in int8; Core Ultra 288V 67; a Max 1550 of two stacks 839 in
+# f16 and 1678 in int8; A770 275 (its 512 engines at 2.1 GHz); A380 66 at 2.0 GHz.
+PUBLISHED = [
+    ("bmg", "s8", 233),
+    ("bmg", "f16", 116.7),
+    ("lnl", "s8", 67),
+    ("pvc", "f16", 839 / 2),
+    ("pvc", "s8", 1678 / 2),
+    ("pvc", "tf32", 419 / 2),
+    ("dg2", "s8", 275),
+    ("acm-g11", "s8", 66),
+]
+
+
+@pytest.mark.parametrize(("name", "element", "tera"), PUBLISHED)
+def test_the_peak_is_the_published_one(name: str, element: str, tera: float) -> None:
+    assert xe_chip(name).peak(element) / 1e12 == pytest.approx(tera, rel=0.01)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_every_number_has_a_source(name: str) -> None:
+    chip = xe_chip(name)
+    told = {field.name for field in fields(chip)} - {"product", "device", "cited"}
+    assert set(chip.sources) == told
+    assert all(len(source) > 20 for source in chip.sources.values())
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_every_type_of_its_matrix_instruction_has_a_rate(name: str) -> None:
+    for instruction in dpas_instructions(name):
+        operations = 2 * instruction.m * instruction.n * instruction.k
+        clocks = xe_chip(name).dpas_clocks(instruction.a_type, operations)
+        assert clocks in (8, 16)  # one row of C a clock on the first, every other clock on the others
+        assert target_info(name).has_dpas
+    assert xe_chip(name).threads(256) * 2 == xe_chip(name).threads(128) == 1024 // target_info(name).subgroup_size
+
+
+@pytest.mark.parametrize("name", sorted({xe_chip(name).device for name in CHIPS}))
+def test_the_compiler_knows_the_device_and_its_large_register_file(name: str, tmp_path: Path) -> None:
+    ocloc = require_new("ocloc")
+    lanes = 8 if name.startswith(("dg2", "acm", "ats")) else 16
+    source = tmp_path / "one.cl"
+    source.write_text(
+        f"__attribute__((intel_reqd_sub_group_size({lanes}))) kernel void one(global int *a)"
+        "{ a[get_global_id(0)] += 1; }"
+    )
+    options = ("-options", "-cl-intel-256-GRF-per-thread", "-out_dir", str(tmp_path))
+    done = run([ocloc, "compile", "-file", str(source), "-device", name, *options])
+    assert done.returncode == 0, done.stdout + done.stderr
+    [binary] = tmp_path.glob("*.bin")
+    dumped = tmp_path / "dumped"
+    run([ocloc, "disasm", "-file", str(binary), "-dump", str(dumped), "-device", name])
+    told = (dumped / ".ze_info").read_text()
+    assert f"simd_size:       {lanes}" in told
+    assert "grf_count:       256" in told
+
+
+@pytest.mark.parametrize("wrong", ["gfx942", "generic", "B580", None, 5, ["bmg"]])
+def test_what_is_not_a_xe_chip_is_refused(wrong: Any) -> None:
+    with pytest.raises(la.PlanError, match="is not a Xe chip: expected one of pvc, bmg, lnl, dg2"):
+        xe_chip(wrong)
+
+
+def test_registers_and_types_that_a_chip_does_not_have_are_refused() -> None:
+    with pytest.raises(la.PlanError, match="registers = 64: a thread has 128 or 256"):
+        xe_chip("bmg").threads(64)
+    with pytest.raises(la.PlanError, match="no rate is known for 'tf32'; there are f16"):
+        xe_chip("dg2").rate("tf32")
