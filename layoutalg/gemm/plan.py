@@ -40,6 +40,7 @@ from layoutalg.hardware import Dpas
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
@@ -365,6 +366,20 @@ class Gemm(Distributed):
         from layoutalg.gemm.emission.lane import emit_lane
 
         return emit_lane(self, static=static)
+
+    def listing(self) -> Listing:
+        """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
+
+        Raises:
+            PlanError: where a compiler is not installed or refuses the kernel, and for chips that it is not made for.
+
+        >>> plan_gemm(64, 64, 64, llvm=22).listing()
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
+        """
+        from layoutalg.gemm.listing import listing_of
+
+        return listing_of(self.problem, self.tiling, self.emit("lane"), llvm=self.llvm)
 
     def simulate(
         self,
