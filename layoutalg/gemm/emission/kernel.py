@@ -15,7 +15,7 @@ Constants stand at the beginning, each once; sums of a place and a number are ma
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -59,13 +59,27 @@ class KernelWriter:
         """
         key = ("constant", number, kind, size)
         if key not in self._once:
-            text = f"{number:e}" if kind[0] in "fb" else str(number)
+            text = _float(number) if kind[0] in "fb" else str(number)
             dense = f"dense<{text}> : vector<{size}x{kind}>" if size else f"{text} : {kind}"
             with self.writer.at_entry():
                 made = self.writer.value(f"arith.constant {dense}", (), kind, size)
             if size is None and isinstance(number, int):
                 made.name = f"c{number}".replace("-", "m") + ("" if kind == "index" else f"_{kind}")
             self._once[key] = made
+        return self._once[key]
+
+    def once(self, name: str, make: Callable[[], Value]) -> Value:
+        """A value that parts of a region share, made by the first that asks.
+
+        >>> from layoutalg.gemm import plan_gemm
+        >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
+        >>> one = lambda: kernel.writer.value("gpu.lane_id", (), "index")
+        >>> kernel.once("lane", one) is kernel.once("lane", one)
+        True
+        """
+        key = ("once", name)
+        if key not in self._once:
+            self._once[key] = self.named(name, make())
         return self._once[key]
 
     def named(self, name: str, value: Value) -> Value:
@@ -145,3 +159,9 @@ class KernelWriter:
             "}",
         ]
         return "\n".join(lines) + "\n"
+
+
+def _float(number: float) -> str:
+    """With six digits where they say it, else with the ten that tell any two numbers of f32 apart."""
+    short = f"{number:e}"
+    return short if float(short) == number else f"{number:.9e}"

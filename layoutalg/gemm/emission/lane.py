@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor, descriptor_type, load
@@ -42,13 +43,14 @@ def emit_lane(gemm: Gemm, *, static: bool = False) -> str:
     """
     kernel = KernelWriter(gemm, static=static)
     writer, tile, unit = kernel.writer, gemm.tile, gemm.dpas
+    bases = addresses(kernel)
     row, column = _corner(kernel)
     described: dict[tuple[str, str], Value] = {}
     for message in gemm.messages:
         matrix = gemm.matrices["AB".index(message.operand)]
         kind = descriptor_type(message, matrix.element)
         if (message.operand, kind) not in described:
-            made = descriptor(kernel, matrix, kernel.arguments[message.operand.lower()], kind)
+            made = descriptor(kernel, matrix, bases[message.operand], kind)
             described[message.operand, kind] = kernel.named(f"matrix_{message.operand.lower()}", made)
 
     accumulator = gemm.accumulator
@@ -76,7 +78,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False) -> str:
             for i, j in blocks:
                 held[i, j] = multiply(kernel, operands["A"][i, depth_of], operands["B"][j, depth_of], held[i, j])
         writer.do(f"scf.yield {', '.join(['%s'] * len(blocks))} : {kinds}", [held[place] for place in blocks])
-    finish(kernel, kernel.arguments["c"], dict(zip(blocks, results, strict=True)), row, column)
+    finish(kernel, bases["C"], dict(zip(blocks, results, strict=True)), row, column)
     return kernel.text()
 
 
