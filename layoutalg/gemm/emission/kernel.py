@@ -15,7 +15,7 @@ Constants stand at the beginning, each once; sums of a place and a number are ma
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,20 @@ class KernelWriter:
             if size is None and isinstance(number, int):
                 made.name = f"c{number}".replace("-", "m") + ("" if kind == "index" else f"_{kind}")
             self._once[key] = made
+        return self._once[key]
+
+    def once(self, name: str, make: Callable[[], Value]) -> Value:
+        """A value that parts of a region share, made by the first that asks.
+
+        >>> from layoutalg.gemm import plan_gemm
+        >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
+        >>> one = lambda: kernel.writer.value("gpu.lane_id", (), "index")
+        >>> kernel.once("lane", one) is kernel.once("lane", one)
+        True
+        """
+        key = ("once", name)
+        if key not in self._once:
+            self._once[key] = self.named(name, make())
         return self._once[key]
 
     def named(self, name: str, value: Value) -> Value:
