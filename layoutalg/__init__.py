@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         to_cute as to_cute,
     )
     from layoutalg.gemm import plan_gemm as plan_gemm
+    from layoutalg.gemm.attention import plan_attention as plan_attention
     from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
     from layoutalg.ir.findings import Finding as Finding
     from layoutalg.memory import (
@@ -120,6 +121,7 @@ _NAMES = {
     "core.table": ("Table", "compose_exactly"),
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
     "gemm": ("plan_gemm",),
+    "gemm.attention": ("plan_attention",),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
     "ir.findings": ("Finding",),
     "memory": ("bank_conflicts", "best_swizzle", "coalescing"),

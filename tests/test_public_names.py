@@ -38,6 +38,7 @@ PACKAGES = [
             "simulate",
             "module",
             "gemm",
+            "gemm.attention",
             "viz",
         )
     ),

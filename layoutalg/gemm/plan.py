@@ -40,6 +40,8 @@ from layoutalg.hardware import Dpas
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.viz.picture import Picture
+
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
 
 TILE_ROWS = (8, 16, 24, 32)
@@ -276,6 +278,29 @@ class Gemm(Distributed):
         elements = [fragment.element for fragment in self.fragments]
         return product_operands(layouts, elements, sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
 
+    def picture(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        machine: Machine | None = None,
+        title: str | None = None,
+        colour: str | None = None,
+        direction: str = "tensor",
+        full: bool = False,
+    ) -> Picture:
+        """The grid, a workgroup, a subgroup and the walk along k, to show in a notebook or to save.
+
+        It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
+
+        >>> plan_gemm(256, 256, 256).picture(title="C").title
+        'C'
+        """
+        from layoutalg.gemm.picture import PlanPicture
+        from layoutalg.viz.picture import picture_of
+
+        found = picture_of(self, shape, machine=machine, title=str(self.problem) if title is None else title)
+        return PlanPicture(found.parts, found.title, plan=self)
+
     @property
     def registers(self) -> Registers:
         """General registers that one subgroup needs in a step, against those that it has.
@@ -454,8 +479,11 @@ def _check_tile(gemm: Gemm) -> None:
         if size % step:
             raise PlanError(f"tile {tile}: {size} {what} is no multiple of the {step} of {unit.builtin}")
     needed = gemm.registers
-    if needed.used > needed.available:
-        raise PlanError(f"tile {tile}: it needs {needed.used} registers, and a thread has {needed.available}")
+    if not needed.fits:
+        raise PlanError(
+            f"tile {tile}: C needs {needed.c} registers, A and B {needed.a} and {needed.b} at a time, addresses "
+            f"{needed.addresses}; a thread has {needed.available}, and the compiler would spill"
+        )
     if gemm.tiling.count > 64:
         raise PlanError(f"subgroups {gemm.tiling.subgroups}: a workgroup has at most 64 subgroups")
 

@@ -223,4 +223,6 @@ def _leading(name: str, value: int | None, default: int) -> int:
 def _factor(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         raise PlanError(f"{name} = {shown(value)}: expected a finite number")
+    if abs(value) > 3.4028234e38:
+        raise PlanError(f"{name} = {shown(value)}: the epilogue computes in f32, whose largest number is 3.4028234e38")
     return float(value)

@@ -1,53 +1,156 @@
-"""General registers that one subgroup needs at the same time in a step of the loop.
+"""General registers that one subgroup needs at the same time in a step of the loop, and whether they fit without spilling.
 
-By hand, for a tile of 32x32 in f16, 32 deep, with registers of 64 bytes: A has 32*32*2 bytes, 32 registers; B as many; C has
-32*32*4 bytes, 64 registers; every message has a payload of one.
+C stays in registers for the whole loop. Of A and B only what is on its way to a DPAS is there: the messages of a step are
+written just before the first DPAS that takes something of them, and their registers are free after the last. By hand, for a
+tile of 32x64, 64 deep, in f16 with registers of 64 bytes: C has 32*64*4 bytes, 128 registers; A comes in messages of 32x32, 32
+registers, one after the other; B in messages of 32x32, two at a time, 64 registers. On pvc each of the 6 messages has a payload
+of one register, and what a prefetch keeps takes two.
 
 >>> from layoutalg.gemm.tiling import Tile
->>> registers(Problem.of(512, 512, 512), Tiling(Tile(32, 32, 32)))
-Registers(a=32, b=32, c=64, addresses=2, available=128)
+>>> needed = registers(Problem.of(512, 512, 512), Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"))
+>>> needed
+Registers(a=32, b=64, c=128, streamed=32, addresses=8, available=256, prefetch='shared')
+>>> needed.used, needed.fits
+(232, True)
+
+The graphics compiler may do with less: where A and B come in equally deep messages, it moves the loads of B apart, so that one
+message of B (`streamed`) is there at a time. It does so in most kernels and not in all; `fits` asks for room that no listing
+exceeded. Payloads are not counted against the limit: where room is short the compiler builds them again in every step.
+
+What was measured (spilled bytes of ze_info; ocloc 26.27.039122, LLVM 24, 2026-11-22; tile m x n x k):
+
+| registers | tile, prefetch | C + A + B | C + A + one message of B | bmg, pvc |
+|---|---|---|---|---|
+| 256 | 32x64x64, any | 224 | 192 | fits |
+| 256 | 64x48x64 and 48x64x64, A and B 16 deep, shared | 248 | 240, 232 | fits |
+| 256 | 64x64x64 with f16 accumulators, shared | 256 | 224 | fits |
+| 256 | 24x96x64, any | 264 | 200 | fits |
+| 256 | 40x64x64, shared | 264 | 232 | spills 3072, 3968 |
+| 256 | 24x128x64, none | 344 | 248 | fits, spills 128 |
+| 256 | 32x96x64, none | 320 | 256 | spills 1024 |
+| 256 | 64x48x64, lines | 248 | 240 | spills 256, 1152 |
+| 256 | 56x64x64 and 64x64x64 (f32), any | 284 and more | 268, 352 | spills always |
+| 128 | 32x32x64, A 16 and B 32 deep, shared | 112 | 112 | fits |
+| 128 | 16x64x64, any | 144 | 112 | fits |
+| 128 | 24x64x64, 16 deep, none | 140 | 124 | spills 704, 1664 |
+| 128 | 64x16x64, none | 144 | 144 | spills 1536 |
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from layoutalg.core.elements import element_bits
-from layoutalg.gemm.messages import messages
+from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.tiling import Tiling
-from layoutalg.hardware import target_info
+from layoutalg.hardware import target_info, xe_chip
 
-__all__ = ["Registers", "registers"]
+__all__ = ["Registers", "payloads", "registers"]
+
+_SPARE = {"none": 8, "shared": 8, "lines": 24}
+"""Registers that everything else needs, where operands are loaded as they are written: addresses, sizes, what is prefetched."""
+_SPARE_STREAMED = {128: {"none": 16, "shared": 16, "lines": 24}, 256: {"none": 28, "shared": 32, "lines": 48}}
+"""The same where the compiler has to move loads of B apart to make room."""
 
 
 @dataclass(frozen=True)
 class Registers:
     """Registers that one subgroup needs at the same time, against those that it has.
 
-    `addresses` is one per load message of a step: the payload that says where the block is.
+    `a` and `b` are the operands that are there together, `streamed` the largest message of B where B may come one message at a
+    time (else as many as `b`), `addresses` the payloads of the messages and what a prefetch keeps.
 
-    >>> Registers(16, 16, 64, 6, 128).used
+    >>> Registers(a=16, b=16, c=64, streamed=16, addresses=6, available=128).used
     102
     """
 
     a: int
     b: int
     c: int
+    streamed: int
     addresses: int
     available: int
+    prefetch: str = "none"
 
     @property
     def used(self) -> int:
-        """All of them together."""
+        """All of them together, as the kernel is written.
+
+        >>> Registers(16, 16, 64, 16, 6, 128).used
+        102
+        """
         return self.a + self.b + self.c + self.addresses
 
+    @property
+    def least(self) -> int:
+        """What the operands and C need with one message of B at a time.
 
+        >>> Registers(16, 64, 64, 32, 6, 128).least
+        112
+        """
+        return self.a + self.streamed + self.c
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing spills.
+
+        >>> Registers(32, 32, 64, 32, 6, 128).fits, Registers(16, 32, 64, 32, 6, 128).fits
+        (False, True)
+        """
+        spare, streamed = _SPARE[self.prefetch], _SPARE_STREAMED[self.available][self.prefetch]
+        return self.a + self.b + self.c <= self.available - spare or self.least <= self.available - streamed
+
+
+@lru_cache(maxsize=4096)
 def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
-    """The registers of a step, against those that a thread has."""
+    """The registers of a step, against those that a thread has.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> registers(Problem.of(512, 512, 512), Tiling(Tile(64, 64, 64), registers=256)).fits
+    False
+    """
     size = target_info(problem.target).grf_bytes
     tile = tiling.tile
-    bits = [element_bits(IN_MEMORY.get(name, name)) for name in (problem.a, problem.b, problem.acc)]
-    areas = (tile.m * tile.k, tile.k * tile.n, tile.m * tile.n)
-    of_a, of_b, of_c = (-(-area * each // 8 // size) for area, each in zip(areas, bits, strict=True))
-    return Registers(of_a, of_b, of_c, len(messages(problem, tile, llvm)), tiling.registers)
+    accumulators = -(-tile.m * tile.n * element_bits(IN_MEMORY.get(problem.acc, problem.acc)) // 8 // size)
+    loads = [_Load(one, size) for one in messages(problem, tile, llvm)]
+    depths = range(tile.k // problem.dpas.k)
+    held = [{operand: _held(loads, operand, depth) for operand in "AB"} for depth in depths]
+    most = max(held, key=lambda one: one["A"] + one["B"])
+    together = {(one.first, one.last) for one in loads}
+    alone = all(not (first < other <= last) for first, last in together for other, _ in together)
+    largest = max(one.registers for one in loads if one.operand == "B")
+    streamed = largest if alone else most["B"]
+    extra = {"none": 0, "shared": 2, "lines": 8}[tiling.prefetch]
+    addresses = payloads(problem, messages(problem, tile, llvm)) + extra
+    return Registers(
+        most["A"], most["B"], accumulators, streamed, addresses, tiling.registers, prefetch=tiling.prefetch
+    )
+
+
+def payloads(problem: Problem, loads: Sequence[Message]) -> int:
+    """The payloads of a step's messages: with immediate offsets one for every shape of message, without them one for each.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> problems = Problem.of(64, 64, 64, target="bmg"), Problem.of(64, 64, 64, target="pvc")
+    >>> [payloads(problem, messages(problem, Tile(32, 64, 64))) for problem in problems]
+    [2, 6]
+    """
+    offsets = xe_chip(problem.target).immediate_offsets
+    return len({(one.operand, one.load) for one in loads}) if offsets else len(loads)
+
+
+class _Load:
+    """A message: how many registers it brings, and from which depth to which they are needed."""
+
+    def __init__(self, message: Message, size: int) -> None:
+        self.operand = message.operand
+        self.registers = -(-message.bytes // size)
+        depths = [piece.depth for piece in message.pieces]
+        self.first, self.last = min(depths), max(depths)
+
+
+def _held(loads: list[_Load], operand: str, depth: int) -> int:
+    return sum(one.registers for one in loads if one.operand == operand and one.first <= depth <= one.last)

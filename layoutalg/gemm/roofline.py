@@ -45,11 +45,14 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.tiling import PREFETCHES, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "Forms", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
-CAVEAT = "computed from published and assumed numbers, nothing was run on the chip; published kernels reach 70 to 82 % of the peak"
+CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
+PARTS = ("peak", "outside", "idle", "instructions", "caches", "waiting", "ends", "memory")
+"""What the time is made of: the peak's, products outside of C or beyond k, idle engines, other instructions than DPAS, bytes
+that the caches don't give in time, waiting for data, the beginnings and ends of waves, and what memory adds to all that."""
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
@@ -131,8 +134,8 @@ class Forms:
 class Times:
     """The times of `Forms`, in clocks unless said otherwise: of one step of a full wave per limit, and of the whole problem.
 
-    `limits` has the clocks that each limit alone would take for the whole problem; `clocks` all of it, with waits, the first
-    steps of every wave and the last wave.
+    `limits` has the clocks that each limit alone would take for the whole problem, `parts` what all its clocks are made of
+    (they add up to `clocks`).
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 92)])
@@ -141,10 +144,8 @@ class Times:
     """
 
     steps: Mapping[str, Numbers]
-    waiting: Numbers
-    filling: Numbers
-    draining: Numbers
     limits: Mapping[str, Numbers]
+    parts: Mapping[str, Numbers]
     clocks: Numbers
     workgroups: Numbers
     resident: Numbers
@@ -159,8 +160,8 @@ class Roofline:
     """What a tiling moves and how long it takes on the chip of its problem.
 
     Bytes are those of the whole problem: into registers (`l1_bytes`), into the L1 of all cores (`l3_bytes`), from and to memory
-    (`memory_bytes`). `step_clocks` says what each limit takes of a step where the core is full; `seconds` is the whole time,
-    with what waiting, the first and last steps and the last wave add to the limit.
+    (`memory_bytes`). `step_clocks` says what each limit takes of a step where the core is full, `limit_seconds` of the whole
+    problem; `seconds` is the whole time, and `part_seconds` what it is made of (`PARTS`).
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> problem = Problem.of(4096, 4096, 4096, target="bmg")
@@ -180,6 +181,7 @@ class Roofline:
     memory_bytes: int
     step_clocks: Mapping[str, float]
     limit_seconds: Mapping[str, float]
+    part_seconds: Mapping[str, float]
     seconds: float
 
     @property
@@ -230,14 +232,14 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, kind), 92) for kind in ("none", "lines", "shared")])
-    >>> times(Problem.of(4096, 4096, 4096, target="bmg"), forms).waiting.tolist()
+    >>> times(Problem.of(4096, 4096, 4096, target="bmg"), forms).steps["waiting"].tolist()
     [800.0, 400.0, 0.0]
     """
     chip = xe_chip(problem.target) if chip is None else chip
     unit = problem.dpas
     of_a, of_b, of_c = (element_bits(IN_MEMORY.get(name, name)) / 8 for name in (problem.a, problem.b, problem.c))
     dpas_clocks = chip.dpas_clocks(problem.a, 2 * unit.m * unit.n * unit.k)
-    l3_core, memory_core = chip.l3_clock_bytes / chip.cores, chip.memory_clock_bytes / chip.cores
+    l3_core = chip.l3_clock_bytes / chip.cores
 
     high, wide = forms.workgroup_m, forms.workgroup_n
     grid_m, grid_n = np.ceil(problem.m / high), np.ceil(problem.n / wide)
@@ -253,62 +255,67 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     step_l3 = np.where(resident * shared * held <= chip.l1_bytes, shared, step_l1)
     tile_c = high * wide * of_c * (2 if problem.beta else 1)
 
-    def wave(count: Numbers) -> tuple[dict[str, Numbers], Numbers, Numbers, Numbers]:
-        """A step, its wait, the beginning and the end, for a wave with so many workgroups on a core."""
+    def wave(count: Numbers) -> dict[str, Numbers]:
+        """The clocks of a step by limit, of its wait, and of the ends, where a core has so many workgroups."""
         turns = np.ceil(count * forms.count / chip.engines)
         matrix = turns * dpas * dpas_clocks
-        step = {
-            "matrix": matrix,
-            "issue": matrix + turns * (forms.instructions - dpas),
-            "L1": count * step_l1 / chip.l1_clock_bytes,
-            "L3": count * step_l3 / l3_core,
-        }
-        busy = np.maximum.reduce(list(step.values()))
+        issue = matrix + turns * (forms.instructions - dpas)
+        l1, l3 = count * step_l1 / chip.l1_clock_bytes, count * step_l3 / l3_core
+        busy = np.maximum(issue, np.maximum(l1, l3))
         far = np.where(forms.prefetch == PREFETCHES.index("lines"), 1, _MEMORY_LATENCIES) * chip.l3_latency
         ahead = np.where(forms.prefetch == PREFETCHES.index("shared"), forms.distance * busy, 0.0)
-        waiting = np.maximum(0.0, far - ahead)
-        filling = _MEMORY_LATENCIES * chip.l3_latency + count * shared * np.maximum(1, held - 1) / l3_core
-        return step, waiting, filling, count * tile_c / l3_core
-
-    def length(count: Numbers) -> Numbers:
-        step, waiting, filling, draining = wave(count)
-        return filling + steps * (np.maximum.reduce(list(step.values())) + waiting) + draining
+        first = _MEMORY_LATENCIES * chip.l3_latency + count * shared * np.maximum(1, held - 1) / l3_core
+        return {
+            "matrix": matrix,
+            "issue": issue,
+            "L1": l1,
+            "L3": l3,
+            "instructions": issue - matrix,
+            "caches": busy - issue,
+            "waiting": np.maximum(0.0, far - ahead),
+            "ends": first + count * tile_c / l3_core,
+        }
 
     slots = chip.cores * resident
     full, rest = np.floor(workgroups / slots), workgroups % slots
     last = np.ceil(rest / chip.cores)
-    cores_clocks = full * length(resident) + np.where(rest > 0, length(np.maximum(1.0, last)), 0.0)
-    per_core = full * resident + last
+    whole, remaining = wave(resident), wave(np.maximum(1.0, last))
+    some = np.where(rest > 0, 1.0, 0.0)
 
-    step, waiting, filling, draining = wave(np.where(full > 0, resident, np.maximum(1.0, last)))
+    def summed(name: str) -> Numbers:
+        return full * whole[name] + some * remaining[name]
+
     once = problem.batch * (problem.m * problem.k * of_a + problem.k * problem.n * of_b)
     result = problem.batch * problem.m * problem.n * of_c * (2 if problem.beta else 1)
     across = np.minimum(grid_n, slots)
     down = np.minimum(grid_m, np.ceil(slots / grid_n))
-    spanned = np.ceil(workgroups / slots) * problem.k * (down * high * of_a + across * wide * of_b)
-    read = np.where(once <= chip.l3_bytes, once, np.maximum(once, spanned))
-    memory_bytes = read + result
-    memory = memory_bytes / (memory_core * chip.cores)
+    spanned = (full + some) * problem.k * (down * high * of_a + across * wide * of_b)
+    memory_bytes = result + np.where(once <= chip.l3_bytes, once, np.maximum(once, spanned))
+    memory = memory_bytes / chip.memory_clock_bytes
 
-    turns = np.ceil(forms.count * resident / chip.engines) / resident
-    whole = per_core * steps
-    limits = {
-        "matrix": whole * turns * dpas * dpas_clocks,
-        "issue": whole * turns * (dpas * dpas_clocks + forms.instructions - dpas),
-        "L1": whole * step_l1 / chip.l1_clock_bytes,
-        "L3": (whole * step_l3 + per_core * tile_c) / l3_core,
-        "memory": memory,
+    peak = problem.flops / (chip.cores * chip.rate(problem.a)) + 0 * forms.m
+    padded = workgroups * high * wide * steps * forms.k / (problem.m * problem.n * problem.k * problem.batch)
+    parts = {
+        "peak": peak,
+        "outside": peak * (padded - 1),
+        "idle": steps * summed("matrix") - peak * padded,
+        **{name: steps * summed(name) for name in ("instructions", "caches", "waiting")},
+        "ends": summed("ends"),
+    }
+    inside = np.sum(list(parts.values()), axis=0)
+    parts["memory"] = np.maximum(0.0, memory - inside)
+    limits = {name: steps * summed(name) for name in ("matrix", "issue", "L1", "L3")} | {"memory": memory}
+    shown = {
+        name: np.where(full > 0, whole[name], remaining[name]) for name in ("matrix", "issue", "L1", "L3", "waiting")
     }
     return Times(
-        MappingProxyType(step),
-        waiting,
-        filling,
-        draining,
+        MappingProxyType(shown),
         MappingProxyType(limits),
-        np.maximum(cores_clocks, memory + filling),
+        MappingProxyType(parts),
+        inside + parts["memory"],
         workgroups,
         resident,
-        np.ceil(workgroups / slots),
+        full + some,
         workgroups * steps * step_l1,
         workgroups * steps * step_l3,
         memory_bytes,
@@ -344,5 +351,6 @@ def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip
         int(found.memory_bytes[0]),
         MappingProxyType({name: float(clocks[0]) for name, clocks in found.steps.items()}),
         MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.limits.items()}),
+        MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.parts.items()}),
         float(found.clocks[0]) / rate,
     )

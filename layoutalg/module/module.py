@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from layoutalg.module.source import Source
     from layoutalg.module.uses import LayoutUse
     from layoutalg.simulate import Outcome
+    from layoutalg.simulate.counting import Counted
     from layoutalg.simulate.machine import Level
 
 __all__ = ["Migrated", "Module", "checked", "looks_like_module", "names_file", "read"]
@@ -183,6 +184,7 @@ class Module:
         block: tuple[int, int, int] | None = None,
         subgroup_size: int | None = None,
         progress: Callable[[float], None] | None = None,
+        counted: Counted | None = None,
     ) -> Outcome:
         """Run a kernel on numpy arrays and numbers, on `grid` workgroups; without a name, the only kernel.
 
@@ -190,7 +192,9 @@ class Module:
         arguments) must not be read before they are written. What the kernel does wrong is among the outcome's findings.
 
         `level`, `block` (work-items of a workgroup along x, y and z) and `subgroup_size` are what the kernel says unless they
-        are given. `trace` names results (`%7`) whose values are kept; `progress` is told the part that is done.
+        are given. `trace` names results (`%7`) whose values are kept; `progress` is told the part that is done. `counted`
+        makes the outcome say what was `executed`: "messages" (products, loads, stores, prefetches and their bytes), or "lines"
+        for the cache lines that were prefetched and loaded as well.
 
         Raises `LayoutError` for a kernel that is not there or cannot be simulated, and for arguments that it does not take.
 
@@ -222,6 +226,7 @@ class Module:
             block=block,
             subgroup_size=subgroup_size,
             progress=progress,
+            counted=counted,
         )
 
     def _named(self, part: Part, names: Sequence[str]) -> dict[SSAValue, str]:

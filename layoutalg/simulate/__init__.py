@@ -10,10 +10,11 @@ layoutalg.simulate.machine.SimulationError: line 1: gpu.func: intel_reqd_sub_gro
 subgroup_size (--subgroup-size) is needed to know the lanes
 """
 
+from layoutalg.simulate.executed import Executed
 from layoutalg.simulate.kernel import run_kernel
 from layoutalg.simulate.launching import Outcome, launch
 from layoutalg.simulate.machine import SimulationError
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import numpy_type
 
-__all__ = ["Memory", "Outcome", "SimulationError", "launch", "numpy_type", "run_kernel"]
+__all__ = ["Executed", "Memory", "Outcome", "SimulationError", "launch", "numpy_type", "run_kernel"]

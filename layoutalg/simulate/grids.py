@@ -8,7 +8,7 @@
 >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
 >>> found = run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory)
 >>> c[7, 31], found
-(np.float32(32.0), Found(findings=(), trace={}))
+(np.float32(32.0), Found(findings=(), trace={}, executed=None))
 
 Nothing depends on the number of threads: groups are the same, findings and traces are put together in their order, and kernels
 with atomic operations, whose results depend on who comes first, run on one thread.
@@ -42,6 +42,8 @@ from layoutalg.ir.findings import Finding
 from layoutalg.simulate.arguments import values_of
 from layoutalg.simulate.branching import compile_region
 from layoutalg.simulate.compiling import Compiling, Step
+from layoutalg.simulate.counting import COUNTED, Counted, Counter
+from layoutalg.simulate.executed import Executed
 from layoutalg.simulate.levels import level_of
 from layoutalg.simulate.machine import LEVELS, Array, Budget, Level, Machine, Run, SimulationError, fail
 from layoutalg.simulate.memory import Memory
@@ -82,7 +84,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Found:
-    """What a run has to tell: findings, and for every traced name its values, one array for each time it was computed.
+    """What a run has to tell: findings, for every traced name its values (one array for each time it was computed), and counts.
 
     >>> Found((), {}).findings
     ()
@@ -90,6 +92,7 @@ class Found:
 
     findings: tuple[Finding, ...]
     trace: Mapping[str, tuple[Array, ...]]
+    executed: Executed | None = None
 
 
 def compile_kernel(
@@ -134,8 +137,9 @@ def run_on(
     progress: Progress | None = None,
     threads: int = THREADS,
     carry_on: bool = False,
+    counted: Counted | None = None,
 ) -> Found:
-    """Run a compiled kernel on every workgroup of a grid.
+    """Run a compiled kernel on every workgroup of a grid; `counted` says what is counted (see `Executed`).
 
     `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups
     that has them, unless it is to `carry_on`.
@@ -159,6 +163,8 @@ def run_on(
             progress(0.0)
         except TypeError:
             raise LayoutError(f"progress {shown(progress)}: expected a function that takes a number") from None
+    if counted not in (None, *COUNTED):
+        raise LayoutError(f"counted {shown(counted)}: expected {' or '.join(COUNTED)}")
     sizes = _grid(grid)
     given = values_of(compiled.function, arguments)
     whole = compiled.machine(sizes, 0, 1)
@@ -179,6 +185,8 @@ def run_on(
         machine = compiled.machine(sizes, first, min(together, total - first))
         own = launched.of_group(machine)
         run = Run(machine, own, slots=compiled.compiling.slots(), budget=budget, shared=shared)
+        if counted is not None:
+            run.counter = Counter(machine, lines=counted == "lines")
         try:
             compiled.step(run, [*given, *_attributions(compiled.function, run)])
         except SimulationError as problem:
@@ -221,6 +229,7 @@ def _in_order(part: Callable[[int], Run], firsts: range, budget: Budget, threads
 def _collected(runs: Iterator[Run], total: int, together: int, progress: Progress | None, carry_on: bool) -> Found:
     findings: dict[tuple[Any, ...], Finding] = {}
     traces: dict[str, list[list[Array]]] = {}
+    counts: list[Executed] = []
     for number, run in enumerate(runs, 1):
         for finding in run.findings:
             findings.setdefault((finding.rule, finding.place, finding.operation), finding)
@@ -232,10 +241,12 @@ def _collected(runs: Iterator[Run], total: int, together: int, progress: Progres
                 if time == len(times):
                     times.append([])
                 times[time].append(value)
+        if run.counter is not None:
+            counts.append(run.counter.executed(run.memory.describe))
         if progress is not None:
             progress(min(number * together, total) / total)
     joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
-    return Found(tuple(findings.values()), joined)
+    return Found(tuple(findings.values()), joined, Executed.joined(counts) if counts else None)
 
 
 def _attributions(function: gpu.FuncOp, run: Run) -> list[View]:

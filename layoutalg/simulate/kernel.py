@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
+from layoutalg.simulate.counting import Counted
+from layoutalg.simulate.executed import Executed
 from layoutalg.simulate.grids import compile_kernel, run_on
 from layoutalg.simulate.machine import MAX_OPERATIONS, Budget
 from layoutalg.simulate.memory import Memory
@@ -40,11 +42,13 @@ def run_kernel(
     target: str = "pvc",
     progress: Callable[[float], None] | None = None,
     work: int = MOST_WORK,
-) -> None:
+    counted: Counted | None = None,
+) -> Executed | None:
     """Launch a kernel on `grid` workgroups; arguments are integers (addresses that `memory` gave, sizes).
 
     Without a name, the text's only kernel is launched. `progress` is told the part that is done. `work` is what
-    the launch may cost, in units of about half a nanosecond.
+    the launch may cost, in units of about half a nanosecond. With `counted` ("messages", or "lines" for the cache lines too)
+    the result says what was executed.
 
     Raises:
         ParseError: the text can't be read.
@@ -67,4 +71,5 @@ def run_kernel(
     compiled = compile_kernel(read_kernel(text), kernel, target=target)
     work = whole_number(work, "work", 0)
     operations = max(MAX_OPERATIONS, work // (MOST_WORK // MAX_OPERATIONS)) if work > MOST_WORK else MAX_OPERATIONS
-    run_on(compiled, arguments, grid, memory, budget=Budget(operations, work), progress=progress)
+    spent = Budget(operations, work)
+    return run_on(compiled, arguments, grid, memory, budget=spent, progress=progress, counted=counted).executed

@@ -32,6 +32,8 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.simulate.arguments import bound
+from layoutalg.simulate.counting import Counted
+from layoutalg.simulate.executed import Executed
 from layoutalg.simulate.grids import THREADS, compile_kernel, run_on
 from layoutalg.simulate.host import run_host
 from layoutalg.simulate.machine import Array, Budget, Level
@@ -47,7 +49,7 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a launch left: the arguments (arrays as the kernel wrote them), findings, and the values that were traced.
+    """What a launch left: the arguments (arrays as the kernel wrote them), findings, traced values, and counts if asked for.
 
     `trace` has for each name one array for each time that the operation was executed, with the axes workgroup, subgroup, lane
     and those of the type.
@@ -59,6 +61,7 @@ class Outcome:
     arguments: tuple[Any, ...]
     findings: tuple[Finding, ...]
     trace: Mapping[str, tuple[Array, ...]]
+    executed: Executed | None = None
 
 
 def launch(
@@ -77,6 +80,7 @@ def launch(
     budget: Budget | None = None,
     progress: Callable[[float], None] | None = None,
     threads: int = THREADS,
+    counted: Counted | None = None,
 ) -> Outcome:
     """Run a kernel on arrays; without a name, the module's only kernel. With `entry`, the host function of that name.
 
@@ -85,7 +89,8 @@ def launch(
 
     `block` and `subgroup_size` are the kernel's own unless they are given; `level` is what its operations show. `trace` names
     values (`%x`) to be kept, or maps the values themselves to names. `results` are the numbers of arguments whose contents must
-    not be read before they are written. `progress` is told the part that is done.
+    not be read before they are written. `progress` is told the part that is done. `counted` makes the outcome say what was
+    `executed`: "messages", or "lines" for the cache lines too (kernels alone, not with `entry`).
 
     Raises:
         ParseError: the text can't be read.
@@ -109,8 +114,9 @@ def launch(
         return Outcome(tuple(arguments), found.findings, found.trace)
     compiled = compile_kernel(read, kernel, block=block, lanes=subgroup_size, level=level, target=target, trace=traced)
     given = bound(compiled.function, arguments, memory, results)
-    found = run_on(compiled, given, grid, memory, budget=budget, progress=progress, threads=threads, carry_on=True)
-    return Outcome(tuple(arguments), found.findings, found.trace)
+    found = run_on(compiled, given, grid, memory, budget=budget, progress=progress, threads=threads, carry_on=True,
+                   counted=counted)  # fmt: skip
+    return Outcome(tuple(arguments), found.findings, found.trace, found.executed)
 
 
 def _traced(module: ModuleOp, text: str, names: Sequence[str]) -> dict[SSAValue, str]:

@@ -34,6 +34,7 @@ from layoutalg.ir.places import place_of
 
 if TYPE_CHECKING:
     from layoutalg.simulate.compiling import Body
+    from layoutalg.simulate.counting import Counter
     from layoutalg.simulate.memory.launched import LaunchMemory
 
 __all__ = [
@@ -161,7 +162,8 @@ class Run:
 
     `active` says which work-items execute the step: a bool array that broadcasts to [workgroup, subgroup, lane], or None
     where all of them do. `slots` holds the values; a step that runs a body (a loop, a branch) works on it. `scratch` is what
-    steps keep for themselves, `shared` what they keep for all groups of the launch.
+    steps keep for themselves, `shared` what they keep for all groups of the launch. `counter` counts what is executed, where
+    somebody asked.
 
     >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
     >>> Run(machine, None).active is None
@@ -177,6 +179,7 @@ class Run:
     trace: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     scratch: dict[Any, Any] = field(default_factory=dict[Any, Any])
     shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    counter: Counter | None = None
 
     def spend(self, operation: Operation, operations: int, work: int = 0) -> None:
         """Count operations and work that are about to be done; more than a launch may have are refused before.

@@ -21,6 +21,7 @@ from layoutalg.cli import main
 from layoutalg.viz import Picture
 from layoutalg.viz.colours import HUES, hexes, ink, ramp, shades
 from layoutalg.viz.folding import Run, fold
+from layoutalg.viz.picture import picture_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -232,7 +233,7 @@ def test_bands_cover_a_side_once_and_no_more_than_asked_are_drawn(digits: tuple[
 
 def test_a_product_lines_up_around_its_corner() -> None:
     for value in (DPAS, MFMA, WMMA, la.TileProduct(8, 16, 32, "bf16", "bf16"), la.plan_gemm(64, 64, 64)):
-        picture = value.picture()
+        picture = picture_of(value)
         a, b, c = picture.scene().frames
         assert a.rows == c.rows
         assert b.columns == c.columns
@@ -343,7 +344,7 @@ def test_one_number_has_one_colour_in_all_operands_and_in_the_legend(by: str) ->
     values = [DPAS, la.dpas("s8", "s8", "s32"), WMMA, la.mma("MFMA_F32_32x32x8_F16"), la.plan_gemm(64, 64, 64)]
     values += [la.TileProduct(4, 4, 64, "i8", "i8")]
     for value in values:
-        picture = value.picture()
+        picture = picture_of(value)
         if by not in picture.colourings:
             continue
         scene = picture.scene(colour=by)

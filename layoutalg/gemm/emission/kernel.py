@@ -59,7 +59,7 @@ class KernelWriter:
         """
         key = ("constant", number, kind, size)
         if key not in self._once:
-            text = f"{number:e}" if kind[0] in "fb" else str(number)
+            text = _float(number) if kind[0] in "fb" else str(number)
             dense = f"dense<{text}> : vector<{size}x{kind}>" if size else f"{text} : {kind}"
             with self.writer.at_entry():
                 made = self.writer.value(f"arith.constant {dense}", (), kind, size)
@@ -159,3 +159,9 @@ class KernelWriter:
             "}",
         ]
         return "\n".join(lines) + "\n"
+
+
+def _float(number: float) -> str:
+    """With six digits where they say it, else with the ten that tell any two numbers of f32 apart."""
+    short = f"{number:e}"
+    return short if float(short) == number else f"{number:.9e}"

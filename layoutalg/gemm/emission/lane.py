@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor, descriptor_type, load
@@ -52,7 +53,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False) -> str:
     True
     """
     kernel = KernelWriter(gemm, static=static)
-    bases = {name: kernel.arguments[name.lower()] for name in "ABC"}
+    bases = addresses(kernel)
     places = Places.of(kernel)
     step = _Step(kernel, places, bases)
     ahead = prefetches(kernel, places, bases)

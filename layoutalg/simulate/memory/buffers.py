@@ -144,6 +144,20 @@ class Memory:
         for buffer in self.buffers:
             buffer.shadow, buffer.tracked = Shadow(), True
 
+    def is_there(self, addresses: NDArray[Any]) -> NDArray[Any]:
+        """Which addresses are in a buffer.
+
+        >>> memory = Memory()
+        >>> address = memory.bind("C", np.zeros(4, np.float32))
+        >>> memory.is_there(np.array([address + 15, address + 16]))
+        array([ True, False])
+        """
+        indices, offsets = np.divmod(addresses, SPAN)
+        found = np.zeros(addresses.shape, np.bool_)
+        for number, buffer in enumerate(self.buffers, 1):
+            found |= (indices == number) & (offsets < buffer.size)
+        return found
+
     def describe(self, address: int) -> str:
         """Which buffer an address is in, for messages.
 

@@ -250,6 +250,8 @@ class LaunchMemory:
         >>> memory.read(Run(machine, memory), TestOp(), address + np.array([[[0, 4]]]), None, np.dtype(np.float32))
         array([[[5., 6.]]], dtype=float32)
         """
+        if run.counter is not None and not together:
+            run.counter.elements(op, run.active, "load", addresses, mask, dtype.itemsize)
         out: Array | None = None
         for buffer, here, places in self._located(run, op, addresses, mask, dtype.itemsize):
             if buffer.written is not None:
@@ -288,6 +290,8 @@ class LaunchMemory:
         shape = np.broadcast_shapes(addresses.shape, values.shape)
         if addresses.shape != shape:
             addresses = np.broadcast_to(addresses, shape)
+        if run.counter is not None and not together:
+            run.counter.elements(op, run.active, "store", addresses, mask, size)
         for buffer, here, places in self._located(run, op, addresses, mask, size):
             bits = np.ascontiguousarray(values).view(f"u{size}")
             if bits.shape != places.shape or here is not None:

@@ -24,6 +24,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, value_shape
+from layoutalg.simulate.executed import Kind
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.values.elements import element
 
@@ -35,6 +36,7 @@ __all__ = [
     "index_list",
     "lane_map",
     "load_map",
+    "message_name",
     "store_map",
 ]
 
@@ -211,6 +213,37 @@ def store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
     return block_store(rows, width, bits, subgroup_size=lanes).layout.fragment_map()[0]
 
 
+def message_name(
+    kind: str, rows: int, width: int, bits: int, count: int = 1, packed: bool = False, transposed: bool = False
+) -> str:
+    """What OpenCL calls a block message; `kind` is read, write or prefetch.
+
+    >>> message_name("read", 32, 16, 16, 2, packed=True), message_name("read", 16, 16, 16, transposed=True)
+    ('read_transform_16b_32r16x2c', 'read_transpose_32b_16r8x1c')
+    """
+    unit = max(bits, 32) if transposed else bits
+    how = "transform_" if packed else "transpose_" if transposed else ""
+    return f"{kind}_{how}{unit}b_{rows}r{width * bits // unit}x{count}c"
+
+
+def _counted(
+    run: Run,
+    op: Operation,
+    kind: Kind,
+    name: str,
+    descriptor: Descriptor,
+    place: list[Array],
+    block: tuple[int, int],
+    size: int,
+) -> None:
+    """Count a message; `block` are its rows and columns, `size` the bytes of an element."""
+    if run.counter is None:
+        return
+    surface = descriptor.base, descriptor.height, descriptor.width * size, descriptor.pitch * size
+    corner, extent = (place[0], place[1] * size), (block[0], block[1] * size)
+    run.counter.block(op, run.active, kind, name, surface, corner, extent)
+
+
 def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool) -> Array:
     """Row and column of every element of the tensor that a load gives, where it is not spread over lanes.
 
@@ -384,12 +417,14 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         held = _held_as_whole(op, op.value.type, kind, level, held)
     where = _place(op, op.const_offsets)
     arranged = _arranged(held, rows, width * count)
+    name = message_name("read", rows, width, size * 8, count, packed, order is not None)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         descriptor: Descriptor = values[0]
         place = where(values[1:], descriptor)
         if level == "lane":
             check_column(target, op, place[1], size * 8)
+        _counted(run, op, "load", name, descriptor, place, (rows, width * count), size)
         tiles = _tiles(run, descriptor, place, rows, width * count, dtype)
         if tiles is not None:
             return (arranged(tiles),)
@@ -411,12 +446,14 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     else:
         held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
     where = _place(op, op.const_offsets)
+    name = message_name("write", rows, width, size * 8)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
         value, descriptor = values[0], values[1]
         place = where(values[2:], descriptor)
         if level == "lane":
             check_column(target, op, place[1], size * 8)
+        _counted(run, op, "store", name, descriptor, place, (rows, width), size)
         # Every work-item stores, also where the place or the value is the same for all of them: that is a race to see.
         everyone = (*run.machine.items, *held.shape[1:-1])
         addresses, inside = _addresses(op, descriptor, place, held, size)
@@ -434,16 +471,17 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
 
 
 def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
-    """`xegpu.prefetch_nd`: checked, and nothing moves."""
+    """`xegpu.prefetch_nd`: checked and counted, and nothing moves."""
     kind = _block_type(op, op.descriptor.type)
-    bits = _element(op, kind).itemsize * 8
-    count = array_length(kind)
+    (rows, width), size, count = kind.get_shape(), _element(op, kind).itemsize, array_length(kind)
     if compiling.level == "lane":
-        load_map(*kind.get_shape(), bits, count, False, False, compiling.lanes)
+        load_map(rows, width, size * 8, count, False, False, compiling.lanes)
     where = _place(op, op.const_offsets)
+    name = message_name("prefetch", rows, width, size * 8, count)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        where(values[1:], values[0])
+        place = where(values[1:], values[0])
+        _counted(run, op, "prefetch", name, values[0], place, (rows, width * count), size)
         return ()
 
     return step

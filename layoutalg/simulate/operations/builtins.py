@@ -171,12 +171,17 @@ def _block(op: Any, compiling: Compiling, builtin: Builtin, found: re.Match[str]
         return np.asarray(first[..., None] + steps)
 
     def read(run: Run, values: list[Any]) -> tuple[Array]:
-        found = run.memory.read(run, op, addresses(run, values[0]), None, dtype, together=True)
+        at = addresses(run, values[0])
+        if run.counter is not None:
+            run.counter.elements(op, run.active, "load", at, None, dtype.itemsize)
+        found = run.memory.read(run, op, at, None, dtype, together=True)
         return (found.reshape(*found.shape[:3], *shape),)
 
     def write(run: Run, values: list[Any]) -> tuple[()]:
         everyone = (*run.machine.items, count)
         at, value = addresses(run, values[0]), values[1]
+        if run.counter is not None:
+            run.counter.elements(op, run.active, "store", at, None, dtype.itemsize)
         stored = np.broadcast_to(value.reshape(*value.shape[:3], -1), everyone)
         run.memory.write(run, op, np.broadcast_to(at, everyone), None, stored.astype(dtype, copy=False), together=True)
         return ()

@@ -6,12 +6,14 @@ of a divergent branch run, and their results are merged.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import ub
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute, Operation, Region
 
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import func, scf
@@ -32,7 +34,7 @@ _BOUNDS = ("the lower bound", "the upper bound", "the step")
 def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
     """`scf.for`: work-items may have bounds of their own."""
     body = compiling.body(op.body.block)
-    kind = element(str(op.lb.type))
+    kind, loads = element(str(op.lb.type)), _loads(op)
     unsigned = op.properties.get("unsignedCmp") is not None or op.attributes.get("unsignedCmp") is not None
     mask = (1 << kind.bits) - 1 if unsigned else -1
 
@@ -40,7 +42,7 @@ def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
         if any(_differs(run, value) for value in values[:3]):
             if unsigned:
                 fail(op, "bounds that differ between work-items and are compared without sign are not simulated")
-            return _divergent_loop(run, op, body, values)
+            return _divergent_loop(run, op, body, values, loads)
         start, stop, by = (
             uniform(op, value, what, run.active) & mask for value, what in zip(values[:3], _BOUNDS, strict=True)
         )
@@ -49,11 +51,36 @@ def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
         held = values[3:]
         trips = range(start, stop, by)
         run.afford(op, body, len(trips))
-        for number in trips:
-            held = execute(run, body, [_counter(number, kind), *held])
+        with _steps(run, loads) as begin:
+            for number in trips:
+                begin()
+                held = execute(run, body, [_counter(number, kind), *held])
         return held
 
     return step
+
+
+def _loads(op: Operation) -> bool:
+    """Whether a loop loads from memory: then its iterations are steps, for whoever counts."""
+    return any(inner.name.startswith(_LOADS) for inner in op.walk())
+
+
+_LOADS = ("xegpu.load", "xegpu.prefetch", "xevm.block", "xevm.prefetch", "memref.load", "vector.load", "vector.transfer_read",
+          "llvm.load", "llvm.call", "vector.gather")  # fmt: skip
+
+
+@contextmanager
+def _steps(run: Run, counted: bool) -> Generator[Callable[[], None]]:
+    """A function that begins the next step of a loop; behind the loop the step is the one around it."""
+    counter = run.counter
+    if counter is None or not counted:
+        yield lambda: None
+        return
+    outer = counter.step
+    try:
+        yield counter.begin_step
+    finally:
+        counter.step = outer
 
 
 def _counter(number: int, kind: Element) -> Array:
@@ -70,7 +97,7 @@ def _differs(run: Run, value: Array) -> bool:
     return bool((value != value.reshape(-1)[:1]).any())
 
 
-def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any]) -> list[Any]:
+def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any], loads: bool) -> list[Any]:
     start, stop, by = values[:3]
     if run.where(by <= 0).any():
         fail(op, "the step is not positive for some work-items; a loop needs a positive one", "run.undefined")
@@ -78,10 +105,12 @@ def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any]) -> l
     held = values[3:]
     most = int(trips.max())
     run.afford(op, body, most)
-    for trip in range(most):
-        here, _ = split(run, trips > trip)
-        number = np.asarray(start + by * trip).astype(start.dtype, copy=False)
-        held = merged(here, under(run, here, lambda n=number, h=held: execute(run, body, [n, *h])), held)
+    with _steps(run, loads) as begin:
+        for trip in range(most):
+            begin()
+            here, _ = split(run, trips > trip)
+            number = np.asarray(start + by * trip).astype(start.dtype, copy=False)
+            held = merged(here, under(run, here, lambda n=number, h=held: execute(run, body, [n, *h])), held)
     return held
 
 
@@ -135,12 +164,18 @@ _ITERATION = 20_000
 def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
     """`scf.while`: who is done leaves with what `scf.condition` passed on."""
     before, after = compiling.body(op.before_region.block), compiling.body(op.after_region.block)
+    loads = _loads(op)
 
     def step(run: Run, values: list[Any]) -> list[Any]:
+        with _steps(run, loads) as begin:
+            return repeat(run, values, begin)
+
+    def repeat(run: Run, values: list[Any], begin: Callable[[], None]) -> list[Any]:
         outer = run.active
         results: list[Any] = [None] * len(op.results)
         try:
             while True:
+                begin()
                 run.spend(op, 1, _ITERATION)
                 condition, *passed = execute(run, before, values)
                 on, off = split(run, condition)

@@ -92,6 +92,8 @@ at subgroup level
     given = element(str(vectors[2].element_type)).dtype
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
+        if run.counter is not None:
+            run.counter.products(run.active, 1)
         batch = np.broadcast_shapes(*(value.shape[:2] for value in values))
         left, right = of_a(run, values[0], batch), of_b(run, values[1], batch)
         start = of_c(run, values[2], batch) if len(values) > 2 else None
@@ -215,7 +217,11 @@ def _of_matrices(
             value = np.moveaxis(value, -1, -2).reshape(*value.shape[:3], k, n)
         return as_factor(np.moveaxis(value, -2, 0), kind)[..., None, :]
 
+    instructions = -(-m // unit.m) * -(-n // unit.n) * -(-k // unit.k)
+
     def step(run: Run, values: list[Any]) -> tuple[Array]:
+        if run.counter is not None:
+            run.counter.products(run.active, instructions)
         left, right = factor(run, values[0], unit.a_type, True), factor(run, values[1], unit.b_type, False)
         total: Array | None = values[2] if len(values) > 2 else None
         for low in range(0, k, each):

@@ -207,6 +207,8 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         addresses, inside = accessed(run, values[0], values[1:])
+        if run.counter is not None:
+            run.counter.elements(op, run.active, "load", addresses, inside, dtype.itemsize)
         return (run.memory.read(run, op, addresses, inside, dtype, together=True),)
 
     return step
@@ -224,6 +226,8 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[()]:
         addresses, inside = accessed(run, values[1], values[2:])
         everyone = (*run.machine.items, *axes)
+        if run.counter is not None:
+            run.counter.elements(op, run.active, "store", addresses, inside, dtype.itemsize)
         wanted = None if inside is None else np.broadcast_to(inside, everyone)
         stored = np.broadcast_to(kept_as(values[0], dtype), everyone)
         run.memory.write(run, op, np.broadcast_to(addresses, everyone), wanted, stored, together=True)

@@ -23,6 +23,7 @@ from xdsl.utils.hints import isa
 from layoutalg.ir.dialects.xegpu import scatter
 from layoutalg.ir.dialects.xegpu.attributes import ScatterTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.lines import LINE
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.memory.views import View, dtype_of, kept_as
 from layoutalg.simulate.operations.memref import kind_of
@@ -166,9 +167,27 @@ def store(op: scatter.StoreOp, compiling: Compiling) -> Step:
 
 @compiled_by(scatter.PrefetchOp)
 def prefetch(op: scatter.PrefetchOp, compiling: Compiling) -> Step:
-    """`xegpu.prefetch`: nothing moves."""
+    """`xegpu.prefetch`: nothing moves. From an address, offsets count units of `offset_align_byte`."""
     _check_source(op, op.source.type, compiling)
-    return lambda run, values: ()
+    source: Attribute = op.source.type
+    if isa(source, MemRefType[Attribute]) or isinstance(source, TensorDescType):
+        size = dtype_of(source.element_type).itemsize
+    else:
+        size = 1 if op.offset_align_byte is None else int(op.offset_align_byte.value.data)
+    points = _points_of(op, op.source, op.offsets)
+    locate = _locate(op, source, points, points, size)
+    everywhere = np.ones((1, 1, 1), np.bool_)
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        if run.counter is not None:
+            base = values[0]
+            if isinstance(base, View):  # a prefetch outside is harmless, so the memref's sizes do not matter
+                base = np.asarray(base.base + base.offset * size)
+            addresses, _ = locate(run, base, values[1] if op.offsets is not None else None, everywhere)
+            run.counter.elements(op, run.active, "prefetch", addresses, run.memory.buffers.is_there(addresses), LINE)
+        return ()
+
+    return step
 
 
 @compiled_by(scatter.AtomicRmwOp)

@@ -16,9 +16,11 @@ from xdsl.utils.hints import isa
 
 from layoutalg.ir.dialects import xevm
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.executed import Kind
+from layoutalg.simulate.lines import LINE
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.memory.views import dtype_of
-from layoutalg.simulate.operations.blocks import check_column, load_map, store_map
+from layoutalg.simulate.operations.blocks import check_column, load_map, message_name, store_map
 from layoutalg.simulate.operations.dpas import product_of_fragments
 
 __all__: list[str] = []
@@ -43,14 +45,26 @@ def _elements(op: Any) -> np.dtype[Any]:
     return _DTYPES[bits]
 
 
-def _addresses(op: Any, compiling: Compiling, values: list[Any], held: Array, size: int) -> tuple[Array, Array]:
+_OPERANDS = ("the address", "the width", "the height", "the pitch", "x", "y")
+
+
+def _surface(
+    run: Run, op: Any, values: list[Any], kind: Kind, name: str, block: tuple[int, int], size: int
+) -> list[Array]:
+    """What a message says of its surface and place; it is counted. `block` are its rows and columns."""
+    found = [
+        uniform_in_subgroup(op, np.asarray(value), what) for value, what in zip(values[:6], _OPERANDS, strict=True)
+    ]
+    if run.counter is not None:
+        base, width, height, pitch, column, row = (part.astype(np.int64) for part in found)
+        surface, corner = (base, height, width, pitch), (row, column * size)
+        run.counter.block(op, run.active, kind, name, surface, corner, (block[0], block[1] * size))
+    return found
+
+
+def _addresses(op: Any, compiling: Compiling, surface: list[Array], held: Array, size: int) -> tuple[Array, Array]:
     """The address of every element of a message, and which are inside the surface."""
-    base, width, height, pitch, column, row = (
-        uniform_in_subgroup(op, np.asarray(value), what)
-        for value, what in zip(
-            values[:6], ("the address", "the width", "the height", "the pitch", "x", "y"), strict=True
-        )
-    )
+    base, width, height, pitch, column, row = surface
     check_column(compiling.target, op, np.asarray(column), size * 8)
     down = row[..., None] + held[..., 0]
     across = (column[..., None] + held[..., 1]) * size
@@ -69,9 +83,12 @@ def blockload2d(op: xevm.BlockLoad2dOp, compiling: Compiling) -> Step:
     result, shape = dtype_of(kind), value_shape(kind)
     if int(np.prod(shape)) * result.itemsize != held.shape[1] * dtype.itemsize:
         fail(op, f"{kind} for {held.shape[1]} elements of {dtype.itemsize * 8} bits per lane")
+    name = message_name("read", rows, width, dtype.itemsize * 8, count, packed, transposed)
+    block = rows, width * count
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
-        addresses, inside = _addresses(op, compiling, values, held, dtype.itemsize)
+        surface = _surface(run, op, values, "load", name, block, dtype.itemsize)
+        addresses, inside = _addresses(op, compiling, surface, held, dtype.itemsize)
         read = run.memory.read(run, op, addresses, inside, dtype, together=True)
         made = np.ascontiguousarray(read).view(result)
         return (made.reshape(*made.shape[:3], *shape),)
@@ -83,14 +100,17 @@ def blockload2d(op: xevm.BlockLoad2dOp, compiling: Compiling) -> Step:
 def blockstore2d(op: xevm.BlockStore2dOp, compiling: Compiling) -> Step:
     """`xevm.blockstore2d`."""
     dtype = _elements(op)
-    held = store_map(_number(op, "tile_height"), _number(op, "tile_width"), dtype.itemsize * 8, compiling.lanes)
+    rows, width = _number(op, "tile_height"), _number(op, "tile_width")
+    held = store_map(rows, width, dtype.itemsize * 8, compiling.lanes)
     kind = op.arguments[6].type
     given, shape = dtype_of(kind), value_shape(kind)
     if int(np.prod(shape)) * given.itemsize != held.shape[1] * dtype.itemsize:
         fail(op, f"{kind} for {held.shape[1]} elements of {dtype.itemsize * 8} bits per lane")
+    name = message_name("write", rows, width, dtype.itemsize * 8)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        addresses, inside = _addresses(op, compiling, values, held, dtype.itemsize)
+        surface = _surface(run, op, values, "store", name, (rows, width), dtype.itemsize)
+        addresses, inside = _addresses(op, compiling, surface, held, dtype.itemsize)
         everyone = (*run.machine.items, held.shape[1])
         value = np.ascontiguousarray(values[6]).astype(given, copy=False)
         stored = value.reshape(*value.shape[:3], -1).view(dtype)
@@ -107,10 +127,32 @@ def blockstore2d(op: xevm.BlockStore2dOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(xevm.BlockPrefetch2dOp, xevm.PrefetchOp)
+@compiled_by(xevm.BlockPrefetch2dOp)
+def blockprefetch2d(op: Any, compiling: Compiling) -> Step:
+    """`xevm.blockprefetch2d`: nothing moves."""
+    dtype, rows, width = _elements(op), _number(op, "tile_height"), _number(op, "tile_width")
+    count = _number(op, "v_blocks", 1)
+    name, block = message_name("prefetch", rows, width, dtype.itemsize * 8, count), (rows, width * count)
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        if run.counter is not None:
+            _surface(run, op, values, "prefetch", name, block, dtype.itemsize)
+        return ()
+
+    return step
+
+
+@compiled_by(xevm.PrefetchOp)
 def prefetch(op: Any, compiling: Compiling) -> Step:
-    """`xevm.blockprefetch2d` and `xevm.prefetch`: nothing moves."""
-    return lambda run, values: ()
+    """`xevm.prefetch`: nothing moves."""
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        if run.counter is not None:
+            addresses = np.asarray(values[0])
+            run.counter.elements(op, run.active, "prefetch", addresses, run.memory.buffers.is_there(addresses), LINE)
+        return ()
+
+    return step
 
 
 @compiled_by(xevm.MMAOp)

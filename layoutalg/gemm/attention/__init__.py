@@ -1,0 +1,12 @@
+"""Attention planned: softmax(Q K^T) V in one kernel, from the problem to code and numbers.
+
+>>> from layoutalg.gemm.attention import plan_attention
+>>> plan_attention(256, 1000, 64, causal=True).grid
+(2, 1, 1)
+"""
+
+from layoutalg.gemm.attention.plan import Attention, plan_attention
+from layoutalg.gemm.attention.problem import AttentionProblem
+from layoutalg.gemm.attention.steps import Step, Steps
+
+__all__ = ["Attention", "AttentionProblem", "Step", "Steps", "plan_attention"]

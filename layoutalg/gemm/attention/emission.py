@@ -1,0 +1,430 @@
+"""The kernel of a planned attention at lane level: MLIR text in the form that was measured.
+
+A subgroup has 16 queries, as two blocks of 8 rows. All its steps over keys have this body; only steps with a mask have the part
+in brackets:
+
+    S  = Q K^T                       dpas, every block of 16 keys over the depth d
+   [S  = -inf where a query may not see the key]
+    m' = max(m, scale * the largest of S in the row)
+    P  = exp2(scale * S - m')        a number from 0 to 1
+    l  = l * exp2(m - m') + P        each lane sums its own keys
+    O  = O * exp2(m - m') + P V      dpas
+
+Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. There is one
+at least, and its 32 keys leave registers for the mask. The loop over all the other keys has neither masks nor special cases:
+
+    %masked = scf.for %key = %full to %last step 32 iter_args(zeros) { ... }
+    %seen = scf.for %key = 0 to %full step 64 iter_args(%masked) { ... }
+
+Sizes are arguments of the kernel; head size, types, scale and mask are part of it.
+
+>>> from layoutalg.gemm.attention import plan_attention
+>>> text = emit_lane(plan_attention(256, 256, 64))
+>>> text.count("xegpu.dpas"), text.count("scf.for")
+(96, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layoutalg.conversion.lowering.region_writer import RegionWriter
+from layoutalg.conversion.lowering.writer import Value
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention.plan import Attention
+
+__all__ = ["emit_lane"]
+
+KERNEL = "attention"
+LARGEST = "_Z20sub_group_reduce_maxf"
+"""OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
+
+_MINUS_INFINITY = "0xFF800000"
+_LEAST = "0xFF7FFFFF"
+"""The least finite f32, where the running maximum begins: -inf less -inf would be NaN."""
+_NEVER = 2**31 - 1
+"""A key that no query may see: it is so far past the last key that the first one sees."""
+_CACHED = ", ".join(f"l{level}_hint = #xegpu.cache_hint<cached>" for level in (1, 2, 3))
+_TWO = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
+_ROWS = 8
+"""Rows of one DPAS: a block of rows in registers is `vector<8x..>` in each lane, a register for each row."""
+_LANES = 16
+
+
+def emit_lane(plan: Attention) -> str:
+    """The text of the kernel.
+
+    >>> from layoutalg.gemm.attention import plan_attention
+    >>> "gpu.func @attention(%q: i64, %k: i64, %v: i64, %o: i64, " in emit_lane(plan_attention(16, 64, 64))
+    True
+    """
+    arguments = [Value(kind, name=name) for name, kind in plan.parameters]
+    kernel = _Kernel(plan, RegionWriter(arguments))
+    kernel.write()
+    signature = ", ".join(f"%{value.name}: {value.kind}" for value in arguments)
+    lanes, *_ = plan.workgroup
+    attributes = f"intel_reqd_sub_group_size = {_LANES} : i32, known_block_size = array<i32: {lanes}, 1, 1>"
+    effects = "{convergent, no_unwind, will_return}"
+    return (
+        f"builtin.module attributes {{gpu.container_module}} {{\n"
+        f"  gpu.module @{KERNEL} {{\n"
+        f"    llvm.func spir_funccc @{LARGEST}(f32) -> f32 attributes {effects}\n"
+        f"    gpu.func @{KERNEL}({signature}) kernel attributes {{{attributes}}} {{\n"
+        f"{kernel.writer.text('      ')}\n"
+        f"    }}\n  }}\n}}\n"
+    )
+
+
+@dataclass(frozen=True)
+class _State:
+    """What a step hands to the next: O by blocks of rows and columns; of every row the maximum and the sums of each lane."""
+
+    o: tuple[tuple[Value, ...], ...]
+    largest: tuple[Value, ...]
+    sums: tuple[Value, ...]
+
+    @property
+    def values(self) -> list[Value]:
+        return [*(block for row in self.o for block in row), *self.largest, *self.sums]
+
+    def renewed(self, make: Callable[[Value], Value]) -> _State:
+        """Other values of the same kinds in the same places."""
+        return _State(
+            tuple(tuple(make(block) for block in row) for row in self.o),
+            tuple(make(value) for value in self.largest),
+            tuple(make(value) for value in self.sums),
+        )
+
+
+class _Kernel:
+    def __init__(self, plan: Attention, writer: RegionWriter) -> None:
+        self.plan = plan
+        self.problem = plan.problem
+        self.writer = writer
+        self.arguments = {str(value.name): value for value in writer.arguments}
+        self.constants: dict[tuple[str, str], Value] = {}
+        self.row_blocks = plan.row_blocks
+        self.depths = plan.depth_blocks
+        self.scale = self.floats(f"{plan.problem.exponent_scale:.9e}")
+
+    def write(self) -> None:
+        self._places()
+        self._descriptors()
+        start = _State(
+            tuple(tuple(self.floats("0.0") for _ in range(self.depths)) for _ in range(self.row_blocks)),
+            tuple(self.floats(_LEAST) for _ in range(self.row_blocks)),
+            tuple(self.floats("0.0") for _ in range(self.row_blocks)),
+        )
+        begun = self._loop("masked", self.full, self.last, self.plan.keys_per_masked_step, start, masked=True)
+        ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
+        self._store(ended)
+        self.writer.do("gpu.return")
+
+    # Values
+
+    def let(self, form: str, operands: Sequence[Value], element: str, size: int | None = None, name: str = "") -> Value:
+        value = self.writer.value(form, operands, element, size)
+        value.name = name or None
+        return value
+
+    def constant(self, text: str, element: str, size: int | None = None, name: str = "") -> Value:
+        kind = element if size is None else f"vector<{size}x{element}>"
+        if (text, kind) not in self.constants:
+            with self.writer.at_entry():
+                self.constants[text, kind] = self.let(f"arith.constant {text} : {kind}", (), element, size, name)
+        return self.constants[text, kind]
+
+    def number(self, number: int, element: str = "i32") -> Value:
+        return self.constant(str(number), element, name=f"c{number}".replace("-", "minus"))
+
+    def floats(self, text: str) -> Value:
+        return self.constant(f"dense<{text}>", "f32", _ROWS)
+
+    def binary(self, operation: str, left: Value, right: Value, name: str = "") -> Value:
+        return self.let(f"arith.{operation} %s, %s : {left.kind}", (left, right), left.element, left.size, name)
+
+    def cast(self, value: Value, element: str, name: str = "") -> Value:
+        return self.let(f"arith.index_cast %s : {value.kind} to {element}", (value,), element, name=name)
+
+    def larger(self, left: Value, right: Value) -> Value:
+        """Compared and selected: of both forms of a maximum the one that becomes one instruction (`sel`)."""
+        return self.select(
+            self.let(f"arith.cmpf ogt, %s, %s : {left.kind}", (left, right), "i1", left.size), left, right
+        )
+
+    def select(self, condition: Value, left: Value, right: Value) -> Value:
+        kinds = left.kind if condition.size is None else f"{condition.kind}, {left.kind}"
+        return self.let(f"arith.select %s, %s, %s : {kinds}", (condition, left, right), left.element, left.size)
+
+    def exp2(self, value: Value) -> Value:
+        """`afn` allows the hardware's own exp2 (math.exp), without a treatment of denormal numbers around it."""
+        return self.let(f"math.exp2 %s fastmath<afn> : {value.kind}", (value,), value.element, value.size)
+
+    def fma(self, factor: Value, other: Value, added: Value) -> Value:
+        return self.let(f"math.fma %s, %s, %s : {factor.kind}", (factor, other, added), factor.element, factor.size)
+
+    def gathered(self, parts: Sequence[Value]) -> Value:
+        """Numbers of eight rows as one value."""
+        marks = ", ".join(["%s"] * len(parts))
+        kind = f"vector<{len(parts)}xf32>"
+        return self.let(f"vector.from_elements {marks} : {kind}", parts, "f32", len(parts))
+
+    def rows_of(self, value: Value) -> list[Value]:
+        """The numbers of the eight rows."""
+        return [self.let(f"vector.extract %s[{row}] : f32 from {value.kind}", (value,), "f32") for row in range(_ROWS)]
+
+    # Where this subgroup's rows are, and which keys they see
+
+    def _places(self) -> None:
+        plan, queries, keys = self.plan, self.arguments["queries"], self.arguments["keys"]
+        block = self.cast(self.let("gpu.block_id x", (), "index"), "i32", "block")
+        subgroup = self.cast(self.let("gpu.subgroup_id : index", (), "index"), "i32", "subgroup")
+        first = self.binary("muli", block, self.number(plan.subgroups * plan.rows))
+        own = self.binary("muli", subgroup, self.number(plan.rows))
+        self.row = self.binary("addi", first, own, "row")
+        self.row_index = self.cast(self.row, "index", "row_index")
+        self.lane = self.cast(self.let("gpu.lane_id", (), "index"), "i32", "lane")
+        if self.problem.causal:
+            shift = self.binary("subi", keys, queries, "shift")
+            self.seen = self.binary("addi", self.binary("addi", self.row, shift), self.number(1), "seen_by_first")
+            by_all = self.binary("minsi", self.seen, keys, "seen_by_all")
+            by_last = self.binary("addi", self.seen, self.number(plan.rows - 1), "seen_by_last")
+            end = self.binary("minsi", by_last, keys, "end")
+            unmasked = self.binary("minsi", by_all, self.binary("subi", end, self.number(1)))
+            unmasked = self.binary("maxsi", unmasked, self.number(0))
+        else:
+            end = keys
+            unmasked = self.binary("subi", keys, self.number(1))
+        self.full = self.binary("andi", unmasked, self.number(-plan.keys_per_step), "full")
+        self.last = self.binary("maxsi", end, self.binary("addi", self.full, self.number(1)), "last")
+
+    def _descriptors(self) -> None:
+        """Of every matrix one descriptor for each shape of message: the last one of a row may have to bring one block."""
+        queries, keys = (self.cast(self.arguments[name], "index", f"{name}_index") for name in ("queries", "keys"))
+        head = self.let("gpu.block_id z", (), "index") if self.plan.grid[2] > 1 else None
+        self.described: dict[tuple[str, int], Value] = {}
+        d, store, element = self.problem.d, self.plan.store, self.problem.type
+        shapes = [("O", 1, f"{store.rows}x{store.width}x{self.problem.out}", d)]
+        for name, load in self.plan.loads.items():
+            if load.transpose:
+                shapes.append((name, 1, f"{load.rows}x{load.width // 2}xi32", d // 2))
+                continue
+            shapes += [(name, 2, f"{load.rows}x{load.width}x{element}{_TWO}", d)] * (self.depths > 1)
+            shapes += [(name, 1, f"{load.rows}x{load.width}x{element}", d)] * (self.depths % 2)
+        pointers = {name: self._of_head(name, head) for name in "QKVO"}
+        for name, count, shape, width in shapes:
+            kind = f"!xegpu.tensor_desc<{shape}>"
+            form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [{width}, 1] : i64 -> {kind}"
+            operands = (pointers[name], keys if name in "KV" else queries)
+            self.described[name, count] = self.let(form, operands, kind, name=f"matrix_{name.lower()}")
+
+    def _of_head(self, name: str, head: Value | None) -> Value:
+        """Where the matrix of this head begins."""
+        pointer = self.arguments[name.lower()]
+        if head is None:
+            return pointer
+        group = self.problem.heads // self.problem.kv_heads
+        if name in "KV" and group > 1:
+            head = self.binary("divui", head, self.number(group, "index"))
+        element = self.problem.out if name == "O" else self.problem.type
+        stride = self.arguments["stride_kv" if name in "KV" else f"stride_{name.lower()}"]
+        size = self.number(4 if element == "f32" else 2, "i64")
+        elements = self.binary("muli", self.cast(head, "i64"), stride)
+        return self.binary("addi", pointer, self.binary("muli", elements, size))
+
+    # Loads
+
+    def load(self, name: str, count: int, place: tuple[Value, int], result: tuple[str, int], word: str = "") -> Value:
+        """A message of `count` blocks side by side, at a row and a column."""
+        matrix, (row, column), (element, size) = self.described[name, count], place, result
+        properties = ", ".join(filter(None, (_CACHED, word)))
+        form = f"xegpu.load_nd %s[%s, {column}] <{{{properties}}}> : {matrix.kind} -> vector<{size}x{element}>"
+        return self.let(form, (matrix, row), element, size)
+
+    def part(self, value: Value, start: int, count: int) -> Value:
+        """Some neighbouring elements of a value."""
+        if count == value.size:
+            return value
+        places = ", ".join(str(start + place) for place in range(count))
+        form = f"vector.shuffle %s, %s [{places}] : {value.kind}, {value.kind}"
+        return self.let(form, (value, value), value.element, count)
+
+    def at(self, base: Value, offset: int) -> Value:
+        """A row as an index, some rows further on."""
+        if not offset:
+            return base
+        return self.binary("addi", base, self.number(offset, "index"))
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """The blocks along d by messages: the first one's number and how many there are, 2 or 1."""
+        return [(first, min(2, self.depths - first)) for first in range(0, self.depths, 2)]
+
+    def queries(self, first: int, count: int) -> list[list[Value]]:
+        """Blocks of 16 columns of Q as DPAS wants A, each in blocks of 8 rows."""
+        rows = self.plan.rows
+        held = self.load("Q", count, (self.row_index, 16 * first), (self.problem.type, count * rows))
+        starts = [half * rows for half in range(count)]
+        return [[self.part(held, start + i * _ROWS, _ROWS) for i in range(self.row_blocks)] for start in starts]
+
+    def keys(self, row: Value, depth: int) -> Value:
+        """16 keys as DPAS wants B, 16 deep. The message transposes pairs of elements as numbers of 32 bits."""
+        word = "transpose = array<i64: 1, 0>"
+        held = self.load("K", 1, (row, 8 * depth), ("i32", 8), word)
+        element = self.problem.type
+        return self.let(f"vector.bitcast %s : {held.kind} to vector<16x{element}>", (held,), element, 16)
+
+    # One step
+
+    def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
+        inner = state.renewed(lambda value: Value(value.element, value.size))
+        results = state.renewed(lambda value: Value(value.element, value.size))
+        key = Value("i32", name=f"{name}_key")
+        kinds = ", ".join(value.kind for value in state.values)
+        carried = ", ".join(["%s = %s"] * len(state.values))
+        pairs = [value for pair in zip(inner.values, state.values, strict=True) for value in pair]
+        form = f"scf.for %s = %s to %s step %s iter_args({carried}) -> ({kinds}) : i32 {{"
+        arguments = (key, *inner.values)
+        with self.writer.region(form, (key, low, high, self.number(keys), *pairs), results.values, arguments):
+            after = self._step(key, inner, keys, masked=masked)
+            marks = ", ".join(["%s"] * len(after.values))
+            self.writer.do(f"scf.yield {marks} : {kinds}", after.values)
+        return results
+
+    def _step(self, key: Value, state: _State, keys: int, *, masked: bool) -> _State:
+        row = self.cast(key, "index")
+        scores = self._scores(row, keys)
+        if masked:
+            scores = self._masked(scores, key)
+        largest: list[Value] = []
+        sums: list[Value] = []
+        weights: list[list[Value]] = []
+        o: list[list[Value]] = []
+        for i, of_rows in enumerate(scores):
+            found = self.binary("mulf", self._largest(of_rows), self.scale)
+            largest.append(self.larger(state.largest[i], found))
+            factor = self.exp2(self.binary("subf", state.largest[i], largest[i]))
+            total, rounded = self._weights(of_rows, largest[i], (state.sums[i], factor))
+            sums.append(total)
+            weights.append(rounded)
+            o.append([self.binary("mulf", held, factor) for held in state.o[i]])
+        self._accumulate(o, weights, row, keys)
+        return _State(tuple(map(tuple, o)), tuple(largest), tuple(sums))
+
+    def _weights(self, scores: list[Value], largest: Value, before: tuple[Value, Value]) -> tuple[Value, list[Value]]:
+        """P of eight rows, rounded for DPAS, and the sums of each lane: of P as it is before that.
+
+        Each block is added and rounded as soon as it is there. Otherwise a head of 128 spills.
+        """
+        less = self.let(f"arith.negf %s : {largest.kind}", (largest,), "f32", _ROWS)
+        total: Value | None = None
+        rounded: list[Value] = []
+        for score in scores:
+            weight = self.exp2(self.fma(score, self.scale, less))
+            total = self.fma(*before, weight) if total is None else self.binary("addf", total, weight)
+            rounded.append(self._rounded(weight, self.problem.type))
+        assert total is not None
+        return total, rounded
+
+    def dpas(self, a: Value, b: Value, c: Value) -> Value:
+        form = f"xegpu.dpas %s, %s, %s : {a.kind}, {b.kind}, {c.kind} -> {c.kind}"
+        return self.let(form, (a, b, c), c.element, c.size)
+
+    def _rounded(self, value: Value, element: str) -> Value:
+        if element == "f32":
+            return value
+        return self.let(f"arith.truncf %s : {value.kind} to vector<{_ROWS}x{element}>", (value,), element, _ROWS)
+
+    def _scores(self, row: Value, keys: int) -> list[list[Value]]:
+        """S = Q K^T: blocks of 8 queries by 16 keys.
+
+        Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that
+        its registers are free for O and S.
+        """
+        scores = [[self.floats("0.0")] * (keys // _LANES) for _ in range(self.row_blocks)]
+        places = [self.at(row, start) for start in range(0, keys, _LANES)]
+        for first, count in self.pairs():
+            for half, queries in enumerate(self.queries(first, count)):
+                for j, place in enumerate(places):
+                    block = self.keys(place, first + half)
+                    for i, rows in enumerate(queries):
+                        scores[i][j] = self.dpas(rows, block, scores[i][j])
+        return scores
+
+    def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
+        """-inf for keys that do not exist or that the query may not see."""
+        low, keys = self.floats(_MINUS_INFINITY), self.arguments["keys"]
+        own = self.binary("addi", key, self.lane)
+        starts = [_LANES * j for j in range(len(scores[0]))]
+        columns = [self.binary("addi", own, self.number(start)) if start else own for start in starts]
+        there = [self._less(column, keys) for column in columns]
+        if not self.problem.causal:
+            return [[self.select(here, s, low) for here, s in zip(there, row, strict=True)] for row in scores]
+        past = [self.binary("subi", column, self.seen) for column in columns]
+        past = [self.spread(self.select(here, p, self.number(_NEVER))) for here, p in zip(there, past, strict=True)]
+        masked: list[list[Value]] = []
+        for i, row in enumerate(scores):
+            more = self.constant(f"dense<{[_ROWS * i + r for r in range(_ROWS)]}>", "i32", _ROWS)
+            masked.append([self.select(self._less(p, more), s, low) for p, s in zip(past, row, strict=True)])
+        return masked
+
+    def _less(self, left: Value, right: Value) -> Value:
+        return self.let(f"arith.cmpi slt, %s, %s : {left.kind}", (left, right), "i1", left.size)
+
+    def spread(self, value: Value) -> Value:
+        form = f"vector.broadcast %s : {value.kind} to vector<{_ROWS}x{value.kind}>"
+        return self.let(form, (value,), value.element, _ROWS)
+
+    def _largest(self, scores: list[Value]) -> Value:
+        """The largest score of each row, in every lane."""
+        found = scores[0]
+        for more in scores[1:]:
+            found = self.larger(found, more)
+        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
+        return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
+
+    def _accumulate(self, o: list[list[Value]], weights: list[list[Value]], row: Value, keys: int) -> None:
+        """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
+        height = self.plan.loads["V"].rows
+        for start in range(0, keys, height):
+            at = self.at(row, start)
+            for first, count in self.pairs():
+                held = self.load("V", count, (at, 16 * first), (self.problem.type, count * height), "packed")
+                for half in range(count):
+                    for deep in range(0, height, 16):
+                        values = self.part(held, half * height + deep, 16)
+                        x, j = first + half, (start + deep) // 16
+                        for i in range(self.row_blocks):
+                            o[i][x] = self.dpas(weights[i][j], values, o[i][x])
+
+    # The end
+
+    def _store(self, state: _State) -> None:
+        matrix = self.described["O", 1]
+        row, out = self.row_index, self.problem.out
+        one, zero = self.floats("1.0"), self.floats("0.0")
+        for i in range(self.row_blocks):
+            total = self._summed(state.sums[i])
+            seen = self.let(f"arith.cmpf ogt, %s, %s : {total.kind}", (total, zero), "i1", _ROWS)
+            inverse = self.select(seen, self.binary("divf", one, total), zero)
+            at = self.at(row, _ROWS * i)
+            for x in range(self.depths):
+                value = self._rounded(self.binary("mulf", state.o[i][x], inverse), out)
+                self.writer.do(
+                    f"xegpu.store_nd %s, %s[%s, {16 * x}] : {value.kind}, {matrix.kind}", (value, matrix, at)
+                )
+
+    def _summed(self, sums: Value) -> Value:
+        """The sum over the lanes: neighbours first, then pairs of pairs, the same in every lane."""
+        width = self.number(_LANES)
+        for distance in (1, 2, 4, 8):
+            other: list[Value] = []
+            for mine in self.rows_of(sums):
+                theirs, valid = Value("f32"), Value("i1")
+                operands = (mine, self.number(distance), width)
+                self.writer.values("gpu.shuffle xor %s, %s, %s : f32", operands, (theirs, valid))
+                other.append(theirs)
+            sums = self.binary("addf", sums, self.gathered(other))
+        return sums

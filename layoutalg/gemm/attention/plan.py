@@ -1,0 +1,459 @@
+"""Attention planned: from the problem to the numbers that the kernel is made of.
+
+A subgroup has 16 queries (8 for heads of more than 128) and keeps their rows of O in registers while it goes through the keys.
+The workgroups of the grid share the queries; z counts heads. A step takes 64 keys: S = Q K^T, the running maximum, P = 2^(...),
+O += P V. S is what a product leaves in registers and P is what the next one takes, and both have one layout:
+
+>>> attention = plan_attention(256, 1000, 64)
+>>> attention.layouts["S"] == attention.layouts["P"], attention.exchange.kind
+(True, 'identity')
+
+Small enough to check by hand: 16 queries are 2 blocks of 8 rows, 64 keys are 4 blocks of 16, d = 64 is 4 blocks of 16. So a
+step has 2*4*4 DPAS for S and as many for O. It loads Q with 2 messages of 16x32, K with 4*4 messages of 16 keys by 16, and V
+with 2*2 messages of 32x32: 22 messages, and 2 KiB + 8 KiB + 8 KiB.
+
+>>> step = attention.step
+>>> step.dpas, step.messages, step.bytes
+(64, 22, 18432)
+
+1000 keys are 15 steps of 64, and 40 are left over: 2 steps of 32 with a mask, which come first.
+
+>>> attention.steps_of(0)
+Steps(masked=2, seen=15)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.core import Layout
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import number_text, shown
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
+from layoutalg.core.whole_numbers import whole_number
+from layoutalg.gemm.attention.problem import AttentionProblem
+from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Step, Steps, all_steps, steps_of
+from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from layoutalg.conversion import ConversionPlan
+
+__all__ = ["Attention", "plan_attention"]
+
+VERSIONS = (23, 24)
+LEVELS = ("lane",)
+OPERANDS = ("Q", "K", "S", "P", "V", "O")
+
+_REGISTERS = 256
+_MOST_SUBGROUPS = 8
+
+
+@dataclass(frozen=True)
+class Attention(Distributed):
+    """A planned attention: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
+
+    `rows` are the queries of a subgroup, `subgroups` those of a workgroup. `llvm` is the version that the kernel is for.
+
+    >>> plan_attention(256, 256, 64).rows, plan_attention(256, 256, 192).rows
+    (16, 8)
+    """
+
+    problem: AttentionProblem
+    rows: int
+    subgroups: int
+    llvm: int = 24
+    registers: int = _REGISTERS
+
+    @property
+    def keys_per_step(self) -> int:
+        """Keys of a step of the loop over keys that all queries of a subgroup see.
+
+        >>> plan_attention(64, 64, 64).keys_per_step
+        64
+        """
+        return KEYS
+
+    @property
+    def keys_per_masked_step(self) -> int:
+        """Keys of a step with a mask.
+
+        >>> plan_attention(64, 64, 64).keys_per_masked_step
+        32
+        """
+        return MASKED_KEYS
+
+    @property
+    def dpas(self) -> Dpas:
+        """The matrix instruction of both products.
+
+        >>> plan_attention(64, 64, 64).dpas.builtin
+        'intel_sub_group_f16_f16_matrix_mad_k16'
+        """
+        return self.problem.dpas
+
+    @property
+    def depth_blocks(self) -> int:
+        """Blocks of 16 along d; the last one may reach past it, where reads give 0 and writes are dropped.
+
+        >>> plan_attention(64, 64, 72).depth_blocks
+        5
+        """
+        return -(-self.problem.d // self.dpas.k)
+
+    @property
+    def row_blocks(self) -> int:
+        """Blocks of 8 queries that a subgroup has.
+
+        >>> plan_attention(64, 64, 64).row_blocks
+        2
+        """
+        return self.rows // self.dpas.m
+
+    @property
+    def loads(self) -> dict[str, BlockLoad]:
+        """The messages that bring Q, K and V; K as pairs of elements, 32 bits, which the hardware transposes.
+
+        >>> {name: load.name for name, load in plan_attention(64, 64, 64).loads.items()}
+        {'Q': 'read_16b_16r16x2c', 'K': 'read_transpose_32b_16r8x1c', 'V': 'read_transform_16b_32r16x2c'}
+        """
+        lanes, k = self.dpas.subgroup_size, self.dpas.k
+        return {
+            "Q": block_load(self.rows, k, 16, 2, subgroup_size=lanes),
+            "K": block_load(self.dpas.n, k, 16, transpose=True, transpose_bits=32, subgroup_size=lanes),
+            "V": block_load(self.keys_per_masked_step, self.dpas.n, 16, 2, transform=True, subgroup_size=lanes),
+        }
+
+    @property
+    def store(self) -> BlockStore:
+        """The message that takes a block of O away.
+
+        >>> plan_attention(64, 64, 64, out="f16").store.bits
+        16
+        """
+        bits = 32 if self.problem.out == "f32" else 16
+        return block_store(self.dpas.m, self.dpas.n, bits, subgroup_size=self.dpas.subgroup_size)
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Workgroups to launch: x over the queries, z over heads and batch (heads are neighbours).
+
+        >>> plan_attention(1000, 256, 64, heads=8, batch=2).grid
+        (8, 1, 16)
+        """
+        return self._subgroups_along // self.subgroups, 1, self.problem.heads * self.problem.batch
+
+    @property
+    def _subgroups_along(self) -> int:
+        """Subgroups of one head, those past the last query included."""
+        each = self.rows * self.subgroups
+        return -(-self.problem.queries // each) * self.subgroups
+
+    @property
+    def workgroup(self) -> tuple[int, int, int]:
+        """Work-items of one workgroup.
+
+        >>> plan_attention(1000, 256, 64).workgroup
+        (128, 1, 1)
+        """
+        return self.dpas.subgroup_size * self.subgroups, 1, 1
+
+    def steps_of(self, row: int) -> Steps:
+        """The steps of the subgroup whose first query is `row`.
+
+        >>> plan_attention(256, 256, 64, causal=True).steps_of(240)
+        Steps(masked=2, seen=3)
+        """
+        return steps_of(self.problem, self.rows, row)
+
+    @property
+    def steps_total(self) -> Steps:
+        """The steps of all subgroups of the grid.
+
+        >>> plan_attention(256, 256, 64, heads=2, causal=True).steps_total
+        Steps(masked=48, seen=48)
+        """
+        return all_steps(self.problem, self.rows, self._subgroups_along) * self.grid[2]
+
+    @property
+    def step(self) -> Step:
+        """A step of the loop over keys that all queries see, which is nearly all of the work.
+
+        >>> plan_attention(256, 256, 64).step.dpas
+        64
+        """
+        return self._step(self.keys_per_step)
+
+    @property
+    def masked_step(self) -> Step:
+        """A step with a mask.
+
+        >>> plan_attention(256, 256, 64).masked_step.dpas
+        32
+        """
+        return self._step(self.keys_per_masked_step)
+
+    def _step(self, keys: int) -> Step:
+        unit, deep = self.dpas, self.depth_blocks
+        blocks, pairs = keys // unit.n, -(-deep // 2)
+        loads = {"Q": pairs, "K": blocks * deep, "V": keys // self.loads["V"].rows * pairs}
+        moved = (self.rows + 2 * keys) * deep * unit.k * 2
+        return Step(keys, 2 * self.row_blocks * blocks * deep, loads, moved)
+
+    @property
+    def dpas_total(self) -> int:
+        """DPAS instructions that the whole grid executes.
+
+        >>> plan_attention(256, 256, 64).dpas_total
+        4096
+        """
+        steps = self.steps_total
+        return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas
+
+    @property
+    def messages_total(self) -> int:
+        """Load messages that the whole grid sends.
+
+        >>> plan_attention(256, 256, 64).messages_total
+        1440
+        """
+        steps = self.steps_total
+        return steps.seen * self.step.messages + steps.masked * self.masked_step.messages
+
+    @property
+    def bytes_total(self) -> int:
+        """Bytes that those messages bring into registers.
+
+        >>> plan_attention(256, 256, 64).bytes_total
+        1212416
+        """
+        steps = self.steps_total
+        return steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
+
+    @property
+    def instructions_per_dpas(self) -> float:
+        """Instructions of the loop for each DPAS, as the current graphics compiler makes it (see `counting`).
+
+        >>> round(plan_attention(256, 256, 64).instructions_per_dpas, 1)
+        8.9
+        """
+        from layoutalg.gemm.attention.counting import loop_instructions
+
+        return sum(loop_instructions(self).values()) / self.step.dpas
+
+    @property
+    def registers_needed(self) -> dict[str, int]:
+        """Registers of a subgroup in a step: what stays for the whole loop, and what a step needs at its largest.
+
+        Of Q, K and V the loop holds what one message brings, and the next one's.
+
+        >>> plan_attention(256, 256, 128).registers_needed
+        {'O': 128, 'maxima': 1, 'sums': 16, 'S': 64, 'loads': 32}
+        """
+        size, rows = self.dpas.target.grf_bytes, self.rows
+        lanes = self.dpas.subgroup_size
+        return {
+            "O": rows * self.depth_blocks * self.dpas.n * 4 // size,
+            "maxima": -(-rows * 4 // size),
+            "sums": rows * lanes * 4 // size,
+            "S": rows * self.keys_per_step * 4 // size,
+            "loads": 2 * rows * 2 * self.dpas.k * 2 // size,
+        }
+
+    @property
+    def layouts(self) -> dict[str, Layout]:
+        """Who holds which element of a subgroup's tiles in a step; K and V as they lie in memory, keys by d.
+
+        >>> for name, layout in plan_attention(16, 64, 32).layouts.items():
+        ...     print(name, layout)
+        Q d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
+        K d0 = 4@reg:32 16@lane, d1 = 2@reg:16 16@reg
+        S d0 = 2@reg:32 8@reg, d1 = 4@reg:8 16@lane
+        P d0 = 2@reg:32 8@reg, d1 = 4@reg:8 16@lane
+        V d0 = 4@reg:32 16@reg, d1 = 2@reg:16 16@lane
+        O d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
+        """
+        unit, keys = self.dpas, self.keys_per_step // self.dpas.n
+        rows, depth = self.row_blocks, self.depth_blocks
+        return {
+            "Q": unit.a.tile((rows, depth)),
+            "K": unit.b.permute((1, 0)).tile((keys, depth)),
+            "S": unit.c.tile((rows, keys)),
+            "P": unit.a.tile((rows, keys)),
+            "V": unit.b.tile((keys, depth)),
+            "O": unit.c.tile((rows, depth)),
+        }
+
+    @property
+    def exchange(self) -> ConversionPlan:
+        """What it takes to turn the S of a subgroup into its P: nothing.
+
+        >>> plan_attention(256, 256, 64).exchange.shuffles
+        0
+        """
+        from layoutalg.conversion import convert
+
+        return convert(self.layouts["S"], self.layouts["P"])
+
+    def heading(self) -> str:
+        """The problem.
+
+        >>> plan_attention(64, 64, 64).heading()
+        'O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg: one subgroup, one step'
+        """
+        return f"{self.problem}: one subgroup, one step"
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """What one subgroup holds of every operand in a step, to draw.
+
+        >>> [part.name for part in plan_attention(64, 64, 64).operands()]
+        ['Q, 16x64xf16', 'K, 64x64xf16', 'S, 16x64xf32', 'P, 16x64xf16', 'V, 64x64xf16', 'O, 16x64xf32']
+        """
+        own_sizes(str(self.problem), (self.rows, self.keys_per_step, self.problem.d), shape)
+        unit = {"K": (self.dpas.n, self.dpas.k), "V": (self.dpas.k, self.dpas.n)}
+        drawn: list[Operand] = []
+        for name, layout in self.layouts.items():
+            element = "f32" if name in "SO" else self.problem.type
+            by = "x".join(map(str, layout.shape))
+            tile = unit.get(name, (self.dpas.m, self.dpas.n))
+            drawn += one_operand(f"{name}, {by}x{element}", layout, tile)
+        return tuple(drawn)
+
+    @property
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """Names and types of the kernel's arguments: addresses, sizes and, for several heads, the elements between them.
+
+        >>> [name for name, _ in plan_attention(64, 64, 64, heads=2).parameters]
+        ['q', 'k', 'v', 'o', 'queries', 'keys', 'stride_q', 'stride_kv', 'stride_o']
+        """
+        strides = ("stride_q", "stride_kv", "stride_o") if self.grid[2] > 1 else ()
+        return (
+            *((name, "i64") for name in "qkvo"),
+            ("queries", "i32"),
+            ("keys", "i32"),
+            *((name, "i64") for name in strides),
+        )
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """What the kernel is launched with after its addresses.
+
+        >>> plan_attention(40, 100, 64, heads=2).arguments
+        (40, 100, 2560, 6400, 2560)
+        """
+        problem = self.problem
+        own, other = problem.queries * problem.d, problem.keys * problem.d
+        return problem.queries, problem.keys, *((own, other, own) if self.grid[2] > 1 else ())
+
+    def emit(self, level: str = "lane", *, llvm: int | None = None) -> str:
+        """The kernel as MLIR text, for the plan's version of LLVM or another one.
+
+        It takes the addresses of Q, K, V and O (i64, multiples of 64) and `arguments`, and runs on `grid` workgroups of
+        `workgroup` work-items.
+
+        Raises:
+            PlanError: for other levels and versions.
+
+        >>> plan_attention(64, 64, 64).emit().count("xegpu.dpas")
+        96
+        """
+        if type(level) is not str or level not in LEVELS:
+            raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
+        if llvm is not None and llvm != self.llvm:
+            return replace(self, llvm=_version(llvm)).emit(level)
+        from layoutalg.gemm.attention.emission import emit_lane
+
+        return emit_lane(self)
+
+    def simulate(
+        self,
+        q: ArrayLike,
+        k: ArrayLike,
+        v: ArrayLike,
+        text: str | None = None,
+        *,
+        progress: Callable[[float], None] | None = None,
+    ) -> NDArray[Any]:
+        """Run the emitted kernel on arrays [queries, d] and [keys, d], with [batch, heads] or [heads] in front of several.
+
+        `text` is the kernel to run, by default what `emit()` gives. `progress` is told the part that is done.
+
+        >>> import numpy as np
+        >>> ones = np.ones((8, 64), np.float16)
+        >>> bool((plan_attention(8, 8, 64).simulate(ones, ones, ones) == 1).all())
+        True
+        """
+        from layoutalg.gemm.attention.run import run_attention
+
+        return run_attention(self, q, k, v, text, progress=progress)
+
+
+def plan_attention(
+    queries: int,
+    keys: int,
+    d: int = 64,
+    type: str = "f16",
+    out: str = "f32",
+    target: str = "bmg",
+    *,
+    heads: int = 1,
+    kv_heads: int | None = None,
+    batch: int = 1,
+    causal: bool = False,
+    scale: float | None = None,
+    subgroups: int | None = None,
+    llvm: int = 24,
+) -> Attention:
+    """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
+
+    `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
+    each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
+    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries.
+
+    Raises:
+        PlanError: for types, targets and sizes that are not planned; says what would fit.
+
+    >>> plan_attention(4096, 4096, 128, "bf16", heads=32, causal=True).grid
+    (32, 1, 32)
+    >>> plan_attention(64, 64, 50)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: d = 50: attention is planned for heads of 32 to 256 in steps of 8; a 2D block message \
+needs rows of a multiple of 16 bytes; zeros up to 56 fit
+    """
+    problem = AttentionProblem.of(
+        queries,
+        keys,
+        d,
+        type,
+        out,
+        target,
+        heads=heads,
+        kv_heads=kv_heads,
+        batch=batch,
+        causal=causal,
+        scale=scale,
+    )
+    rows = 16 if problem.d <= 128 else 8
+    needed = -(-problem.queries // rows)
+    if subgroups is None:
+        subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
+    else:
+        # With 256 registers a core has half of its threads, and a workgroup at most 32 of them.
+        subgroups = whole_number(subgroups, "subgroups =", 1, 32, PlanError)
+    return Attention(problem, rows, subgroups, _version(llvm))
+
+
+def _version(llvm: object) -> int:
+    number = whole_number(llvm, "llvm =", 0, None, PlanError)
+    if number == 22:
+        raise PlanError(
+            "LLVM 22 does not lower loads of more than 16 elements: attention is planned for LLVM 23 and 24"
+        )
+    if number not in VERSIONS:
+        raise PlanError(
+            f"llvm = {number_text(number)}: attention is planned for LLVM {' and '.join(map(str, VERSIONS))}"
+        )
+    return number

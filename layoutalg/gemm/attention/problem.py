@@ -1,0 +1,223 @@
+"""What is asked: O = softmax(scale * Q K^T) V for every head, with sizes, types, mask and chip.
+
+For each head of each batch Q is queries x d, K and V are keys x d, and O is queries x d; all are row-major without gaps, one
+head after the other. `kv_heads` heads of K and V serve the `heads` of Q in turn (grouped queries). A causal mask lets query i
+see the keys 0 to i + keys - queries: the last query sees all of them, so that a few new queries can be asked of a long past.
+
+>>> problem = AttentionProblem.of(100, 1000, 64, causal=True)
+>>> problem.scale, problem.last_key(0), problem.last_key(99)
+(0.125, 900, 999)
+>>> print(problem)
+O[100, 64] f32 = softmax(0.125 Q[100, 64] K[1000, 64]^T, causal) V[1000, 64] f16 on bmg
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from math import e, isfinite, log2, sqrt
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
+from layoutalg.hardware import Dpas, dpas, target_info
+from layoutalg.hardware.chips import target_names
+
+__all__ = ["OUTPUTS", "TYPES", "AttentionProblem"]
+
+TYPES = ("f16", "bf16")
+"""The types of Q, K and V; P is rounded to the same type."""
+OUTPUTS = ("f32", "f16", "bf16")
+"""The types of O in memory."""
+
+_NARROWEST, _WIDEST, _MULTIPLE = 32, 256, 8
+"""Head sizes: a message needs rows of 64 bytes and of a multiple of 16; O of 8 queries by 256 fills half of 256 registers."""
+_MOST_HEADS = 65535
+
+
+@dataclass(frozen=True)
+class AttentionProblem:
+    """An attention to be planned; `AttentionProblem.of` checks it and fills in what is not given.
+
+    >>> AttentionProblem.of(1, 1000, 128, "bf16", heads=8, kv_heads=2).kv_heads
+    2
+    """
+
+    queries: int
+    keys: int
+    d: int
+    type: str
+    out: str
+    target: str
+    heads: int
+    kv_heads: int
+    batch: int
+    causal: bool
+    scale: float
+
+    @classmethod
+    def of(
+        cls,
+        queries: int,
+        keys: int,
+        d: int = 64,
+        type: str = "f16",
+        out: str = "f32",
+        target: str = "bmg",
+        *,
+        heads: int = 1,
+        kv_heads: int | None = None,
+        batch: int = 1,
+        causal: bool = False,
+        scale: float | None = None,
+    ) -> AttentionProblem:
+        """An attention, checked. The scale is 1/sqrt(d) unless given.
+
+        Raises:
+            PlanError: for types, targets and sizes that are not planned; says what would fit.
+
+        >>> AttentionProblem.of(64, 64, 80).scale == 80**-0.5
+        True
+        >>> AttentionProblem.of(64, 64, 320)
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: d = 320: attention is planned for heads of 32 to 256 in steps of 8; more than \
+256 do not fit 256 registers
+        """
+        type = one_of(type, TYPES, "type", PlanError)
+        out = one_of(out, OUTPUTS, "out", PlanError)
+        if target_info(target, dpas=True).surface is None:
+            able = [name for name in target_names(dpas=True) if target_info(name).surface]
+            raise PlanError(
+                f"target {target!r} has no 2D block messages, which attention is planned with: expected {', '.join(able)}"
+            )
+        heads, batch = whole_number("heads", heads, _MOST_HEADS), whole_number("batch", batch, _MOST_HEADS)
+        if heads * batch > _MOST_HEADS:
+            raise PlanError(f"{batch} batches of {heads} heads: a grid has at most {_MOST_HEADS} heads in all")
+        kv_heads = heads if kv_heads is None else whole_number("kv_heads", kv_heads, _MOST_HEADS)
+        if heads % kv_heads:
+            fit = ", ".join(str(count) for count in range(1, min(heads, 64) + 1) if heads % count == 0)
+            raise PlanError(
+                f"{heads} heads of Q do not share {kv_heads} of K and V evenly; kv_heads of {fit} would fit"
+            )
+        d = _head_size(d)
+        made = cls(
+            whole_number("queries", queries),
+            whole_number("keys", keys),
+            d,
+            type,
+            out,
+            target,
+            heads,
+            kv_heads,
+            batch,
+            as_flag(causal, "causal", PlanError),
+            1 / sqrt(d) if scale is None else _scale(scale),
+        )
+        for matrix in made.matrices:
+            check_matrix(matrix)
+        made._check_heads()
+        return made
+
+    @property
+    def dpas(self) -> Dpas:
+        """The matrix instruction of both products, with 8 rows.
+
+        >>> AttentionProblem.of(64, 64, 64, "bf16").dpas.builtin
+        'intel_sub_group_bf16_bf16_matrix_mad_k16'
+        """
+        return dpas(self.type, self.type, "f32", target=self.target, m=8)
+
+    @property
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Q, K, V and O of one head as they lie in memory.
+
+        >>> [str(matrix) for matrix in AttentionProblem.of(40, 100, 64).matrices]
+        ['Q is 40x64 f16', 'K is 100x64 f16', 'V is 100x64 f16', 'O is 40x64 f32']
+        """
+        d = self.d
+        return (
+            Matrix("Q", self.queries, d, d, self.type),
+            Matrix("K", self.keys, d, d, self.type),
+            Matrix("V", self.keys, d, d, self.type),
+            Matrix("O", self.queries, d, d, self.out),
+        )
+
+    @property
+    def shift(self) -> int:
+        """How many keys more than queries there are.
+
+        >>> AttentionProblem.of(40, 100, 64).shift
+        60
+        """
+        return self.keys - self.queries
+
+    def last_key(self, query: int) -> int:
+        """The last key that a query sees; below 0 where it sees none.
+
+        >>> problem = AttentionProblem.of(4, 2, 64, causal=True)
+        >>> [problem.last_key(query) for query in range(4)]
+        [-2, -1, 0, 1]
+        """
+        return min(self.keys - 1, query + self.shift) if self.causal else self.keys - 1
+
+    @property
+    def exponent_scale(self) -> float:
+        """What a score is multiplied by before 2 is raised to it: scale * log2(e), rounded to f32.
+
+        >>> AttentionProblem.of(64, 64, 64).exponent_scale
+        0.1803368777036667
+        """
+        return _as_f32(self.scale * log2(e))
+
+    def __str__(self) -> str:
+        many = "" if self.heads * self.batch == 1 else f"{self.batch} x {self.heads} heads of "
+        shared = "" if self.heads == self.kv_heads else f" ({self.kv_heads} of K and V)"
+        mask = ", causal" if self.causal else ""
+        return (
+            f"{many}O[{self.queries}, {self.d}] {self.out} = softmax({self.scale:.6g} Q[{self.queries}, {self.d}] "
+            f"K[{self.keys}, {self.d}]^T{mask}) V[{self.keys}, {self.d}] {self.type}{shared} on {self.target}"
+        )
+
+    def _check_heads(self) -> None:
+        """Every head begins at a multiple of 64 bytes, as the first one does."""
+        if self.heads * self.batch == 1:
+            return
+        aligned = target_info(self.target).surface
+        assert aligned is not None
+        for matrix in self.matrices:
+            size = matrix.rows * matrix.pitch_bytes
+            if size % aligned.base_alignment:
+                fit = -(-self.d // 32) * 32
+                raise PlanError(
+                    f"{matrix}: a head of {size} bytes, so the next one does not begin at a multiple of "
+                    f"{aligned.base_alignment} bytes, as a 2D block message needs; heads of d = {fit} would fit, and so "
+                    f"would {-(-matrix.rows // 4) * 4} rows"
+                )
+
+
+def _head_size(d: object) -> int:
+    number = whole_number("d", d)
+    if number % _MULTIPLE or not _NARROWEST <= number <= _WIDEST:
+        why = {
+            number < _NARROWEST: f"a 2D block message needs rows of 64 bytes; zeros up to {_NARROWEST} change nothing",
+            number > _WIDEST: f"more than {_WIDEST} do not fit 256 registers",
+        }.get(True, f"a 2D block message needs rows of a multiple of 16 bytes; zeros up to {-(-number // 8) * 8} fit")
+        raise PlanError(
+            f"d = {number}: attention is planned for heads of {_NARROWEST} to {_WIDEST} in steps of {_MULTIPLE}; {why}"
+        )
+    return number
+
+
+def _as_f32(value: float) -> float:
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def _scale(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value) or value <= 0:
+        raise PlanError(
+            f"scale = {shown(value)}: expected a finite number above 0 (the largest score stays the largest)"
+        )
+    if not 2**-100 <= value <= 2**100:
+        raise PlanError(f"scale = {value!r}: expected 2^-100 to 2^100, so that scaled scores stay within f32")
+    return float(value)

@@ -1,0 +1,75 @@
+"""Run a planned attention's kernel on arrays: lay them out in memory, launch, read O back.
+
+Q, K and V are inputs that nobody may write, and each ends where its last head does: a kernel that reads or writes outside is
+refused. O holds NaN before the launch and counts as unwritten, so what the kernel leaves out is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.elements import numpy_type
+from layoutalg.core.limits import MOST_WORK
+from layoutalg.gemm.attention.arrays import heads_of, laid_out
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention.plan import Attention
+
+__all__ = ["run_attention"]
+
+
+def run_attention(
+    plan: Attention,
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    text: str | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[Any]:
+    """O as the kernel computes it; `text` is the kernel to run, by default the plan's own.
+
+    `progress` is told the part of the workgroups that is done.
+
+    Raises:
+        PlanError: an array has another shape than the plan, or values that its type can't hold.
+        SizeError: the arrays are too large to be laid out.
+
+    >>> from layoutalg.gemm.attention import plan_attention
+    >>> q = np.ones((1, 64))
+    >>> run_attention(plan_attention(1, 2, 64), q, np.ones((2, 64)), np.stack([q[0], 3 * q[0]]))[0, 0]
+    np.float32(2.0)
+    """
+    from layoutalg.simulate import Memory, run_kernel
+
+    arrays = laid_out(plan, q, k, v)
+    memory = Memory()
+    result = np.full(arrays.q.shape, np.nan, numpy_type(plan.problem.out))
+    for array in (arrays.q, arrays.k, arrays.v):
+        array.flags.writeable = False
+    addresses = [
+        memory.bind("Q", arrays.q),
+        memory.bind("K", arrays.k),
+        memory.bind("V", arrays.v),
+        memory.bind("O", result, initialised=False),
+    ]
+    run_kernel(
+        plan.emit() if text is None else text,
+        [*addresses, *plan.arguments],
+        plan.grid,
+        memory,
+        target=plan.problem.target,
+        progress=progress,
+        work=_work(plan),
+    )
+    return heads_of(plan, result)
+
+
+def _work(plan: Attention) -> int:
+    """What the launch may cost: a few times what the plan's own kernel does, and no less than any launch."""
+    unit = plan.dpas
+    return max(MOST_WORK, 16 * plan.dpas_total * unit.m * unit.n * unit.k)

@@ -1,0 +1,43 @@
+"""Attention on random arrays, for the tests of its kernels: the arrays, and what exact arithmetic makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.elements import numpy_type
+from layoutalg.gemm.attention import Attention, AttentionProblem
+from layoutalg.gemm.attention.arrays import shapes
+
+Array = NDArray[Any]
+
+
+def random_arrays(plan: Attention, seed: int = 0, spread: float = 1.0) -> tuple[Array, Array, Array]:
+    """Q, K and V in the plan's type."""
+    random, wanted = np.random.default_rng(seed), shapes(plan)
+    dtype = numpy_type(plan.problem.type)
+    q, k, v = ((random.standard_normal(wanted[name]) * spread).astype(dtype) for name in "QKV")
+    return q, k, v
+
+
+def exact(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
+    """Softmax attention in f64, straight from its definition; 0 for a query that sees no key."""
+    q, k, v = (array.astype(np.float64) for array in (q, k, v))
+    if problem.heads > 1:
+        group = problem.heads // problem.kv_heads
+        k, v = (np.repeat(array, group, axis=-3) for array in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) * problem.scale
+    if problem.causal:
+        query, key = np.arange(problem.queries)[:, None], np.arange(problem.keys)
+        scores = np.where(key - query <= problem.keys - problem.queries, scores, -np.inf)
+    seen = np.isfinite(scores).any(-1, keepdims=True)
+    largest = np.where(seen, scores.max(-1, keepdims=True), 0)
+    weights = np.exp(scores - largest)
+    return weights / np.where(seen, weights.sum(-1, keepdims=True), 1) @ v
+
+
+def same_bits(found: Array, expected: Array) -> bool:
+    """Whether two arrays of one type are equal in every bit."""
+    return found.dtype == expected.dtype and found.tobytes() == expected.tobytes()

@@ -1,0 +1,217 @@
+"""Attention: what is planned, what is refused, and kernels that compute what is stated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutalg as la
+from layoutalg.core.errors import PlanError, SizeError
+from layoutalg.gemm.attention import Attention, AttentionProblem, Steps, plan_attention
+from layoutalg.gemm.attention.numerics import model
+from layoutalg.gemm.attention.steps import steps_of, visible
+from tests.gemm.attention_runs import exact, random_arrays, same_bits
+
+TOLERANCE = {"f32": 3e-3, "f16": 3e-3, "bf16": 3e-2}
+
+
+def run_and_compare(plan: Attention, spread: float = 1.0) -> None:
+    """The kernel gives the model's bits, and both are near the exact result (P has 11 or 8 bits)."""
+    q, k, v = random_arrays(plan, spread=spread)
+    found = plan.simulate(q, k, v)
+    assert same_bits(found, model(plan, q, k, v))
+    tolerance = TOLERANCE["bf16" if plan.problem.type == "bf16" else plan.problem.out] * spread
+    assert np.abs(found.astype(np.float64) - exact(plan.problem, q, k, v)).max() < tolerance
+
+
+# The issue's shapes; the other half of the combinations is exhaustive.
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"keys": 256, "d": 64, "type": "f16", "causal": False},
+        {"keys": 1000, "d": 64, "type": "bf16", "causal": True},
+        {"keys": 256, "d": 128, "type": "bf16", "causal": False},
+        {"keys": 1000, "d": 128, "type": "f16", "causal": True},
+    ],
+    ids=str,
+)
+def test_kernels_give_the_models_bits(case: dict[str, Any]) -> None:
+    run_and_compare(plan_attention(case["keys"], **case))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("target", ["bmg", "pvc"])
+@pytest.mark.parametrize("llvm", [23, 24])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("out", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("keys", [256, 1000])
+@pytest.mark.parametrize("d", [64, 128])
+def test_all_kernels_give_the_models_bits(
+    d: int, keys: int, element: str, out: str, causal: bool, llvm: int, target: str
+) -> None:
+    run_and_compare(plan_attention(keys, keys, d, element, out, target, causal=causal, llvm=llvm))
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "more"),
+    [
+        (1, 1, {}),
+        (1, 1000, {"causal": True}),
+        (100, 1, {"causal": True}),  # all queries but the last see nothing
+        (33, 65, {"d": 40}),
+        (17, 31, {"d": 72, "out": "f16", "causal": True}),
+        (100, 61, {"heads": 4, "kv_heads": 2, "batch": 2, "d": 96, "type": "bf16", "out": "bf16", "causal": True}),
+        (20, 200, {"d": 256, "causal": True, "scale": 0.5}),
+        (64, 96, {"heads": 3, "subgroups": 2, "causal": True}),
+    ],
+    ids=str,
+)
+def test_sizes_of_any_kind_give_the_models_bits(queries: int, keys: int, more: dict[str, Any]) -> None:
+    run_and_compare(plan_attention(queries, keys, **more))
+
+
+def test_large_scores_do_not_overflow() -> None:
+    run_and_compare(plan_attention(32, 100, 64), spread=30.0)
+
+
+def test_keys_that_do_not_exist_never_count() -> None:
+    """With scores far below 0 for every key, a key of zeros beyond the end would win."""
+    plan = plan_attention(16, 40, 64, scale=1.0)
+    q, k = np.ones((16, 64), np.float16), -np.ones((40, 64), np.float16)
+    v = np.ones((40, 64), np.float16)
+    assert (plan.simulate(q, k, v) == 1).all()
+
+
+def test_a_query_that_sees_no_key_gives_zero() -> None:
+    plan = plan_attention(20, 3, 64, causal=True)
+    q, k, v = random_arrays(plan)
+    found = plan.simulate(q, k, v)
+    assert (found[:17] == 0).all()
+    assert (found[17] == v[0]).all()
+
+
+# Plans
+
+
+def test_the_layout_of_scores_is_that_of_weights_so_nothing_moves() -> None:
+    for element in ("f16", "bf16"):
+        for d in (64, 128, 192):
+            plan = plan_attention(64, 64, d, element)
+            scores, weights = plan.layouts["S"], plan.layouts["P"]
+            assert scores == weights
+            assert la.same(scores, weights)
+            assert plan.exchange.shuffles == plan.exchange.moves == 0
+
+
+def test_messages_deliver_what_dpas_takes() -> None:
+    plan = plan_attention(64, 64, 64)
+    unit, loads = plan.dpas, plan.loads
+    assert loads["K"].layout == unit.b.permute((1, 0))
+    for row in (0, 16):
+        for column in (0, 16):  # the cut of 16 registers that the kernel makes
+            part = loads["V"].layout.fragment_map()[0, :, row + 2 * column :][:, :16]
+            assert (part - [row, column] == unit.b.fragment_map()[0]).all()
+    assert plan.store.layout == unit.c
+
+
+def brute_force(problem: AttentionProblem, rows: int, row: int) -> tuple[list[int], set[int]]:
+    """The keys that every query of a subgroup sees, and those that some query sees, one by one."""
+    shift = problem.keys - problem.queries
+    sees = [
+        [not problem.causal or key <= query + shift for query in range(row, row + rows)] for key in range(problem.keys)
+    ]
+    return [key for key, who in enumerate(sees) if all(who)], {key for key, who in enumerate(sees) if any(who)}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (64, 64), (70, 200), (200, 70), (256, 256), (33, 1)])
+def test_steps_cover_every_visible_key_and_mask_the_others(queries: int, keys: int, causal: bool) -> None:
+    problem = AttentionProblem.of(queries, keys, 64, causal=causal)
+    for row in range(0, queries + 32, 16):
+        full, end = visible(problem, 16, row)
+        by_all, by_some = brute_force(problem, 16, row)
+        assert by_all[:full] == list(range(full))
+        assert full % 64 == 0
+        assert by_some <= set(range(end))
+        assert steps_of(problem, 16, row).masked == len(range(full, end, 32)) >= 1
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 256])
+@pytest.mark.parametrize(
+    ("queries", "keys"), [(1, 1), (64, 64), (1000, 200), (200, 1000), (999, 999), (5, 300), (333, 331)]
+)
+def test_the_total_is_the_sum_over_subgroups(queries: int, keys: int, d: int, causal: bool) -> None:
+    plan = plan_attention(queries, keys, d, causal=causal, heads=3, kv_heads=1)
+    total = Steps(0, 0)
+    for place in range(plan.grid[0] * plan.subgroups):
+        total += plan.steps_of(place * plan.rows)
+    assert plan.steps_total == total * 3
+
+
+def test_planning_does_not_depend_on_the_size() -> None:
+    large = plan_attention(2**24, 2**24, 128, causal=True, subgroups=8)
+    assert large.steps_total.seen > 10**10
+    with pytest.raises(SizeError, match="dpas instructions; at most"):
+        large.simulate([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"queries": 0}, "queries = 0: a size is an integer from 1 to 16777216"),
+        ({"keys": -1}, "keys = -1: a size"),
+        ({"keys": 10**9}, "keys = 1000000000: a size"),
+        ({"queries": 1.5}, "queries = 1.5: a size"),
+        ({"d": 30}, "heads of 32 to 256 in steps of 8; a 2D block message needs rows of 64 bytes"),
+        ({"d": 68}, "zeros up to 72 fit"),
+        ({"d": 512}, "more than 256 do not fit 256 registers"),
+        ({"d": "64"}, "d = '64': a size"),
+        ({"type": "f32"}, "type 'f32': expected 'f16' or 'bf16'"),
+        ({"type": 16}, "type 16: expected"),
+        ({"out": "s8"}, "out 's8': expected 'f32', 'f16' or 'bf16'"),
+        ({"target": "dg2"}, "target 'dg2' has no 2D block messages"),
+        ({"target": "gfx942"}, "target 'gfx942' has no DPAS"),
+        ({"target": None}, "target None"),
+        ({"heads": 6, "kv_heads": 4}, "kv_heads of 1, 2, 3, 6 would fit"),
+        ({"heads": 0}, "heads = 0: a size"),
+        ({"heads": 1000, "batch": 1000}, "at most 65535 heads in all"),
+        ({"heads": 2, "d": 40, "queries": 3}, "does not begin at a multiple of 64 bytes"),
+        ({"causal": "yes"}, "causal = 'yes': expected True or False"),
+        ({"scale": 0}, "scale = 0: expected a finite number above 0"),
+        ({"scale": float("nan")}, "expected a finite number above 0"),
+        ({"scale": 1e300}, "expected 2^-100 to 2^100"),
+        ({"subgroups": 0}, "subgroups = 0: expected a whole number from 1 to 32"),
+        ({"llvm": 22}, "LLVM 22 does not lower loads of more than 16 elements"),
+        ({"llvm": "x"}, "llvm = 'x': expected a whole number"),
+        ({"llvm": 25}, "llvm = 25: attention is planned for LLVM 23 and 24"),
+        ({"llvm": None}, "llvm = None: expected a whole number"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_planned_is_refused_in_words(arguments: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"queries": 64, "keys": 64, **arguments}
+    with pytest.raises(PlanError) as refused:
+        plan_attention(**given)
+    assert words in str(refused.value)
+
+
+def test_levels_and_arrays_that_do_not_fit_are_refused_in_words() -> None:
+    plan = plan_attention(8, 8, 64)
+    ones = np.ones((8, 64))
+    with pytest.raises(PlanError, match="level 'workgroup': attention is planned for the level 'lane'"):
+        plan.emit("workgroup")
+    for arrays, words in (
+        ((ones[:7], ones, ones), "Q is planned as 8x64, and the array is 7x64"),
+        ((ones, ones[0], ones), "K is planned as 8x64, and the array is 64"),
+        ((ones, ones, 1e9 * ones), "V has the value 1000000000.0, which float16 cannot hold"),
+        ((ones, ones, ones.astype(complex)), "V is an array of complex128; numbers are needed"),
+        ((None, ones, ones), "Q is planned as 8x64, and the array is a scalar"),
+    ):
+        with pytest.raises(PlanError, match=words):
+            plan.simulate(*arrays)  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,112 @@
+"""Epilogues against the problem's formula in f64, on numbers for which every step is exact up to the rounding to C's type."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm import plan_gemm
+from tests.gemm.running import DTYPES, exactly, inputs, run
+
+RAGGED = {"m": 37, "n": 40, "k": 48, "ldc": 48}
+SMALL: dict[str, Any] = {"tile": (16, 32), "subgroups": (1, 2), "k_step": 32, "registers": 128, "prefetch": "none"}
+
+
+@pytest.mark.parametrize("bias", [None, "row", "column"])
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 0), (0.5, 0), (1, 1), (-2, 1), (1, 0.25), (0.5, -2)])
+@pytest.mark.parametrize("activation", [None, "relu"])
+def test_sums_and_products_are_those_of_the_formula(
+    bias: str | None, alpha: float, beta: float, activation: str | None
+) -> None:
+    gemm = plan_gemm(**RAGGED, alpha=alpha, beta=beta, bias=bias, activation=activation, **SMALL)
+    given = inputs(gemm)
+    assert np.array_equal(run(gemm, given)[0], exactly(gemm, given)[0])
+
+
+@pytest.mark.parametrize("activation", ["gelu", "silu"])
+@pytest.mark.parametrize("bias", ["row", "column"])
+def test_activations_are_within_the_error_of_exp_and_a_division(activation: str, bias: str) -> None:
+    gemm = plan_gemm(**RAGGED, alpha=0.125, beta=0.5, bias=bias, activation=activation, **SMALL)
+    given = inputs(gemm)
+    found, expected = run(gemm, given), exactly(gemm, given)
+    assert np.allclose(found, expected, rtol=2e-6, atol=1e-9)
+    assert np.ptp(expected) > 3  # both sides of the curve are there
+
+
+CONVERSIONS = [
+    ("f16", "f32", "f16"), ("f16", "f32", "bf16"), ("bf16", "f32", "bf16"), ("bf16", "f32", "f32"), ("f16", "f16", "f32"),
+    ("f16", "f16", "f16"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("element", "acc", "c"), CONVERSIONS)
+@pytest.mark.parametrize(("bias", "llvm"), [("row", 22), ("row", 24), ("column", 22), (None, 22), (None, 24)])
+def test_the_result_is_rounded_once_to_the_type_of_c(
+    element: str, acc: str, c: str, bias: str | None, llvm: int
+) -> None:
+    alpha, beta = (1, 0) if bias is None else (1 + 2**-12, 1)
+    gemm = plan_gemm(**RAGGED, a=element, acc=acc, c=c, bias=bias, beta=beta, alpha=alpha, llvm=llvm, **SMALL)
+    given = inputs(gemm, seed=3)
+    exact = exactly(gemm, given)
+    expected = exact.astype(np.float32).astype(DTYPES[c])
+    assert np.array_equal(run(gemm, given), expected)
+    assert (expected != exact).any() == (bias is not None and c != "f32")
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.2345678])
+def test_bf16_by_integers_for_llvm_22_rounds_to_even_and_keeps_nan_and_infinity(alpha: float) -> None:
+    """Products of two f16 with the halves between two bf16, large ones that become infinite, and both infinities."""
+    gemm = plan_gemm(8, 512, 32, c="bf16", alpha=alpha, llvm=22, tile=(8, 16), subgroups=(1, 1), k_step=16)
+    assert "bf16" not in gemm.emit("lane")
+    given = inputs(gemm)
+    a, b = np.zeros_like(given.a), np.zeros_like(given.b)
+    a[0, :, 0] = [1, 1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-7, np.inf, -np.inf, np.nan, 2**-14]
+    b[0, 0, :] = np.random.default_rng(0).uniform(0.5, 2, 512)
+    b[0, 0, ::2] = 1
+    with np.errstate(invalid="ignore"):
+        expected = np.float32(alpha) * (a[0, :, :1].astype(np.float32) * b[0, :1, :].astype(np.float32))
+    found = run(gemm, type(given)(a, b, given.c, None))[0]
+    assert np.array_equal(found.astype(np.float32), expected.astype(DTYPES["bf16"]).astype(np.float32), equal_nan=True)
+
+
+@pytest.mark.parametrize("bias", [None, "row", "column"])
+def test_integers_stay_integers(bias: str | None) -> None:
+    gemm = plan_gemm(37, 80, 64, "s8", bias=bias, beta=1, activation="relu", tile=(16, 16), k_step=32)
+    given = inputs(gemm)
+    assert np.array_equal(run(gemm, given)[0], exactly(gemm, given)[0])
+
+
+@pytest.mark.parametrize(("alpha", "beta", "activation"), [(0.5, 0, None), (1, 0.5, None), (1, 0, "gelu")])
+def test_fractions_in_integers_are_refused_with_what_would_fit(alpha: float, beta: float, activation: Any) -> None:
+    gemm = plan_gemm(64, 64, 64, "s8", alpha=alpha, beta=beta, activation=activation)
+    with pytest.raises(PlanError, match="c = 'f32' takes the others"):
+        gemm.emit("lane")
+
+
+def test_every_matrix_of_a_batch_has_its_own_place() -> None:
+    gemm = plan_gemm(24, 48, 40, batch=3, bias="column", beta=1, lda=48, ldc=56, tile=(16, 16), k_step=16)
+    given = inputs(gemm)
+    assert np.array_equal(run(gemm, given), exactly(gemm, given))
+
+
+def test_no_product_feeds_a_sum_that_a_compiler_could_contract() -> None:
+    """A sum or difference whose operand is a product may become one fma, with other bits."""
+    for bias, alpha, beta, activation in product((None, "row"), (1, 0.3), (0, 1, 0.7), (None, "relu", "gelu", "silu")):
+        gemm = plan_gemm(64, 64, 64, bias=bias, alpha=alpha, beta=beta, activation=activation, tile=(8, 16))
+        products: set[str] = set()
+        for line in gemm.emit("lane").splitlines():
+            result, _, operation = line.strip().partition(" = ")
+            if operation.startswith("arith.mulf"):
+                products.add(result)
+            if operation.startswith(("arith.addf", "arith.subf")):
+                used = set(operation.partition(" ")[2].partition(" :")[0].split(", "))
+                assert not used & products
+
+
+def test_factors_that_f32_cannot_hold_are_refused() -> None:
+    with pytest.raises(PlanError, match="f32"):
+        plan_gemm(64, 64, 64, alpha=1e300)
