@@ -7,11 +7,11 @@ Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 de
 m). A step loads 16x32 of A and 32x32 of B, with two messages and one (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
 there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
->>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=128, prefetch="none")
+>>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=256, prefetch="none")
 >>> gemm.grid, gemm.k_steps, gemm.dpas_per_step, gemm.bytes_per_step
 ((2, 4, 1), 2, 8, 3072)
 >>> gemm.registers.a, gemm.registers.b, gemm.registers.c, gemm.registers.available
-(16, 32, 32, 128)
+(16, 32, 32, 256)
 
 The laws: every element of C belongs to one subgroup; `dpas_total` times the 2*8*16*16 operations of one DPAS is the work of the
 padded problem; the emitted kernel has `dpas_per_step` dpas operations in its loop, and so has its machine code, because sizes
@@ -40,6 +40,7 @@ from layoutalg.hardware import Dpas
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
@@ -366,6 +367,20 @@ class Gemm(Distributed):
         from layoutalg.gemm.emission.lane import emit_lane
 
         return emit_lane(self, static=static)
+
+    def listing(self) -> Listing:
+        """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
+
+        Raises:
+            PlanError: where a compiler is not installed or refuses the kernel, and for chips that it is not made for.
+
+        >>> plan_gemm(64, 64, 64, llvm=22).listing()
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
+        """
+        from layoutalg.gemm.listing import listing_of
+
+        return listing_of(self.problem, self.tiling, self.emit("lane"), llvm=self.llvm)
 
     def simulate(
         self,

@@ -135,7 +135,8 @@ def payloads(problem: Problem, loads: Sequence[Message]) -> int:
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> problems = Problem.of(64, 64, 64, target="bmg"), Problem.of(64, 64, 64, target="pvc")
-    >>> [payloads(problem, messages(problem, Tiling(Tile(32, 64, 64), registers=256))) for problem in problems]
+    >>> tiling = Tiling(Tile(32, 64, 64), registers=256)
+    >>> [payloads(problem, messages(problem, tiling)) for problem in problems]
     [2, 6]
     """
     offsets = xe_chip(problem.target).immediate_offsets
