@@ -4,7 +4,7 @@ The workgroups of the grid share C; the subgroups of a workgroup share its tile;
 whole loop over k. A step of the loop loads the tile's columns of A and rows of B and multiplies them with DPAS instructions.
 
 Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 deep: the grid is 2x4 workgroups (x over n, y over
-m). A step loads 16x32 of A and 32x32 of B, each with one message (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
+m). A step loads 16x32 of A and 32x32 of B, with two messages and one (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
 there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
 >>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=128, prefetch="none")
@@ -40,6 +40,7 @@ from layoutalg.hardware import Dpas
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
@@ -155,10 +156,11 @@ class Gemm(Distributed):
     def messages(self) -> tuple[Message, ...]:
         """The load messages of a step.
 
-        >>> [message.load.name for message in plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).messages]
+        >>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
+        >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
-        return messages(self.problem, self.tile, self.llvm)
+        return messages(self.problem, self.tiling, self.llvm)
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -365,6 +367,20 @@ class Gemm(Distributed):
         from layoutalg.gemm.emission.lane import emit_lane
 
         return emit_lane(self, static=static)
+
+    def listing(self) -> Listing:
+        """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
+
+        Raises:
+            PlanError: where a compiler is not installed or refuses the kernel, and for chips that it is not made for.
+
+        >>> plan_gemm(64, 64, 64, llvm=22).listing()
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
+        """
+        from layoutalg.gemm.listing import listing_of
+
+        return listing_of(self.problem, self.tiling, self.emit("lane"), llvm=self.llvm)
 
     def simulate(
         self,

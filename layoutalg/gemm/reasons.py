@@ -26,7 +26,7 @@ def reason(problem: Problem, forms: Forms, found: Times, row: int, best: int) ->
     >>> tilings = [(Tiling(Tile(32, 64, 64), size, 256, "shared"), 92) for size in ((8, 4), (1, 4))]
     >>> problem, forms = Problem.of(4096, 4096, 4096, target="bmg"), Forms.of(tilings)
     >>> print(reason(problem, forms, times(problem, forms), 1, 0))
-    as fast, but it moves 2.5 times the bytes from L3 to L1
+    45 % slower: a step moves its bytes from L3 to L1 in 6144 clocks, and computes in fewer
     """
     above = {name: float(part[row] - part[best]) for name, part in found.parts.items()}
     name = max(above, key=lambda part: above[part])

@@ -45,7 +45,7 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.tiling import PREFETCHES, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
@@ -57,6 +57,7 @@ _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
 Numbers: TypeAlias = NDArray[np.float64]
+"""A column of numbers, one entry per tiling."""
 
 
 @dataclass(frozen=True)

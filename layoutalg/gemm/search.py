@@ -19,22 +19,26 @@ Among equals the larger tile wins, then the wider one, then the names in order: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.counting import counted
+from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.reasons import reason
-from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
+from layoutalg.gemm.registers import Registers, registers
+from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["Candidate", "Choices", "Found", "search"]
+__all__ = ["Candidate", "Choices", "Found", "search", "shared_out"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
@@ -116,7 +120,7 @@ class Found(Sequence[Candidate]):
     def roofline(self, tiling: Tiling, instructions: float) -> Roofline:
         """The roofline of a tiling on the chip of the search.
 
-        >>> found = search(Problem.of(512, 512, 512, target="bmg"))
+        >>> found = search(Problem.of(4096, 4096, 4096, target="bmg"))
         >>> found.roofline(found.best.tiling, found.best.instructions).limit
         'issue'
         """
@@ -196,35 +200,82 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """All tilings that fit, with the instructions of a step of each."""
-    columns: list[NDArray[np.float64]] = []
-    for tile, registers in _tiles(problem, choices, llvm):
-        room = chip.threads(registers)
-        grids = [choices.subgroups] if choices.subgroups else [(r, c) for r in GRID for c in GRID if r * c <= room]
-        rows, across = np.array(grids, dtype=np.float64).T
-        for prefetch in (choices.prefetch,) if choices.prefetch else PREFETCHES:
-            distance = choices.distance or 1
-            count = instructions(problem, Tiling(tile, (1, 1), registers, prefetch, distance), rows, across, llvm)
-            fixed = (tile.m, tile.n, tile.k, registers, PREFETCHES.index(prefetch), distance)
-            m, n, k, held, kind, ahead = (np.full(len(grids), float(one)) for one in fixed)
-            columns.append(np.array((m, n, k, rows, across, held, kind, ahead, count)))
-    return Forms(*np.concatenate(columns, axis=1))
+    blocks: list[Numbers] = []
+    for form in _loops(problem, choices, llvm):
+        grids = np.array([choices.subgroups]).T if choices.subgroups else _grids(chip.threads(form.registers))
+        count = grids.shape[1]
+        fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
+        m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
+        counts = _instructions(problem, form, grids, llvm)
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
+    return Forms(*np.concatenate(blocks, axis=1))
 
 
-def _tiles(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tile, int]]:
-    """Every tile that fits, with its registers."""
-    depth = problem.dpas.k
+@lru_cache(maxsize=64)
+def _grids(room: int) -> Numbers:
+    grids = [(rows, columns) for rows in GRID for columns in GRID if rows * columns <= room]
+    return np.array(grids, dtype=np.float64).T
+
+
+def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
+    """Every loop that fits: a tile, registers and a form of prefetch, for one subgroup."""
+    unit = problem.dpas
     tiles = [choices.tile] if choices.tile else [(m, n) for m in ROWS for n in COLUMNS]
-    depths = [choices.k_step] if choices.k_step else [depth * times for times in DEPTHS]
-    least = None
-    for m, n in tiles:
-        for registers in (choices.registers,) if choices.registers else REGISTERS:
-            for k in depths:
-                if k >= 2 * problem.k and k > depth and not choices.k_step:
-                    continue
-                tile = Tile(m, n, k)
-                used = registers_used(problem, tile, registers)
-                if used <= registers:
-                    yield tile, registers
-                least = used if least is None else min(least, used)
-    if least is None:
-        raise PlanError("nothing to search")
+    deepest = -(-problem.k // unit.k)
+    # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
+    steps = [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
+    depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
+    refused: list[Registers] = []
+    some = False
+    for (m, n), k in product(tiles, depths):
+        for held in (choices.registers,) if choices.registers else REGISTERS:
+            if m * n * unit.c_bits // 8 >= held * unit.target.grf_bytes:
+                continue
+            for prefetch in (choices.prefetch,) if choices.prefetch else PREFETCHES:
+                form = Tiling(Tile(m, n, k), (1, 1), held, prefetch, choices.distance or 1)
+                needed = registers(problem, form, llvm)
+                if needed.fits:
+                    some = True
+                    yield form
+                else:
+                    refused.append(needed)
+    if not some:
+        raise PlanError(_too_large(problem, choices, refused))
+
+
+def _too_large(problem: Problem, choices: Choices, refused: list[Registers]) -> str:
+    tile = f"tile {choices.tile[0]}x{choices.tile[1]}" if choices.tile else "every tile"
+    size = max((choices.registers,) if choices.registers else REGISTERS)
+    if not refused:
+        area = choices.tile[0] * choices.tile[1] if choices.tile else 0
+        alone = area * problem.dpas.c_bits // 8 // problem.dpas.target.grf_bytes
+        return f"{tile}: its accumulators alone are {alone} registers, and a thread has {size} at most"
+    least = min(refused, key=lambda needed: needed.used - needed.available)
+    return f"{tile}: it needs {least.used} registers, and a thread has {least.available}"
+
+
+def _instructions(problem: Problem, form: Tiling, grids: Numbers, llvm: int) -> Numbers:
+    """The instructions of a step for every grid: they differ in the prefetches that are a subgroup's share."""
+    if form.prefetch == "none":
+        return np.full(grids.shape[1], float(counted(problem, form, llvm).total))
+    shares = shared_out(problem, form, grids)
+    distinct, first = np.unique(shares, return_index=True)
+    totals = np.empty(len(distinct))
+    for place, grid in enumerate(first):
+        subgroups = int(grids[0, grid]), int(grids[1, grid])
+        totals[place] = counted(problem, replace(form, subgroups=subgroups), llvm).total
+    which: NDArray[np.intp] = np.searchsorted(distinct, shares)
+    return totals[which]
+
+
+def shared_out(problem: Problem, form: Tiling, grids: Numbers) -> Numbers:
+    """The prefetches of one subgroup in a step, for every grid of subgroups: a row of rows and a row of columns.
+
+    >>> form = Tiling(Tile(32, 64, 64), prefetch="shared")
+    >>> shared_out(Problem.of(64, 64, 64), form, np.array([[8, 16], [4, 2]])).tolist()
+    [1.0, 2.0]
+    """
+    bits = element_bits(IN_MEMORY.get(problem.a, problem.a))
+    bytes_of_step = (form.tile.m * grids[0] + form.tile.n * grids[1]) * form.tile.k * bits / 8
+    asked = 2048 if form.prefetch == "shared" else 64 * problem.dpas.subgroup_size
+    return np.ceil(bytes_of_step / (asked * grids[0] * grids[1]))

@@ -14,6 +14,7 @@ A cut is a `vector.shuffle` straight after the load: it costs nothing, because t
 from __future__ import annotations
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.errors import PlanError
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.messages import Message
 from layoutalg.gemm.surface import Matrix
@@ -31,6 +32,8 @@ def descriptor_type(message: Message, element: str) -> str:
     '!xegpu.tensor_desc<32x16xf16, #xegpu.block_tdesc_attr<array_length = 2 : i64>>'
     """
     load = message.load
+    if load.transpose:
+        raise PlanError(f"{load.name}: transposed matrices are planned, and no kernel is written for them so far")
     blocks = f", #xegpu.block_tdesc_attr<array_length = {load.count} : i64>" if load.count > 1 else ""
     return f"!xegpu.tensor_desc<{load.rows}x{load.width}x{element}{blocks}>"
 
