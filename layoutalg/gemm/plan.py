@@ -4,14 +4,14 @@ The workgroups of the grid share C; the subgroups of a workgroup share its tile;
 whole loop over k. A step of the loop loads the tile's columns of A and rows of B and multiplies them with DPAS instructions.
 
 Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 deep: the grid is 2x4 workgroups (x over n, y over
-m). A step loads 16x32 of A and 32x32 of B, each with one message (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
+m). A step loads 16x32 of A and 32x32 of B, with two messages and one (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
 there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
->>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=128, prefetch="none")
+>>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=256, prefetch="none")
 >>> gemm.grid, gemm.k_steps, gemm.dpas_per_step, gemm.bytes_per_step
 ((2, 4, 1), 2, 8, 3072)
 >>> gemm.registers.a, gemm.registers.b, gemm.registers.c, gemm.registers.available
-(16, 32, 32, 128)
+(16, 32, 32, 256)
 
 The laws: every element of C belongs to one subgroup; `dpas_total` times the 2*8*16*16 operations of one DPAS is the work of the
 padded problem; the emitted kernel has `dpas_per_step` dpas operations in its loop, and so has its machine code, because sizes
@@ -40,6 +40,7 @@ from layoutalg.hardware import Dpas
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
@@ -155,10 +156,11 @@ class Gemm(Distributed):
     def messages(self) -> tuple[Message, ...]:
         """The load messages of a step.
 
-        >>> [message.load.name for message in plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).messages]
+        >>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
+        >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
-        return messages(self.problem, self.tile, self.llvm)
+        return messages(self.problem, self.tiling, self.llvm)
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -366,17 +368,36 @@ class Gemm(Distributed):
 
         return emit_lane(self, static=static)
 
+    def listing(self) -> Listing:
+        """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
+
+        Raises:
+            PlanError: where a compiler is not installed or refuses the kernel, and for chips that it is not made for.
+
+        >>> plan_gemm(64, 64, 64, llvm=22).listing()
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
+        """
+        from layoutalg.gemm.listing import listing_of
+
+        return listing_of(self.problem, self.tiling, self.emit("lane"), llvm=self.llvm)
+
     def simulate(
         self,
         a: ArrayLike,
         b: ArrayLike,
-        text: str | None = None,
+        c: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
         *,
+        text: str | None = None,
+        level: str = "lane",
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
-        """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n].
+        """Run the emitted kernel on arrays in the shapes that they have in memory; returns C [m, n].
 
-        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
+        A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`); of a batch each has another dimension in front.
+        `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column. `text` is the kernel to
+        run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -386,7 +407,7 @@ class Gemm(Distributed):
         """
         from layoutalg.gemm.run import run_gemm
 
-        return run_gemm(self, a, b, text, progress=progress)
+        return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
 
 
 def plan_gemm(

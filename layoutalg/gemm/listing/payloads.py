@@ -28,7 +28,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.listing.reading import Instruction, Operand
@@ -197,7 +197,7 @@ def _depth(value: object) -> int:
     if isinstance(value, Amount):
         return _depth(value.base)
     if isinstance(value, tuple):
-        return 1 + max((_depth(part) for part in value), default=0)
+        return 1 + max(map(_depth, cast("tuple[object, ...]", value)), default=0)
     return 0
 
 
