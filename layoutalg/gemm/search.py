@@ -14,8 +14,8 @@ registers, every form of prefetch. What a caller fixes (`Choices`) the search le
 32
 
 Among tilings of the same time (to a tenth of a per cent) those win of which a core holds two workgroups, which hide each
-other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same question
-has the same answer always.
+other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same
+question has the same answer always.
 """
 
 from __future__ import annotations
@@ -250,9 +250,13 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
             yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
             continue
         if prefetch != "none" and not takes_whole_lines(problem, k):
-            yield form, f"prefetches ask for whole cache lines, and steps of {k} are parts of one", 0
+            yield form, f"a prefetch asks for whole cache lines, and {k} of k are none", 1
             continue
-        needed = registers(problem, form, llvm)
+        try:
+            needed = registers(problem, form, llvm)
+        except PlanError as error:
+            yield form, str(error), 1
+            continue
         if needed.fits:
             yield form, "", 0
         else:
