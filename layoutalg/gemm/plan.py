@@ -386,13 +386,18 @@ class Gemm(Distributed):
         self,
         a: ArrayLike,
         b: ArrayLike,
-        text: str | None = None,
+        c: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
         *,
+        text: str | None = None,
+        level: str = "lane",
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
-        """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n].
+        """Run the emitted kernel on arrays in the shapes that they have in memory; returns C [m, n].
 
-        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
+        A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`); of a batch each has another dimension in front.
+        `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column. `text` is the kernel to
+        run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -402,7 +407,7 @@ class Gemm(Distributed):
         """
         from layoutalg.gemm.run import run_gemm
 
-        return run_gemm(self, a, b, text, progress=progress)
+        return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
 
 
 def plan_gemm(
