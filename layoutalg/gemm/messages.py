@@ -5,16 +5,29 @@ the message they are is not written down here: the message's layout and the oper
 down the rows of the first block, then down those of the second, so rows 8 to 15 of the second block are registers 40 to 47.
 
 >>> from layoutalg.gemm.problem import Problem
->>> first, second, third = messages(Problem.of(64, 64, 64), Tile(32, 64, 32))
->>> first.operand, first.load.name, len(first.pieces), first.pieces[5]
-('A', 'read_16b_32r16x2c', 8, Piece(block=1, depth=1, start=40, count=8))
+>>> from layoutalg.gemm.tiling import Tile
+>>> first, second, third = messages(Problem.of(64, 64, 64), Tiling(Tile(32, 64, 32), registers=256))
+>>> first.operand, first.load.name, len(first.pieces), first.pieces[5].registers
+('A', 'read_16b_32r16x2c', 8, (40, 41, 42, 43, 44, 45, 46, 47))
 >>> second.operand, second.load.name, third.offset
 ('B', 'read_transform_16b_32r16x2c', (0, 32))
+
+A transposed matrix comes through messages that transpose 32 bits at a time. The rows of the block become lanes: for A the
+rows are along k, which is where DPAS wants them. Of A with 8 bits a lane needs two neighbours in k, so the even rows come with
+one message and the odd rows with another one, and every operand is made of both:
+
+>>> even, odd, _ = messages(Problem.of(64, 64, 64, "s8", trans_a=True), Tiling(Tile(8, 16, 32)))
+>>> even.load.name, even.every, odd.offset
+('read_transpose_32b_16r2x1c', 2, (1, 0))
+>>> odd.pieces[0].registers, odd.pieces[0].places
+((0, 1, 2, 3, 4, 5, 6, 7), (1, 3, 5, 7, 9, 11, 13, 15))
+
+The law: every register of every operand of the tile comes from one register of one message, in the lane that DPAS wants it in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,35 +37,61 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
 from layoutalg.gemm.problem import IN_MEMORY, Problem
-from layoutalg.gemm.tiling import Tile
+from layoutalg.gemm.surface import LIMITS
+from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import BlockLoad, block_load
 
 __all__ = ["Message", "Piece", "messages"]
 
+_SPARE_FOR_WIDE = 128
+"""Registers of 64 bytes that the accumulators must leave for A to come in messages of 2 KiB. Measured with IGC 2.40.14: the
+loops of 32x64 and of 32x32 in 256 registers are shorter with them, those of 48x64, 64x48 and of 128 registers without."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An operand of DPAS inside of what a message delivers: registers `start` to `start + count - 1` of every lane.
+    """An operand of DPAS, or a part of one, in what a message delivers: the message's `registers` are the operand's `places`.
 
-    `block` counts the tile's blocks of rows (A) or of columns (B), `depth` the instructions along k.
+    `block` counts the tile's blocks of rows (A) or of columns (B), `depth` the instructions along k; registers count elements.
 
-    >>> Piece(block=0, depth=1, start=8, count=8).start
-    8
+    >>> Piece(block=0, depth=1, registers=(8, 9, 10, 11), places=(0, 1, 2, 3)).count
+    4
     """
 
     block: int
     depth: int
-    start: int
-    count: int
+    registers: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @property
+    def start(self) -> int:
+        """The first of the message's registers.
+
+        >>> Piece(block=0, depth=1, registers=(8, 9, 10, 11), places=(0, 1, 2, 3)).start
+        8
+        """
+        return self.registers[0]
+
+    @property
+    def count(self) -> int:
+        """How many registers of the operand there are.
+
+        >>> Piece(block=0, depth=1, registers=(8, 9), places=(1, 3)).count
+        2
+        """
+        return len(self.registers)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One block message: where its block begins in the matrix in memory (rows and columns from the subgroup's corner at this
-    step of k), and the operands in it.
+    """One block message, and the operands in what it brings.
+
+    `offset` is where its block begins in the matrix in memory, as rows and columns from the subgroup's corner at this step of
+    k. It takes `every` n-th row from there.
 
     >>> from layoutalg.gemm.problem import Problem
-    >>> messages(Problem.of(64, 64, 64), Tile(8, 16, 16))[1].length
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> messages(Problem.of(64, 64, 64), Tiling(Tile(8, 16, 16)))[1].length
     16
     """
 
@@ -60,49 +99,127 @@ class Message:
     offset: tuple[int, int]
     load: BlockLoad
     pieces: tuple[Piece, ...]
+    every: int = 1
+    down: bool = False
+    """Whether the rows of the matrix in memory are along k."""
 
     @property
     def length(self) -> int:
-        """Elements that a lane receives."""
+        """Elements that a lane receives.
+
+        >>> Message("B", (0, 0), block_load(32, 16, 16, 2, transform=True), ()).length
+        64
+        """
         return self.load.registers
 
     @property
     def bytes(self) -> int:
-        """Bytes that the message moves where nothing of it is outside the matrix."""
+        """Bytes that the message moves where nothing of it is outside the matrix.
+
+        >>> Message("B", (0, 0), block_load(32, 16, 16, 2, transform=True), ()).bytes
+        2048
+        """
         return self.load.rows * self.load.width * self.load.count * self.load.bits // 8
+
+    @property
+    def unit(self) -> int:
+        """Neighbours in a row that the message moves as one: two of 16 bits where it transposes 32.
+
+        >>> from layoutalg.gemm.problem import Problem
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> [m.unit for m in messages(Problem.of(64, 64, 64, trans_b=True), Tiling(Tile(8, 16, 16)))]
+        [1, 2]
+        """
+        return self.load.transpose_bits // self.load.bits if self.load.transpose else 1
+
+    @property
+    def depth_unit(self) -> int:
+        """Elements of k that the message counts as one: rows that it takes at a distance, or units of a row.
+
+        >>> from layoutalg.gemm.problem import Problem
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> [m.depth_unit for m in messages(Problem.of(64, 64, 64, "s8", trans_b=True), Tiling(Tile(8, 16, 32)))]
+        [1, 4]
+        """
+        return self.every if self.down else self.unit
 
 
 @lru_cache(maxsize=1024)
-def messages(problem: Problem, tile: Tile, llvm: int = 24) -> tuple[Message, ...]:
-    """The messages of a step, those of A first, in the order of k.
+def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message, ...]:
+    """The messages of a step: those of A, then those of B, each in the order of k.
 
     LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands.
 
     Raises:
         PlanError: for storage that no message brings.
     """
-    if problem.trans_a or problem.trans_b:
-        raise PlanError("trans_a, trans_b: products are planned for matrices that are not transposed so far")
-    unit = problem.dpas
-    bits = element_bits(IN_MEMORY.get(problem.a, problem.a))
-    wide = llvm > 22
-    found: list[Message] = []
-    width = max(16, unit.k) if bits < 32 else unit.k
-    blocks = 2 if wide and tile.k % (2 * width) == 0 else 1
+    of_a = _of_transposed_a(problem, tiling) if problem.trans_a else _of_a(problem, tiling, llvm)
+    of_b = _of_transposed_b(problem, tiling) if problem.trans_b else _of_b(problem, tiling, llvm)
+    found = (*of_a, *of_b)
+    _check_whole(problem, tiling, found)
+    return found
+
+
+def _bits(problem: Problem, operand: str) -> int:
+    name = problem.a if operand == "A" else problem.b
+    return element_bits(IN_MEMORY.get(name, name))
+
+
+def _of_a(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
+    """Rows of A: up to 32 of them, of two blocks where the registers allow it."""
+    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "A")
+    width = unit.k
+    grown = llvm > 22
+    accumulators = tile.m * tile.n * unit.c_bits // 8 // 64
+    blocks = 2 if grown and tiling.registers - accumulators >= _SPARE_FOR_WIDE and tile.k % (2 * width) == 0 else 1
     for k in range(0, tile.k, width * blocks):
-        for row, rows in _parts(tile.m, 32 if wide else unit.m):
-            load = block_load(rows, width, bits, blocks)
-            found.append(_message("A", (row, k), load, (unit.m, unit.k), unit.a))
-    deep = min(32, tile.k) if wide else unit.k
-    most = 64 * 8 // (unit.n * bits) if wide and bits < 32 else 1
-    for k in range(0, tile.k, deep):
+        for row, rows in _parts(tile.m, 32 if grown else unit.m):
+            yield _message(problem, "A", (row, k), block_load(rows, width, bits, blocks))
+
+
+def _of_b(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
+    """Rows of B, 32 of them and up to 2 KiB in all, packed as DPAS wants them."""
+    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
+    grown = llvm > 22
+    most = 512 // (unit.n * bits) if grown and bits < 32 else 1
+    for k, deep in _parts(tile.k, 32 if grown else unit.k):
         column = 0
         while column < tile.n:
             count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
             load = block_load(deep, unit.n, bits, count, transform=bits < 32)
-            found.append(_message("B", (k, column), load, (unit.k, unit.n), unit.b))
+            yield _message(problem, "B", (k, column), load)
             column += count * unit.n
-    return tuple(found)
+
+
+def _of_transposed_b(problem: Problem, tiling: Tiling) -> Iterator[Message]:
+    """B in memory as n x k: its rows become lanes, which are the columns of B; 32 bits of a row are one packed register."""
+    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
+    load = block_load(unit.n, unit.k, bits, transpose=True, transpose_bits=32)
+    for k in range(0, tile.k, unit.k):
+        for column in range(0, tile.n, unit.n):
+            yield _message(problem, "B", (column, k), load)
+
+
+def _of_transposed_a(problem: Problem, tiling: Tiling) -> Iterator[Message]:
+    """A in memory as k x m: its rows become lanes, which are the columns of A."""
+    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "A")
+    if bits == 32:  # a register has two rows of A, 8 wide: that is a transposed block of 8 rows
+        for k in range(0, tile.k, unit.k):
+            for row in range(0, tile.m, unit.m):
+                yield _message(problem, "A", (k, row), block_load(unit.k, unit.m, bits, transpose=True))
+        return
+    every = 16 // bits  # a lane has 16 bits of a row of A: one element of 16 bits, two of 8
+    reached = problem.lda * every * bits // 8
+    if every > 1 and reached > LIMITS.width_most:
+        raise PlanError(
+            f"trans_a: rows of A of {bits} bits are read two at a time, {reached} bytes apart, and a 2D block message reaches "
+            f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"
+        )
+    for k in range(0, tile.k, unit.k):
+        for row, rows in _parts(tile.m, 256 // bits):
+            load = block_load(16, rows, bits, transpose=True, transpose_bits=32)
+            for parity in range(every):
+                yield _message(problem, "A", (k + parity, row), load, every)
 
 
 def _parts(total: int, most: int) -> Iterator[tuple[int, int]]:
@@ -116,32 +233,65 @@ def _parts(total: int, most: int) -> Iterator[tuple[int, int]]:
         start += size
 
 
-def _message(operand: str, offset: tuple[int, int], load: BlockLoad, block: tuple[int, int], wanted: Layout) -> Message:
-    first = tuple(start // size for start, size in zip(offset, block, strict=True))
+def _message(problem: Problem, operand: str, offset: tuple[int, int], load: BlockLoad, every: int = 1) -> Message:
+    unit = problem.dpas
+    if load.subgroup_size != unit.subgroup_size:
+        raise PlanError(
+            f"{problem.target}: 2D block messages have {load.subgroup_size} lanes, DPAS has {unit.subgroup_size}"
+        )
+    block, wanted = ((unit.m, unit.k), unit.a) if operand == "A" else ((unit.k, unit.n), unit.b)
+    transposed = problem.trans_a if operand == "A" else problem.trans_b
+    row, column = offset[::-1] if transposed else offset
+    # where the block begins in the tile; rows at a distance begin inside of an operand
+    inside = (row % block[0], column % block[1])
     pieces: list[Piece] = []
-    for (row, column), start, count in _found(load, block, wanted):
-        place = (first[0] + row, first[1] + column)
-        of, depth = place if operand == "A" else place[::-1]
-        pieces.append(Piece(of, depth, start, count))
-    return Message(operand, offset, load, tuple(sorted(pieces, key=lambda piece: (piece.depth, piece.block))))
+    for down, across, registers, places in _found(load, block, wanted, transposed, every, inside):
+        at = (row // block[0] + down, column // block[1] + across)
+        number, depth = at if operand == "A" else at[::-1]
+        pieces.append(Piece(number, depth, registers, places))
+    pieces.sort(key=lambda piece: (piece.depth, piece.block))
+    return Message(operand, offset, load, tuple(pieces), every, (operand == "B") != transposed)
 
 
 @lru_cache(maxsize=256)
-def _found(load: BlockLoad, block: tuple[int, int], wanted: Layout) -> tuple[tuple[tuple[int, int], int, int], ...]:
-    """The operands in a message: each one's place in blocks, its first register, and how many it has.
+def _found(
+    load: BlockLoad, block: tuple[int, int], wanted: Layout, transposed: bool, every: int, inside: tuple[int, int]
+) -> tuple[tuple[int, int, tuple[int, ...], tuple[int, ...]], ...]:
+    """The operands in a message: each one's place in blocks, the message's registers, and which of the operand's they are.
 
-    An operand is there if every element is in the lane that DPAS wants it in, and in the register, counted from the first.
+    Every element that a lane receives must be one that DPAS wants in that lane.
     """
-    layout = load.layout
-    lane, reg = layout.owner_map("lane"), layout.owner_map("reg")
-    of_lane, of_reg = wanted.owner_map("lane"), wanted.owner_map("reg")
-    count = int(wanted.axes["reg"])
-    found: list[tuple[tuple[int, int], int, int]] = []
-    for row in range(0, lane.shape[0], block[0]):
-        for column in range(0, lane.shape[1], block[1]):
-            here = np.s_[row : row + block[0], column : column + block[1]]
-            start = int(reg[here].min())
-            if not np.array_equal(lane[here], of_lane) or not np.array_equal(reg[here] - start, of_reg):
-                raise PlanError(f"{load.name} does not deliver blocks of {block[0]}x{block[1]} as DPAS takes them")
-            found.append(((row // block[0], column // block[1]), start, count))
+    held = load.layout.fragment_map()[0] * (every, 1)
+    at = (held[..., ::-1] if transposed else held) + inside
+    place, within = at // block, at % block
+    lane = wanted.owner_map("lane")[within[..., 0], within[..., 1]]
+    reg = wanted.owner_map("reg")[within[..., 0], within[..., 1]]
+    same = (place == place[:1]).all() and (reg == reg[:1]).all()
+    if not same or not np.array_equal(lane, np.broadcast_to(np.arange(len(lane))[:, None], lane.shape)):
+        raise PlanError(
+            f"{load.name} does not deliver blocks of {block[0]}x{block[1]} to the lanes where DPAS takes them"
+        )
+    found: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
+    for down, across in np.unique(place[0], axis=0).tolist():
+        (sources,) = np.nonzero((place[0] == (down, across)).all(axis=1))
+        targets = reg[0, sources]
+        order = np.argsort(targets)
+        found.append((down, across, tuple(sources[order].tolist()), tuple(targets[order].tolist())))
     return tuple(found)
+
+
+def _check_whole(problem: Problem, tiling: Tiling, found: Iterable[Message]) -> None:
+    """Refuse messages that do not bring every register of every operand once."""
+    unit, tile = problem.dpas, tiling.tile
+    have: dict[tuple[str, int, int], list[int]] = {}
+    for message in found:
+        for piece in message.pieces:
+            have.setdefault((message.operand, piece.block, piece.depth), []).extend(piece.places)
+    for operand, layout, blocks in (("A", unit.a, tile.m // unit.m), ("B", unit.b, tile.n // unit.n)):
+        every = list(range(int(layout.axes["reg"])))
+        for block in range(blocks):
+            for depth in range(tile.k // unit.k):
+                if sorted(have.get((operand, block, depth), ())) != every:
+                    raise PlanError(
+                        f"tile {tile}: no messages bring block {block} of {operand} at depth {depth} as DPAS takes it"
+                    )

@@ -4,14 +4,14 @@ The workgroups of the grid share C; the subgroups of a workgroup share its tile;
 whole loop over k. A step of the loop loads the tile's columns of A and rows of B and multiplies them with DPAS instructions.
 
 Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 deep: the grid is 2x4 workgroups (x over n, y over
-m). A step loads 16x32 of A and 32x32 of B, each with one message (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
+m). A step loads 16x32 of A and 32x32 of B, with two messages and one (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
 there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
->>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=128, prefetch="none")
+>>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=256, prefetch="none")
 >>> gemm.grid, gemm.k_steps, gemm.dpas_per_step, gemm.bytes_per_step
 ((2, 4, 1), 2, 8, 3072)
 >>> gemm.registers.a, gemm.registers.b, gemm.registers.c, gemm.registers.available
-(16, 32, 32, 128)
+(16, 32, 32, 256)
 
 The laws: every element of C belongs to one subgroup; `dpas_total` times the 2*8*16*16 operations of one DPAS is the work of the
 padded problem; the emitted kernel has `dpas_per_step` dpas operations in its loop, and so has its machine code, because sizes
@@ -33,19 +33,19 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
+from layoutalg.gemm.search import Choices, Found, search
 from layoutalg.gemm.surface import Matrix, whole_number
-from layoutalg.gemm.tiling import Tile, Tiling
-from layoutalg.hardware import Dpas
+from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
+from layoutalg.hardware import Dpas, xe_chip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
 
-TILE_ROWS = (8, 16, 24, 32)
-TILE_COLUMNS = (16, 32)
 LEVELS = ("lane", "subgroup", "workgroup")
 
 
@@ -155,10 +155,11 @@ class Gemm(Distributed):
     def messages(self) -> tuple[Message, ...]:
         """The load messages of a step.
 
-        >>> [message.load.name for message in plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).messages]
+        >>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
+        >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
-        return messages(self.problem, self.tile, self.llvm)
+        return messages(self.problem, self.tiling, self.llvm)
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -311,6 +312,15 @@ class Gemm(Distributed):
         return registers(self.problem, self.tiling, self.llvm)
 
     @property
+    def candidates(self) -> Found:
+        """All tilings of the problem, the best one first, and why the others lost.
+
+        >>> plan_gemm(4096, 4096, 4096, target="bmg").candidates.best.tiling.tile
+        Tile(m=32, n=64, k=64)
+        """
+        return search(self.problem, llvm=self.llvm)
+
+    @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the kernel's arguments: addresses, sizes, and the distances between a batch's matrices.
 
@@ -366,17 +376,36 @@ class Gemm(Distributed):
 
         return emit_lane(self, static=static)
 
+    def listing(self) -> Listing:
+        """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
+
+        Raises:
+            PlanError: where a compiler is not installed or refuses the kernel, and for chips that it is not made for.
+
+        >>> plan_gemm(64, 64, 64, llvm=22).listing()
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
+        """
+        from layoutalg.gemm.listing import listing_of
+
+        return listing_of(self.problem, self.tiling, self.emit("lane"), llvm=self.llvm)
+
     def simulate(
         self,
         a: ArrayLike,
         b: ArrayLike,
-        text: str | None = None,
+        c: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
         *,
+        text: str | None = None,
+        level: str = "lane",
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
-        """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n].
+        """Run the emitted kernel on arrays in the shapes that they have in memory; returns C [m, n].
 
-        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
+        A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`); of a batch each has another dimension in front.
+        `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column. `text` is the kernel to
+        run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -386,7 +415,7 @@ class Gemm(Distributed):
         """
         from layoutalg.gemm.run import run_gemm
 
-        return run_gemm(self, a, b, text, progress=progress)
+        return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
 
 
 def plan_gemm(
@@ -441,18 +470,16 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
     )  # fmt: skip
     version = _version(llvm)
-    depth = problem.dpas.k
-    chosen = _default_tile(problem.m, problem.n) if tile is None else _pair("tile", tile)
-    tiling = Tiling(
-        Tile(*chosen, depth if k_step is None else whole_number("k_step", k_step)),
-        (1, 1) if subgroups is None else _pair("subgroups", subgroups),
-        128 if registers is None else whole_number("registers", registers),
-        "none" if prefetch is None else prefetch,
-        1 if distance is None else distance,
+    choices = Choices(
+        None if tile is None else _pair("tile", tile),
+        None if subgroups is None else _pair("subgroups", subgroups),
+        None if k_step is None else whole_number("k_step", k_step),
+        None if registers is None else _registers(registers),
+        None if prefetch is None else one_of(prefetch, PREFETCHES, "prefetch", PlanError),
+        None if distance is None else whole_number("distance", distance, 64),
     )
-    made = Gemm(problem, tiling, version)
-    _check_tile(made)
-    return made
+    _check(problem, choices)
+    return Gemm(problem, search(problem, choices, version).best.tiling, version)
 
 
 def _version(llvm: object) -> int:
@@ -473,25 +500,25 @@ def _pair(name: str, given: Sequence[int]) -> tuple[int, int]:
     return first, second
 
 
-def _check_tile(gemm: Gemm) -> None:
-    tile, unit = gemm.tile, gemm.dpas
-    for what, size, step in (("rows", tile.m, unit.m), ("columns", tile.n, unit.n), ("deep in a step", tile.k, unit.k)):
+def _registers(given: int) -> int:
+    if given not in REGISTERS:
+        raise PlanError(f"registers = {shown(given)}: a thread has 128, or 256 with large register files")
+    return int(given)
+
+
+def _check(problem: Problem, choices: Choices) -> None:
+    """Refuse what no matrix instruction, no message and no workgroup of the chip has."""
+    unit = problem.dpas
+    rows, columns = choices.tile or (unit.m, unit.n)
+    for what, size, step in (
+        ("tile", rows, unit.m),
+        ("tile", columns, unit.n),
+        ("k_step", choices.k_step or unit.k, unit.k),
+    ):
         if size % step:
-            raise PlanError(f"tile {tile}: {size} {what} is no multiple of the {step} of {unit.builtin}")
-    needed = gemm.registers
-    if not needed.fits:
-        raise PlanError(
-            f"tile {tile}: C needs {needed.c} registers, A and B {needed.a} and {needed.b} at a time, addresses "
-            f"{needed.addresses}; a thread has {needed.available}, and the compiler would spill"
-        )
-    if gemm.tiling.count > 64:
-        raise PlanError(f"subgroups {gemm.tiling.subgroups}: a workgroup has at most 64 subgroups")
-
-
-def _default_tile(m: int, n: int) -> tuple[int, int]:
-    """The tile with which the whole grid loads the fewest bytes, the larger among equals."""
-
-    def cost(tile: tuple[int, int]) -> tuple[int, int]:
-        return -(-m // tile[0]) * -(-n // tile[1]) * (tile[0] + tile[1]), -tile[0] * tile[1]
-
-    return min(((rows, columns) for rows in TILE_ROWS for columns in TILE_COLUMNS), key=cost)
+            name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
+            raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
+    down, across = choices.subgroups or (1, 1)
+    most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
+    if down * across > most:
+        raise PlanError(f"subgroups {down}x{across}: a workgroup has at most {most} on {problem.target}")

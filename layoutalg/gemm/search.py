@@ -13,28 +13,35 @@ registers, every form of prefetch. What a caller fixes (`Choices`) the search le
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
 32
 
-Among equals the larger tile wins, then the wider one, then the names in order: the same question has the same answer always.
+Among tilings of the same time (to a tenth of a per cent) those win of which a core holds two workgroups, which hide each
+other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same question
+has the same answer always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.counting import counted
+from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.reasons import reason
-from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
+from layoutalg.gemm.registers import registers
+from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
+from layoutalg.gemm.sharing import takes_whole_lines
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["Candidate", "Choices", "Found", "search"]
+__all__ = ["Candidate", "Choices", "Found", "refused", "search", "shared_out"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
@@ -116,7 +123,7 @@ class Found(Sequence[Candidate]):
     def roofline(self, tiling: Tiling, instructions: float) -> Roofline:
         """The roofline of a tiling on the chip of the search.
 
-        >>> found = search(Problem.of(512, 512, 512, target="bmg"))
+        >>> found = search(Problem.of(4096, 4096, 4096, target="bmg"))
         >>> found.roofline(found.best.tiling, found.best.instructions).limit
         'issue'
         """
@@ -173,7 +180,7 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
 
     >>> search(Problem.of(64, 64, 64), Choices(tile=(64, 128)))
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: tile 64x128: its accumulators alone are 512 registers, and a thread has 256 at most
+    layoutalg.core.errors.PlanError: tile 64x128: its accumulators alone are 512 registers, and a thread has 256
     """
     instance_of(problem, Problem, "problem", PlanError)
     choices = Choices() if choices is None else choices
@@ -185,46 +192,104 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     forms = _forms(problem, choices, llvm, chip)
     found = times(problem, forms, chip)
-    # The last key counts most: time (to a hundredth of a per cent, below which nothing here means anything), bytes, size.
-    clocks = np.round(np.log(found.clocks) * 1e4)
+    # The last key counts most: time to a tenth of a per cent (less means nothing here), then what is likely to be better.
     keys = (
-        forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n,
-        np.round(np.log(found.l3_bytes) * 1e4), clocks,
+        forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n, found.l3_bytes,
+        found.resident < 2, np.round(np.log(found.clocks) * 1e3),
     )  # fmt: skip
     return Found(problem, chip, forms, found, np.lexsort(keys))
 
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """All tilings that fit, with the instructions of a step of each."""
-    columns: list[NDArray[np.float64]] = []
-    for tile, registers in _tiles(problem, choices, llvm):
-        room = chip.threads(registers)
-        grids = [choices.subgroups] if choices.subgroups else [(r, c) for r in GRID for c in GRID if r * c <= room]
-        rows, across = np.array(grids, dtype=np.float64).T
-        for prefetch in (choices.prefetch,) if choices.prefetch else PREFETCHES:
-            distance = choices.distance or 1
-            count = instructions(problem, Tiling(tile, (1, 1), registers, prefetch, distance), rows, across, llvm)
-            fixed = (tile.m, tile.n, tile.k, registers, PREFETCHES.index(prefetch), distance)
-            m, n, k, held, kind, ahead = (np.full(len(grids), float(one)) for one in fixed)
-            columns.append(np.array((m, n, k, rows, across, held, kind, ahead, count)))
-    return Forms(*np.concatenate(columns, axis=1))
+    blocks: list[Numbers] = []
+    for form in _loops(problem, choices, llvm):
+        grids = np.array([choices.subgroups]).T if choices.subgroups else _grids(chip.threads(form.registers))
+        count = grids.shape[1]
+        fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
+        m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
+        counts = _instructions(problem, form, grids, llvm)
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
+    return Forms(*np.concatenate(blocks, axis=1))
 
 
-def _tiles(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tile, int]]:
-    """Every tile that fits, with its registers."""
-    depth = problem.dpas.k
+@lru_cache(maxsize=64)
+def _grids(room: int) -> Numbers:
+    grids = [(rows, columns) for rows in GRID for columns in GRID if rows * columns <= room]
+    return np.array(grids, dtype=np.float64).T
+
+
+def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
+    """Every loop that fits: a tile, registers and a form of prefetch, for one subgroup."""
+    some, least = False, ""
+    best = 0
+    for form, why, over in _tried(problem, choices, llvm):
+        if not why:
+            some = True
+            yield form
+        elif not least or over < best:
+            least, best = f"tile {form.tile.m}x{form.tile.n}: {why}", over
+    if not some:
+        raise PlanError(least)
+
+
+def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tiling, str, int]]:
+    """Every loop that is tried, why it does not fit (nothing where it does), and by how many registers."""
+    unit = problem.dpas
     tiles = [choices.tile] if choices.tile else [(m, n) for m in ROWS for n in COLUMNS]
-    depths = [choices.k_step] if choices.k_step else [depth * times for times in DEPTHS]
-    least = None
-    for m, n in tiles:
-        for registers in (choices.registers,) if choices.registers else REGISTERS:
-            for k in depths:
-                if k >= 2 * problem.k and k > depth and not choices.k_step:
-                    continue
-                tile = Tile(m, n, k)
-                used = registers_used(problem, tile, registers)
-                if used <= registers:
-                    yield tile, registers
-                least = used if least is None else min(least, used)
-    if least is None:
-        raise PlanError("nothing to search")
+    deepest = -(-problem.k // unit.k)
+    # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
+    steps = [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
+    depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
+    prefetches = (choices.prefetch,) if choices.prefetch else PREFETCHES
+    files = (choices.registers,) if choices.registers else REGISTERS
+    for (m, n), k, held, prefetch in product(tiles, depths, files, prefetches):
+        form = Tiling(Tile(m, n, k), (1, 1), held, prefetch, choices.distance or 1)
+        alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
+        if alone >= held:
+            yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
+            continue
+        if prefetch != "none" and not takes_whole_lines(problem, k):
+            yield form, f"prefetches ask for whole cache lines, and steps of {k} are parts of one", 0
+            continue
+        needed = registers(problem, form, llvm)
+        if needed.fits:
+            yield form, "", 0
+        else:
+            over = max(1, needed.used - held)
+            yield form, f"with {prefetch} prefetch it needs {needed.used} of {held} registers", over
+
+
+def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
+    """The loops of one subgroup that are not candidates because their registers would spill, each with a sentence.
+
+    >>> [why for tiling, why in refused(Problem.of(512, 512, 512)) if tiling.tile == Tile(64, 64, 64)][3]
+    'its accumulators alone are 256 registers, and a thread has 256'
+    """
+    return tuple((form, why) for form, why, _ in _tried(problem, Choices(), llvm) if why)
+
+
+def _instructions(problem: Problem, form: Tiling, grids: Numbers, llvm: int) -> Numbers:
+    """The instructions of a step for every grid: they differ in the prefetches that are a subgroup's share."""
+    if form.prefetch == "none":
+        return np.full(len(grids[0]), float(counted(problem, form, llvm).total), dtype=np.float64)
+    shares = shared_out(problem, form, grids)
+    totals: dict[float, float] = {}
+    for place, share in enumerate(shares.tolist()):
+        if share not in totals:
+            subgroups = int(grids[0, place]), int(grids[1, place])
+            totals[share] = float(counted(problem, replace(form, subgroups=subgroups), llvm).total)
+    return np.array([totals[share] for share in shares.tolist()])
+
+
+def shared_out(problem: Problem, form: Tiling, grids: Numbers) -> Numbers:
+    """The prefetches of one subgroup in a step, for every grid of subgroups: a row of rows and a row of columns.
+
+    >>> form = Tiling(Tile(32, 64, 64), prefetch="shared")
+    >>> shared_out(Problem.of(64, 64, 64), form, np.array([[8, 16], [4, 2]])).tolist()
+    [1.0, 2.0]
+    """
+    bits = element_bits(IN_MEMORY.get(problem.a, problem.a))
+    bytes_of_step = (form.tile.m * grids[0] + form.tile.n * grids[1]) * form.tile.k * bits / 8
+    asked = 2048 if form.prefetch == "shared" else 64 * problem.dpas.subgroup_size
+    return np.ceil(bytes_of_step / (asked * grids[0] * grids[1]))

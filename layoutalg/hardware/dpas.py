@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
@@ -192,8 +193,13 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
         raise VerificationError(f"dpas {a} x {b} -> {acc} on {chip}: no such instruction; there are {there}")
     if type(m) is not int or not 1 <= m <= 8:
         raise VerificationError(f"dpas with m = {shown(m)}: expected 1 to 8 rows")
-    bits, lanes = _BITS[a], chip.subgroup_size
-    k = _DEPTH * 32 // bits
+    return _made(chip, a, b, acc, m)
+
+
+@lru_cache(maxsize=1024)
+def _made(chip: TargetInfo, a: str, b: str, acc: str, m: int) -> Dpas:
+    lanes = chip.subgroup_size
+    k = _DEPTH * 32 // _BITS[a]
     return Dpas(
         chip,
         a,

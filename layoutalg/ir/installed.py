@@ -1,6 +1,6 @@
 """Compilers of this machine: where they are, and whether the installed LLVM lowers a kernel to SPIR-V.
 
->>> llvm_verdict("", program="no-such-program") is None
+>>> program_path("no-such-program") is None
 True
 """
 
@@ -14,10 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MLIR_OPT", "LlvmVerdict", "llvm_verdict", "program_path"]
-
-MLIR_OPT = "mlir-opt-22"
-"""The name of LLVM 22's optimizer in Debian's package mlir-22-tools."""
+__all__ = ["LlvmVerdict", "llvm_verdict", "program_path"]
 
 _SECONDS = 120
 
@@ -52,18 +49,23 @@ class LlvmVerdict:
     diagnostic: str
 
 
-def llvm_verdict(text: str, level: str = "lane", chip: str = "pvc", program: str = MLIR_OPT) -> LlvmVerdict | None:
-    """Run LLVM's pipeline from XeGPU at `level` down to a SPIR-V binary; None where LLVM 22 is not installed.
+def llvm_verdict(text: str, level: str = "lane", chip: str = "pvc", llvm: int = 22) -> LlvmVerdict | None:
+    """Run LLVM's pipeline from XeGPU at `level` down to SPIR-V; None where that version of LLVM is not installed.
 
-    >>> llvm_verdict("module {}", program="no-such-program")
+    LLVM 22 makes a binary; 23 and 24 would run the graphics compiler for one, so they are asked for SPIR-V as text.
+
+    >>> llvm_verdict("module {}", llvm=1) is None
+    True
     """
-    path = shutil.which(program)
+    program = f"mlir-opt-{llvm}"
+    path = program_path(program)
     if path is None:
         return None
-    pipeline = f"--gpu-lower-to-xevm-pipeline=xegpu-op-level={level} zebin-chip={chip} binary-format=bin"
+    form = "bin" if llvm == 22 else "isa"
+    pipeline = f"--gpu-lower-to-xevm-pipeline=xegpu-op-level={level} zebin-chip={chip} binary-format={form}"
     try:
         done = subprocess.run(
-            [path, pipeline, "-o", "/dev/null", "-"],
+            [path, pipeline, "-o", os.devnull, "-"],
             input=text,
             capture_output=True,
             text=True,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation
 
 from layoutalg.simulate.executed import Executed, Kind, Messages
-from layoutalg.simulate.lines import LINE, LineLog
+from layoutalg.simulate.lines import LINE, PIECE, LineLog
 
 if TYPE_CHECKING:
     from layoutalg.simulate.machine import Machine
@@ -133,8 +133,8 @@ class Counter:
             self.log.note_outside(operation, int(empty.sum()), int(empty.any(axis=1).argmax()))
         rows = top[..., None] + np.arange(block[0])
         begin = base[..., None] + rows * pitch[..., None]
-        first, last = (begin + left[..., None]) // LINE, (begin + right[..., None] - 1) // LINE
-        numbers = first[..., None] + np.arange(block[1] // LINE + 2)
+        first, last = (begin + left[..., None]) // PIECE, (begin + right[..., None] - 1) // PIECE
+        numbers = first[..., None] + np.arange(block[1] // PIECE + 2)
         wanted = (numbers <= last[..., None]) & (rows < bottom[..., None])[..., None]
         self._record(kind, numbers, wanted & here[..., None, None])
 
@@ -167,7 +167,13 @@ class Counter:
             beyond = asking & ~np.broadcast_to(mask, shape).reshape(*shape[:2], -1).all(axis=2)
             if beyond.any():
                 self.log.note_outside(operation, int(beyond.sum()), int(beyond.any(axis=1).argmax()))
-        self._record(kind, np.broadcast_to(addresses // LINE, shape), wanted)
+        if kind == "load":
+            self._record(kind, np.broadcast_to(addresses // PIECE, shape), wanted)
+            return
+        pieces = addresses[..., None] // LINE * (LINE // PIECE) + np.arange(
+            LINE // PIECE
+        )  # a prefetch is of whole lines
+        self._record(kind, np.broadcast_to(pieces, (*shape, LINE // PIECE)), wanted[..., None])
 
     def _record(self, kind: Kind, numbers: Array, wanted: Array) -> None:
         assert self.log is not None

@@ -4,13 +4,16 @@ A line is 64 bytes of memory. A prefetch is in time where it comes at least one 
 the line; another one of the same line by the same workgroup is wasted, and so is one whose line the workgroup never loads.
 A 2-D prefetch is clipped at the edges of its matrix like a load: what lies outside asks for nothing.
 
+Where rows are not a whole number of lines apart, a line holds the end of one block's row and the beginning of another's, and
+both blocks ask for it. That is not asking twice: what is compared are the pieces of 16 bytes (`PIECE`) that messages name.
+
 By hand: a workgroup prefetches line 7 in steps 1 and 2, and loads it in step 3; it loads line 9 in step 3, and nothing asked
 for that in advance.
 
 >>> log = LineLog(workgroups=1)
->>> log.record("prefetch", np.array([0]), np.array([7]), step=1)
->>> log.record("prefetch", np.array([0]), np.array([7]), step=2)
->>> log.record("load", np.array([0, 0]), np.array([7, 9]), step=3)
+>>> log.record("prefetch", np.array([0]), np.array([28]), step=1)
+>>> log.record("prefetch", np.array([0]), np.array([28]), step=2)
+>>> log.record("load", np.array([0, 0]), np.array([28, 36]), step=3)
 >>> lines = log.lines(first=0)
 >>> lines.line.tolist(), lines.asked.tolist(), lines.ahead.tolist()
 ([7, 9], [2, 0], [2, 0])
@@ -36,14 +39,16 @@ from layoutalg.core.whole_numbers import whole_number
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 
-__all__ = ["LINE", "LineLog", "Lines"]
+__all__ = ["LINE", "PIECE", "LineLog", "Lines"]
 
 Array = NDArray[Any]
 LINE = 64
 """Bytes of a cache line of Intel's GPUs."""
-MOST_ENTRIES = 1 << 26
-"""Lines that the messages of a launch may name in all: 1 GiB while they are counted."""
-_ARRAYS = ("workgroup", "line", "asked", "asked_at", "loaded_at", "ahead", "is_late")
+PIECE = 16
+"""Bytes that messages are compared by: rows of a matrix begin at multiples of 16 bytes, and so do blocks in them."""
+MOST_PIECES = 1 << 26
+"""Pieces that the messages of a launch may name in all: 1 GiB while they are counted."""
+_ARRAYS = ("workgroup", "line", "asked", "asked_at", "loaded_at", "ahead", "is_late", "missed_at")
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -52,12 +57,12 @@ class Lines:
     """The lines that workgroups loaded or prefetched, each once for a workgroup; all arrays have one entry for each.
 
     `line` is the address by 64; `asked` how often it was prefetched; `asked_at` and `loaded_at` the steps of the first prefetch
-    and the first load (-1: never). `ahead` is the number of steps between them, 0 where the prefetch came in the same step or
-    behind the load (`late`), or where one of them is missing. `outside` are prefetches that asked for nothing: the operation's
-    place, how many subgroups sent it, and the first workgroup.
+    and the first load (-1: never). `ahead` is the smallest number of steps between them, 0 where the prefetch came in the same
+    step or behind the load (`is_late`), or where one of them is missing. `missed_at` is the last step in which something was
+    loaded first that nothing asked for (-1: none). `outside` are prefetches that asked for nothing: the operation, its place,
+    how many subgroups sent it, and the first workgroup.
 
-    >>> none = np.zeros(0, np.int64)
-    >>> len(Lines(none, none, none, none, none, none, none.astype(bool)))
+    >>> len(LineLog(workgroups=1).lines(first=0))
     0
     """
 
@@ -68,6 +73,7 @@ class Lines:
     loaded_at: Array
     ahead: Array
     is_late: Array
+    missed_at: Array
     outside: tuple[tuple[str, Place | None, int, int], ...] = ()
     describe: Callable[[int], str] = field(default=hex, repr=False)
 
@@ -78,7 +84,7 @@ class Lines:
         """The lines of a mask.
 
         >>> log = LineLog(workgroups=1)
-        >>> log.record("load", np.array([0, 0]), np.array([7, 9]), step=3)
+        >>> log.record("load", np.array([0, 0]), np.array([28, 36]), step=3)
         >>> lines = log.lines(first=0)
         >>> lines.where(lines.line > 8).line.tolist()
         [9]
@@ -90,7 +96,7 @@ class Lines:
         """Those that their workgroup prefetched more than once.
 
         >>> log = LineLog(workgroups=1)
-        >>> log.record("prefetch", np.array([0, 0]), np.array([7, 7]), step=1)
+        >>> log.record("prefetch", np.array([0, 0, 0]), np.array([28, 28, 36]), step=1)
         >>> len(log.lines(first=0).asked_twice)
         1
         """
@@ -127,18 +133,18 @@ class Lines:
 
         >>> log = LineLog(workgroups=1)
         >>> for step in (1, 2, 3):
-        ...     log.record("load", np.array([0]), np.array([step]), step=step)
+        ...     log.record("load", np.array([0]), np.array([4 * step]), step=step)
         >>> log.lines(first=0).not_prefetched(distance=1).line.tolist()
         [2, 3]
         """
         distance = whole_number(distance, "distance", 0)
-        return self.where((self.loaded_at > distance) & (self.asked == 0))
+        return self.where(self.missed_at > distance)
 
     def findings(self, distance: int = 1) -> tuple[Finding, ...]:
         """What is wrong with the prefetches of a kernel that asks `distance` steps ahead, each with its first line.
 
         >>> log = LineLog(workgroups=1)
-        >>> log.record("prefetch", np.array([0]), np.array([7]), step=1)
+        >>> log.record("prefetch", np.array([0]), np.array([28]), step=1)
         >>> print(log.lines(first=0).findings()[0].message)
         1 line is prefetched and never loaded: workgroup 0 asks in step 1 for 0x1c0
         """
@@ -161,7 +167,7 @@ class Lines:
         )
         asks: Callable[[int], str] = lambda i: f"asks in step {int(unused.asked_at[i])} for"  # noqa: E731
         say("prefetch.unused", unused, "prefetched and never loaded", asks)
-        loads: Callable[[int], str] = lambda i: f"loads in step {int(missing.loaded_at[i])}"  # noqa: E731
+        loads: Callable[[int], str] = lambda i: f"loads in step {int(missing.missed_at[i])}"  # noqa: E731
         say("prefetch.missing", missing, "loaded in the loop without a prefetch", loads)
         for name, place, count, group in self.outside:
             problem = f"{count} subgroups prefetch outside the matrix, the first of them in workgroup {group}"
@@ -188,7 +194,7 @@ class Lines:
 
 
 class LineLog:
-    """The lines that the messages of one group of workgroups name, as they are executed.
+    """The pieces of lines that the messages of one group of workgroups name, as they are executed.
 
     >>> log = LineLog(workgroups=2)
     >>> log.record("load", np.array([0, 1]), np.array([3, 3]), step=0)
@@ -199,26 +205,25 @@ class LineLog:
     def __init__(self, workgroups: int) -> None:
         self.workgroups = workgroups
         self.order = 0
-        self.entries = 0
+        self.pieces = 0
         self._keys: dict[str, list[Array]] = {"load": [], "prefetch": []}
         self._times: dict[str, list[tuple[int, int]]] = {"load": [], "prefetch": []}
         self._often: list[Array] = []
         self._outside: dict[Operation, list[int]] = {}
 
-    def record(self, kind: Literal["load", "prefetch"], workgroup: Array, line: Array, step: int) -> None:
-        """Note that messages of these workgroups (counted from 0 in this group) name these lines.
+    def record(self, kind: Literal["load", "prefetch"], workgroup: Array, piece: Array, step: int) -> None:
+        """Note that messages of these workgroups (counted from 0 in this group) name these pieces (addresses by 16).
 
         Raises `LayoutError` where a launch names too many.
 
         >>> LineLog(workgroups=1).record("load", np.array([0]), np.array([3]), step=0)
         """
         self.order += 1
-        keys, often = np.unique(line.astype(np.int64) * self.workgroups + workgroup, return_counts=True)
-        self.entries += keys.size
-        if self.entries > MOST_ENTRIES:
-            raise LayoutError(
-                f"the messages of this launch name more than {MOST_ENTRIES} cache lines; count messages alone"
-            )
+        keys, often = np.unique(piece.astype(np.int64) * self.workgroups + workgroup, return_counts=True)
+        self.pieces += keys.size
+        if self.pieces > MOST_PIECES:
+            size = f"{MOST_PIECES * PIECE >> 30} GiB"
+            raise LayoutError(f"the messages of this launch name more than {size} of cache lines; count messages alone")
         self._keys[kind].append(keys)
         self._times[kind].append((self.order, step))
         if kind == "prefetch":
@@ -258,16 +263,40 @@ class LineLog:
         # What is loaded behind the loops is in step 0; the order says that the prefetch came before.
         late = both & ((ordered[1] > ordered[0]) | ((steps[0] == steps[1]) & (steps[0] > 0)))
         ahead = np.where(both & ~late, np.maximum(steps[0] - steps[1], 0), 0)
-        line, workgroup = np.divmod(keys, self.workgroups)
+        missed = np.where((steps[0] >= 0) & (steps[1] < 0), steps[0], -1)
+        piece, workgroup = np.divmod(keys, self.workgroups)
+        groups, first_piece = np.unique(piece * PIECE // LINE * self.workgroups + workgroup, return_inverse=True)
+        order = np.argsort(first_piece, kind="stable")
+        starts = np.searchsorted(first_piece[order], np.arange(groups.size))
+
+        def of_lines(values: Array, combine: np.ufunc) -> Array:
+            return combine.reduceat(values[order], starts) if groups.size else values[:0]
+
+        def earliest(values: Array) -> Array:
+            found = of_lines(np.where(values < 0, _NEVER, values), np.minimum)
+            return np.where(found == _NEVER, -1, found)
+
+        line, workgroup = np.divmod(groups, self.workgroups)
+        nearest = earliest(np.where(both, ahead, -1))
         outside = tuple(
             (operation.name, place_of(operation), count, group + first)
             for operation, (count, group) in self._outside.items()
         )
-        times = spread(by_ask, often, 0)
-        return Lines(workgroup + first, line, times, steps[1], steps[0], ahead, late, outside, describe)
+        return Lines(
+            workgroup + first,
+            line,
+            of_lines(spread(by_ask, often, 0), np.maximum),
+            earliest(steps[1]),
+            earliest(steps[0]),
+            np.maximum(nearest, 0),
+            of_lines(late, np.logical_or),
+            of_lines(missed, np.maximum),
+            outside,
+            describe,
+        )
 
     def _first(self, kind: str) -> tuple[Array, Array, Array, Array]:
-        """Every line of a kind with the order and the step of its first message, and how often it was named."""
+        """Every piece of a kind with the order and the step of its first message, and how often it was named."""
         parts, nothing = self._keys[kind], np.zeros(0, np.int64)
         if not parts:
             return nothing, nothing, nothing, nothing

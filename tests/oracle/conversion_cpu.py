@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 from layoutalg.conversion.program.program import Program
+from tests.oracle.kernel_cpu import LIBRARIES
 from tests.oracle.toolchains import require, require_module
-from tests.oracle.xe_cpu import LIBRARIES
 from tests.oracle.xe_toolchain import DISASSEMBLER, Listing, run_tool, spirv_of
 
 Array = NDArray[Any]

@@ -1,11 +1,16 @@
-"""Runs kernels at lane level as real work-items on Intel's OpenCL runtime for CPUs, many of one module in one process.
+"""Runs kernels at lane level as real work-items on Intel's OpenCL runtime for CPUs, many in one process.
 
     batch = module_of(["gpu.func @double(%x: i64) kernel attributes {...} { ... }", ...])
     after = run_kernels(batch, [Launch("double", (array,))], directory)["double"][0]
 
-LLVM 22 lowers the module to SPIR-V at once. An array argument is copied to an aligned buffer and its address is passed;
-a numpy scalar is passed as it is. What comes back are the buffers after the launch, array for array. The runtime has no DPAS
-and no 2-D block messages; `plain` gives OpenCL C with bodies for those that the kernels use (`xe_shim.plain_source`).
+    launch = CpuLaunch(text, (a, b, c, np.int32(m), ...), grid=(4, 2, 1), block=(128, 1, 1), llvm=24)
+    a, b, c = run_kernel_on_cpu(launch, directory)
+
+LLVM lowers to SPIR-V. An array argument is copied to an aligned buffer and its address is passed; a numpy scalar is passed as
+it is. What comes back are the buffers after the launch, array for array. The runtime obeys the sub-group size and has
+sub-group shuffles and reductions. It has no DPAS and no 2-D block messages: whatever of them the SPIR-V imports, `xe_shim`
+writes as plain OpenCL C, and it is linked. So everything else is LLVM's doing: offsets, surfaces, the loop, which register
+goes where. Starting the runtime costs a second or two, so one process runs all launches.
 
     python -m tests.oracle.kernel_cpu DIRECTORY      reads launches.json, the SPIR-V that it names, plain.cl if there is one,
                                                      *.in.npy; writes *.out.npy
@@ -14,7 +19,9 @@ and no 2-D block messages; `plain` gives OpenCL C with bodies for those that the
 from __future__ import annotations
 
 import json
+import re
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.oracle.toolchains import require, require_module
-from tests.oracle.xe_cpu import LIBRARIES
-from tests.oracle.xe_toolchain import run_tool, spirv_of
+from tests.oracle.xe_shim import builtins_of, plain_source
+from tests.oracle.xe_toolchain import imports_of, run_tool, spirv_of, spirv_of_all
 
 Array = NDArray[Any]
+Size = tuple[int, int, int]
 
+LIBRARIES = Path(sysconfig.get_path("data")) / "lib"
 ALIGNMENT = 64
 
 LEADING = """
@@ -48,9 +57,27 @@ class Launch:
 
     kernel: str
     arguments: tuple[Array | np.generic, ...]
-    grid: tuple[int, int, int] = (1, 1, 1)
-    block: tuple[int, int, int] = (16, 1, 1)
+    grid: Size = (1, 1, 1)
+    block: Size = (16, 1, 1)
     local: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CpuLaunch:
+    """One launch of the only kernel of a module, lowered by a version of LLVM."""
+
+    text: str
+    arguments: tuple[Array | np.generic, ...]
+    grid: Size = (1, 1, 1)
+    block: Size = (16, 1, 1)
+    llvm: int = 24
+    local: tuple[int, ...] = ()
+
+    @property
+    def kernel(self) -> str:
+        found = re.search(r"gpu\.func @(\w+)", self.text)
+        assert found is not None, "no gpu.func in the text"
+        return found[1]
 
 
 def module_of(functions: Sequence[str]) -> str:
@@ -59,61 +86,81 @@ def module_of(functions: Sequence[str]) -> str:
     return f"builtin.module attributes {{gpu.container_module}} {{\ngpu.module @kernels {{\n{inside}\n}}\n}}\n"
 
 
-def run_kernels(
-    module: str, launches: Sequence[Launch], directory: Path, plain: str | None = None
-) -> dict[str, list[Array]]:
-    """The array arguments after each launch, by the kernel's name; a kernel is launched once."""
-    return launch_binaries(
-        {launch.kernel: spirv_of(module, directory) for launch in launches[:1]}, launches, directory, plain
+def run_kernel_on_cpu(launch: CpuLaunch, directory: Path) -> list[Array]:
+    """The array arguments after the launch."""
+    return run_kernels_on_cpu([launch], directory)[0]
+
+
+def run_kernels_on_cpu(launches: Sequence[CpuLaunch], directory: Path) -> list[list[Array]]:
+    """The array arguments after each launch; a text that several launches share is lowered once."""
+    binaries: dict[tuple[int, str], Path] = {}
+    for version in sorted({launch.llvm for launch in launches}):
+        texts = list(dict.fromkeys(launch.text for launch in launches if launch.llvm == version))
+        paths = spirv_of_all(texts, directory, version, f"llvm{version}")
+        binaries.update({(version, text): path for text, path in zip(texts, paths, strict=True)})
+    return launch_all(
+        [
+            (
+                binaries[launch.llvm, launch.text],
+                Launch(launch.kernel, launch.arguments, launch.grid, launch.block, launch.local),
+            )
+            for launch in launches
+        ],
+        directory,
     )
 
 
+def run_kernels(module: str, launches: Sequence[Launch], directory: Path, llvm: int = 22) -> dict[str, list[Array]]:
+    """The array arguments after each launch, by the kernel's name; a kernel is launched once."""
+    if not launches:
+        return {}
+    return launch_binaries({launches[0].kernel: spirv_of(module, directory, llvm)}, launches, directory)
+
+
 def launch_binaries(
-    binaries: Mapping[str, Path], launches: Sequence[Launch], directory: Path, plain: str | None = None
+    binaries: Mapping[str, Path], launches: Sequence[Launch], directory: Path
 ) -> dict[str, list[Array]]:
     """The same for SPIR-V that is there: `binaries` says which file has a kernel (the first one's, where it has no own)."""
+    first = next(iter(binaries.values()))
+    jobs = [(binaries.get(launch.kernel, first), launch) for launch in launches]
+    return {launch.kernel: arrays for launch, arrays in zip(launches, launch_all(jobs, directory), strict=True)}
+
+
+def launch_all(jobs: Sequence[tuple[Path, Launch]], directory: Path) -> list[list[Array]]:
+    """The array arguments after each launch of a kernel in a SPIR-V file, all in one process."""
     require_module("pyopencl")
     library = LIBRARIES / "libintelocl.so"
     if not library.exists():
         require(str(library))
-    if plain is not None:
-        (directory / "plain.cl").write_text(plain)
+    names = {name for binary in {binary for binary, _ in jobs} for name in imports_of(binary.read_bytes())}
+    builtins = builtins_of(sorted(names))
+    (directory / "plain.cl").write_text(plain_source(builtins) if builtins else "")
     (directory / "icd").mkdir(exist_ok=True)
     (directory / "icd" / "intel.icd").write_text(f"{library}\n")
-    jobs: list[dict[str, Any]] = []
-    for launch in launches:
+    written: list[dict[str, Any]] = []
+    for number, (binary, launch) in enumerate(jobs):
         given: list[Any] = []
-        for number, argument in enumerate(launch.arguments):
+        for position, argument in enumerate(launch.arguments):
             if isinstance(argument, np.ndarray):
                 raw = np.ascontiguousarray(argument).reshape(-1).view(np.uint8)
-                np.save(directory / f"{launch.kernel}.{number}.in.npy", raw)
+                np.save(directory / f"{number}.{position}.in.npy", raw)
                 given.append(None)
             else:
                 given.append([argument.dtype.name, argument.item()])
-        binary = str(binaries.get(launch.kernel, next(iter(binaries.values()))))
-        jobs.append(
-            {
-                "name": launch.kernel,
-                "binary": binary,
-                "grid": launch.grid,
-                "block": launch.block,
-                "arguments": given,
-                "local": launch.local,
-            }
-        )
-    (directory / "launches.json").write_text(json.dumps(jobs))
+        sizes = {"grid": launch.grid, "block": launch.block, "local": launch.local}
+        written.append({"name": launch.kernel, "binary": str(binary.absolute()), "arguments": given, **sizes})
+    (directory / "launches.json").write_text(json.dumps(written))
     environment = {"OCL_ICD_VENDORS": str(directory / "icd"), "LD_LIBRARY_PATH": str(LIBRARIES)}
     root = Path(__file__).parents[2]
     run_tool([sys.executable, "-m", "tests.oracle.kernel_cpu", str(directory)], root, **environment)
-    results: dict[str, list[Array]] = {}
-    for launch in launches:
-        arrays: list[Array] = []
-        for number, argument in enumerate(launch.arguments):
-            if isinstance(argument, np.ndarray):
-                after = np.load(directory / f"{launch.kernel}.{number}.out.npy")
-                arrays.append(after.view(argument.dtype).reshape(argument.shape))
-        results[launch.kernel] = arrays
-    return results
+    return [
+        [
+            np.load(directory / f"{number}.{position}.out.npy").view(argument.dtype).reshape(argument.shape)
+            for position, argument in enumerate(launch.arguments)
+            if isinstance(argument, np.ndarray)
+        ]
+        for number, (_, launch) in enumerate(jobs)
+    ]
 
 
 def aligned(data: Array) -> Array:
@@ -130,8 +177,8 @@ def main(directory: Path) -> None:
 
     context = pyopencl.Context(pyopencl.get_platforms()[0].get_devices()[:1])
     queue = pyopencl.CommandQueue(context)
-    plain, programs = directory / "plain.cl", dict[str, Any]()
-    builtins = pyopencl.Program(context, plain.read_text()) if plain.exists() else None
+    plain, programs = (directory / "plain.cl").read_text(), dict[str, Any]()
+    builtins = pyopencl.Program(context, plain) if plain else None
     if builtins is not None:
         builtins.compile("-cl-std=CL1.2")
 
@@ -146,13 +193,13 @@ def main(directory: Path) -> None:
             programs[binary] = program
         return programs[binary]
 
-    for job in json.loads((directory / "launches.json").read_text()):
+    for number, job in enumerate(json.loads((directory / "launches.json").read_text())):
         buffers: dict[int, Array] = {}
         values: list[Any] = []
-        for number, argument in enumerate(job["arguments"]):
+        for position, argument in enumerate(job["arguments"]):
             if argument is None:
-                buffers[number] = aligned(np.load(directory / f"{job['name']}.{number}.in.npy"))
-                values.append(np.int64(buffers[number].ctypes.data))
+                buffers[position] = aligned(np.load(directory / f"{number}.{position}.in.npy"))
+                values.append(np.int64(buffers[position].ctypes.data))
             else:
                 values.append(np.dtype(argument[0]).type(argument[1]))
         values.extend(pyopencl.LocalMemory(count) for count in job["local"])
@@ -160,8 +207,8 @@ def main(directory: Path) -> None:
         kernel = pyopencl.Kernel(program_of(job["binary"]), job["name"])
         kernel(queue, tuple(size), tuple(job["block"]), *values)
         queue.finish()
-        for number, buffer in buffers.items():
-            np.save(directory / f"{job['name']}.{number}.out.npy", buffer)
+        for position, buffer in buffers.items():
+            np.save(directory / f"{number}.{position}.out.npy", buffer)
 
 
 if __name__ == "__main__":

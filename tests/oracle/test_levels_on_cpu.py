@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from tests.oracle.distribution import kernels_at
 from tests.oracle.kernel_cpu import Launch, module_of, run_kernels
-from tests.oracle.xe_shim import READ, TRANSFORM, WRITE, BlockBuiltin, plain_source
 from tests.simulate.levels.comparing import computed, matches
 from tests.simulate.levels.kernels import KERNELS
 
@@ -25,10 +24,6 @@ Array = NDArray[Any]
 NAMES = ("add_f32", "sub_f16", "multiply_i32", "chain_f32", "exponential_f32", "divide_f32", "widen_f16", "rows_by_workgroup",
          "sum_of_tiles", "branch_by_workgroup", "gemm_once", "gemm_once_bf16", "gemm_once_relu", "select_smaller",
          "convert_to_itself", "gather_backwards", "gather_in_pairs")  # fmt: skip
-BUILTINS = (
-    BlockBuiltin(READ, 16, 8), BlockBuiltin(READ, 32, 8), BlockBuiltin(TRANSFORM, 16, 16), BlockBuiltin(WRITE, 16, 8),
-    BlockBuiltin(WRITE, 32, 8),
-)  # fmt: skip
 
 
 @cache
@@ -40,7 +35,7 @@ def executed(directory: Path) -> dict[str, Array]:
         Launch(name, tuple(KERNELS[name].operands()), KERNELS[name].grid, (KERNELS[name].subgroups * 16, 1, 1))
         for name in NAMES
     ]
-    after = run_kernels(module_of(functions), launches, directory, plain_source(BUILTINS))
+    after = run_kernels(module_of(functions), launches, directory)
     return {name: arrays[-1] for name, arrays in after.items()}
 
 

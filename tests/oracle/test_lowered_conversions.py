@@ -18,19 +18,12 @@ import layoutalg as la
 from tests.oracle import distribution
 from tests.oracle.kernel_cpu import Launch, launch_binaries, module_of
 from tests.oracle.toolchains import require, require_new, run
-from tests.oracle.xe_shim import READ, TRANSFORM, WRITE, BlockBuiltin, assembly_source, plain_source
-from tests.oracle.xe_toolchain import PIPELINE, payload, run_tool
+from tests.oracle.xe_toolchain import PIPELINE, PIPELINES, imports_of, payload, run_tool, shim_of
 from tests.propagation.lowering.conversion_modules import COLUMNS, MODULES, ROWS, ConversionModule
 from tests.propagation.lowering.test_exchanges import on_fragments
 
 BFLOAT = tuple(name for name, module in MODULES.items() if any(element == "bf16" for element, _ in module.arrays))
 """LLVM 22 has no bf16 in SPIR-V ("requires the following SPIR-V extension: SPV_KHR_bfloat16")."""
-SIZES = (1, 8, 16)
-BUILTINS = (
-    *(BlockBuiltin(READ, bits, rows) for bits in (8, 16, 32) for rows in SIZES),
-    *(BlockBuiltin(WRITE, bits, rows) for bits in (8, 16, 32) for rows in SIZES[:2]),
-    BlockBuiltin(TRANSFORM, 16, 16),
-)
 LONG = 14_000
 """Kernels of more characters take the CPU's compiler seconds each; those run in the simulator alone."""
 REFUSED = 60
@@ -64,8 +57,7 @@ def binary(version: int, directory: Path) -> Path:
 
 
 def _spirv(module: str, version: int, path: Path) -> Path:
-    pipeline = PIPELINE if version == 22 else PIPELINE.replace("binary-format=bin", "binary-format=isa")
-    done = run([distribution.program(version), pipeline], module, timeout=300)
+    done = run([distribution.program(version), PIPELINES[version]], module, timeout=300)
     assert done.returncode == 0, done.stderr[:3000]
     path.write_bytes(payload(done.stdout))
     if version == 22:  # what 23 and 24 write has capabilities that Debian's validator does not know
@@ -104,10 +96,7 @@ def test_the_lowered_kernels_become_machine_code(version: int, device: str, dire
 def test_the_lowered_kernels_become_machine_code_in_debian(directory: Path) -> None:
     """Debian's compiler takes the SPIR-V of LLVM 22, with bodies for the block messages."""
     ocloc, path = require("ocloc"), binary(22, directory)
-    (directory / "shim.cl").write_text(assembly_source(BUILTINS))
-    shim = ["-file", "shim.cl", "-device", "pvc", "-options", "-cl-std=CL1.2", "-out_dir", "shim"]
-    run_tool([ocloc, "compile", *shim], directory)
-    bodies = str(next((directory / "shim").glob("*.spv")))
+    bodies = str(shim_of(directory, imports_of(path.read_bytes())))
     run_tool(
         [ocloc, "link", "-file", str(path), "-file", bodies, "-out_format", "LLVM_BC", "-out", "all.bc"], directory
     )
@@ -124,7 +113,7 @@ def test_the_lowered_kernels_compute_what_the_tensors_mean_on_the_cpu(directory:
     assert len(texts) >= 30
     path = _spirv(module_of(list(texts.values())), 22, directory / "run.spv")
     launches = [launch_of(MODULES[name], text) for name, text in texts.items()]
-    after = launch_binaries(dict.fromkeys(texts, path), launches, directory, plain_source(BUILTINS))
+    after = launch_binaries(dict.fromkeys(texts, path), launches, directory)
     wrong = [name for name, arrays in after.items() if not np.array_equal(arrays[-1], MODULES[name].expected())]
     assert not wrong
 

@@ -1,6 +1,9 @@
 """From a kernel's MLIR to SPIR-V and to Xe machine code, with LLVM's and Intel's own tools.
 
-    mlir-opt-22  ->  SPIR-V in a gpu.binary  ->  spirv-val  ->  ocloc link with the shim  ->  ocloc compile  ->  disasm
+    mlir-opt  ->  SPIR-V in a gpu.binary  ->  spirv-val  ->  ocloc link with the shim  ->  ocloc compile  ->  disasm
+
+LLVM 22 leaves SPIR-V in its binary; 23 and 24 would start Intel's compiler, and leave SPIR-V where they are asked for `isa`.
+What they write has capabilities that Debian's spirv-val doesn't know, so that one sees what 22 writes.
 
 A green build proves little: a builtin that nobody defines stays in the machine code as a call (`calla`). So what comes
 back is a `Listing`, which counts.
@@ -10,15 +13,19 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tests.oracle.toolchains import require
-from tests.oracle.xe_shim import assembly_source
+from tests.oracle.toolchains import require, require_new
+from tests.oracle.xe_shim import assembly_source, builtins_of
 
 PIPELINE = "--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=pvc binary-format=bin"
+PIPELINES = {22: PIPELINE, 23: PIPELINE.replace("=bin", "=isa"), 24: PIPELINE.replace("=bin", "=isa")}
+"""What makes SPIR-V, by LLVM's version."""
 DISASSEMBLER = Path("/usr/lib/x86_64-linux-gnu/libiga64.so.1")
 
 
@@ -66,29 +73,64 @@ def mlir_opt(text: str, directory: Path, *options: str) -> str:
     return (directory / "out.mlir").read_text()
 
 
-def spirv_of(text: str, directory: Path) -> Path:
-    """Lower a kernel to a SPIR-V binary that spirv-val accepts."""
-    lowered = mlir_opt(text, directory, PIPELINE)
-    binary = directory / "kernel.spv"
-    binary.write_bytes(payload(lowered))
-    run_tool([require("spirv-val"), binary.name], directory)
-    return binary
+def spirv_of(text: str, directory: Path, llvm: int = 22) -> Path:
+    """Lower a kernel to a SPIR-V binary; spirv-val accepts what LLVM 22 writes."""
+    return spirv_of_all([text], directory, llvm)[0]
+
+
+def spirv_of_all(texts: Sequence[str], directory: Path, llvm: int = 22, name: str = "kernel") -> list[Path]:
+    """Lower several modules in one run of mlir-opt; files `kernel.spv`, `kernel_1.spv`, ... in the order of the texts."""
+    compiler = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
+    (directory / f"{name}.mlir").write_text("\n// -----\n".join(texts))
+    options = ["--split-input-file", PIPELINES[llvm], f"{name}.mlir", "-o", f"{name}.lowered.mlir"]
+    run_tool([compiler, *options], directory)
+    found = list(payloads((directory / f"{name}.lowered.mlir").read_text()))
+    assert len(found) == len(texts), f"{len(texts)} modules, {len(found)} binaries"
+    paths = [directory / (f"{name}_{number}.spv" if number else f"{name}.spv") for number in range(len(found))]
+    for path, content in zip(paths, found, strict=True):
+        path.write_bytes(content)
+        if llvm == 22:
+            run_tool([require("spirv-val"), path.name], directory)
+    return paths
 
 
 def payload(lowered: str) -> bytes:
-    """The binary in the string attribute of gpu.binary: bytes that are not printable characters are written \\XX."""
-    found = re.search(r'\b(?:bin|assembly) = "((?:[^"\\]|\\.)*)"', lowered, re.DOTALL)
+    """The binary of the first gpu.binary."""
+    found = next(payloads(lowered), None)
     assert found is not None, "no gpu.binary in the lowered module"
+    return found
+
+
+def payloads(lowered: str) -> Iterator[bytes]:
+    """The string attribute of each gpu.binary: bytes that are not printable characters are written \\XX."""
     escapes = {"\\\\": b"\\", '\\"': b'"', "\\n": b"\n", "\\t": b"\t"}
-    parts = re.findall(r"\\[0-9A-Fa-f]{2}|\\.|[^\\]", found.group(1), re.DOTALL)
-    return b"".join(
-        escapes.get(part) or bytes.fromhex(part[1:]) if part[0] == "\\" else part.encode() for part in parts
-    )
+    for found in re.finditer(r'\b(?:bin|assembly) = "((?:[^"\\]|\\.)*)"', lowered, re.DOTALL):
+        parts = re.findall(r"\\[0-9A-Fa-f]{2}|\\.|[^\\]+", found.group(1), re.DOTALL)
+        yield b"".join(
+            escapes.get(part) or bytes.fromhex(part[1:]) if part[0] == "\\" else part.encode() for part in parts
+        )
 
 
-def shim_of(directory: Path, device: str = "pvc") -> Path:
-    """The shim, compiled to SPIR-V once."""
-    (directory / "shim.cl").write_text(assembly_source())
+DECORATE, LINKAGE, IMPORT = 71, 41, 1
+"""OpDecorate, its decoration LinkageAttributes, and the linkage type Import of the SPIR-V specification."""
+
+
+def imports_of(binary: bytes) -> list[str]:
+    """The names that a SPIR-V module calls or reads and does not define."""
+    words, at, names = struct.unpack(f"<{len(binary) // 4}I", binary), 5, list[str]()
+    while at < len(words):
+        count, code = words[at] >> 16, words[at] & 0xFFFF
+        operands = words[at + 1 : at + count]
+        if code == DECORATE and operands[1] == LINKAGE and operands[-1] == IMPORT:
+            text = struct.pack(f"<{len(operands) - 3}I", *operands[2:-1])
+            names.append(text.split(b"\0")[0].decode())
+        at += count
+    return names
+
+
+def shim_of(directory: Path, names: Iterable[str], device: str = "pvc") -> Path:
+    """Bodies for the builtins among these names, compiled to SPIR-V."""
+    (directory / "shim.cl").write_text(assembly_source(builtins_of(names)))
     options = ["-device", device, "-options", "-cl-std=CL1.2", "-out_dir", "shim"]
     run_tool([require("ocloc"), "compile", "-file", "shim.cl", *options], directory)
     return next((directory / "shim").glob("*.spv"))

@@ -80,8 +80,8 @@ class RegionWriter(Writer):
         self, form: str, operands: Sequence[Value], results: Sequence[Value] = (), arguments: Sequence[Value] = ()
     ) -> Generator[None]:
         """An operation with a region; `arguments` are the region's, which the form names among its operands."""
-        self.arguments = (*self.arguments, *arguments)
         self.values(form, operands, results)
+        self._begin(arguments)
         self._depth: int = self._depth + 1
         yield
         self._depth -= 1
@@ -96,7 +96,11 @@ class RegionWriter(Writer):
         >>> writer.text().splitlines()
         ['test.two {', '} else {', '}']
         """
-        self.arguments = (*self.arguments, *arguments)
         self._depth -= 1
         self.do(form, operands)
+        self._begin(arguments)
         self._depth += 1
+
+    def _begin(self, arguments: Sequence[Value]) -> None:
+        """The place where arguments of a region get their names: after the results of the operation, before its body."""
+        self.values("", (), arguments)

@@ -146,6 +146,8 @@ class Writer:
         names = self.names()
         lines: list[str] = []
         for depth, form, operands, results in self._lines:
+            if not form:  # results that another line names
+                continue
             written = form % tuple([names[operand] for operand in operands]) if operands else form
             made = f"{', '.join([names[result] for result in results])} = " if results else ""
             lines.append(f"{indent}{'  ' * depth}{made}{written}")

@@ -8,7 +8,7 @@ By hand: with 4096 elements of f16 between matrices, the third A begins 2 * 4096
 >>> [value.kind for value in addresses(kernel).values()]
 ['i64', 'i64', 'i64']
 >>> print(kernel.writer.text().splitlines()[-1])
-%address_c = arith.addi %c, %8 : i64
+%address_c = arith.addi %c, %7 : i64
 """
 
 from __future__ import annotations

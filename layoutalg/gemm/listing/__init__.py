@@ -5,17 +5,25 @@
 1
 """
 
+from layoutalg.gemm.listing.annotating import Block, Line, Loop, annotated
 from layoutalg.gemm.listing.compiling import Compiled, compile_kernel, compiler_version
 from layoutalg.gemm.listing.reading import Counts, Instruction, Operand, Program, counts, read_assembly
+from layoutalg.gemm.listing.report import Listing, listing_of
 
 __all__ = [
+    "Block",
     "Compiled",
     "Counts",
     "Instruction",
+    "Line",
+    "Listing",
+    "Loop",
     "Operand",
     "Program",
+    "annotated",
     "compile_kernel",
     "compiler_version",
     "counts",
+    "listing_of",
     "read_assembly",
 ]

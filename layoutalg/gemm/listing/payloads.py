@@ -28,7 +28,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.listing.reading import Instruction, Operand
@@ -126,7 +126,8 @@ class _Words:
         if one.destination.register is None:
             return
         if one.mnemonic.startswith("dpas"):
-            self.forget(one.destination, 8)
+            rows = int(one.mnemonic.rpartition("x")[2] or 8)
+            self.forget(one.destination, rows * one.lanes * (size or 4) // (4 * WORDS))
             return
         if size < 4 or one.predicate not in ("", "W"):
             first, last = _word(one.destination, size), (one.lanes - 1) * _stride(one.destination) * size // 4
@@ -197,7 +198,7 @@ def _depth(value: object) -> int:
     if isinstance(value, Amount):
         return _depth(value.base)
     if isinstance(value, tuple):
-        return 1 + max((_depth(part) for part in value), default=0)
+        return 1 + max(map(_depth, cast("tuple[object, ...]", value)), default=0)
     return 0
 
 

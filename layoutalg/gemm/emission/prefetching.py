@@ -1,0 +1,182 @@
+"""Prefetches: where each subgroup or lane asks, and how that moves from step to step.
+
+The loop carries the place (`shared`) or the address (`lines`) of what is asked for next. The subgroup's number decides once,
+before the loop, of which matrix it asks; in the loop nothing tells the subgroups apart:
+
+>>> from layoutalg.gemm import plan_gemm
+>>> gemm = plan_gemm(4096, 4096, 4096, tile=(32, 32), k_step=64, subgroups=(4, 4), registers=256, prefetch="shared")
+>>> kernel = KernelWriter(gemm)
+>>> [prefetch] = prefetches(kernel, Places.of(kernel), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]})
+>>> next_place = prefetch.ask(kernel, prefetch.starts)
+>>> print("\\n".join(line[:99] for line in kernel.writer.text().splitlines()[-5:]))
+%next_prefetch_row = arith.addi %prefetch_row_1, %down_1 : i32
+%next_prefetch_column = arith.addi %prefetch_column_1, %across_1 : i32
+%19 = arith.index_cast %prefetch_row_1 : i32 to index
+%20 = arith.index_cast %prefetch_column_1 : i32 to index
+xegpu.prefetch_nd %matrix_ahead[%19, %20] <{l1_hint = #xegpu.cache_hint<cached>, l2_hint = #xegpu.c
+
+A 2-D prefetch costs about 8 instructions of a step, because the graphics compiler writes its payload anew each time; one for
+each of A and B, as kernels by hand have them, costs 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.kernel import KernelWriter
+from layoutalg.gemm.emission.operands import HINTS, surface
+from layoutalg.gemm.emission.places import Places, hidden
+from layoutalg.gemm.sharing import Slice, line_elements, shared_blocks, slices
+
+__all__ = ["Prefetch", "prefetches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A prefetch of every step: the values that say where it asks, for the step after the first, how far they move from step
+    to step, and the operation that asks there.
+
+    >>> Prefetch((), (), lambda where: None).starts
+    ()
+    """
+
+    starts: tuple[Value, ...]
+    moves: tuple[Value, ...]
+    write: Callable[[Sequence[Value]], None]
+
+    def ask(self, kernel: KernelWriter, where: Sequence[Value]) -> tuple[Value, ...]:
+        """Write the operation; returns where it asks in the next step."""
+        following = tuple(
+            kernel.named(f"next_{value.name}", kernel.op("addi", value, move))
+            for value, move in zip(where, self.moves, strict=True)
+        )
+        self.write(where)
+        return following
+
+
+def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> tuple[Prefetch, ...]:
+    """The prefetches of a step, in the form of the tiling."""
+    form = kernel.gemm.tiling.prefetch
+    if form == "none":
+        return ()
+    shares = shared_blocks(kernel.gemm)
+    return tuple(_shared(kernel, places, bases, number) for number in range(shares.rounds))
+
+
+def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
+    """The 2-D prefetch of one round: blocks `number * subgroups` and on, one for each subgroup."""
+    gemm, count = kernel.gemm, kernel.gemm.tiling.count
+    shares, line = shared_blocks(gemm), line_elements(gemm)
+    block = _Number(kernel, number * count if places.subgroup is None else places.subgroup)
+    if places.subgroup is not None:
+        block = block.plus(number * count)
+    first, end = number * count, (number + 1) * count
+    sides = [
+        (part, begin)
+        for part, begin, behind in zip(
+            slices(gemm), (0, shares.counts[0]), (shares.counts[0], shares.total), strict=True
+        )
+        if first < behind and begin < end
+    ]
+    of_a = None
+    if len(sides) == 2:
+        of_a = kernel.writer.value(
+            "arith.cmpi ult, %s, %s : index", (block.value, kernel.constant(shares.counts[0])), "i1"
+        )
+        of_a.name = "asks_for_a"
+
+    def chosen(values: Sequence[Value], name: str) -> Value:
+        if len(values) == 1 or of_a is None or values[0] is values[1]:
+            return values[0]
+        form = f"arith.select %s, %s, %s : {values[0].kind}"
+        return kernel.named(name, kernel.writer.value(form, (of_a, *values), values[0].kind))
+
+    matrices = [gemm.matrices["AB".index(part.operand)] for part, _ in sides]
+    base = chosen([bases[part.operand] for part, _ in sides], "base_ahead")
+    height, width, pitch = (
+        chosen(sizes, f"{name}_ahead")
+        for name, sizes in zip(
+            ("height", "width", "pitch"), zip(*(surface(kernel, m) for m in matrices), strict=True), strict=True
+        )
+    )
+    corners = [_corner(kernel, places, part, block.plus(-begin), shares.rows) for part, begin in sides]
+    row, column = (
+        chosen(values, f"prefetch_{name}")
+        for name, values in zip(("row", "column"), zip(*corners, strict=True), strict=True)
+    )
+    if end > shares.total:  # who has no block asks below the matrix, which asks for nothing
+        busy = kernel.writer.value("arith.cmpi ult, %s, %s : index", (block.value, kernel.constant(shares.total)), "i1")
+        row = kernel.writer.value("arith.select %s, %s, %s : index", (busy, row, height), "index")
+        row.name = "prefetch_row"
+
+    element = gemm.element_of("A")
+    blocks = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>" if gemm.llvm > 22 else ""
+    kind = f"!xegpu.tensor_desc<{shares.rows}x{line // 2}x{element}{blocks}>"
+    form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
+    described = kernel.named("matrix_ahead", kernel.writer.value(form, (base, height, width, pitch), kind))
+    starts: list[Value] = []
+    moves: list[Value] = []
+    for axis, (start, name) in enumerate(((row, "down"), (column, "across"))):
+        steps = [gemm.tile.k if part.along == axis else 0 for part, _ in sides]
+        move = chosen([kernel.constant(step, "i32") for step in steps], name)
+        starts.append(kernel.named(f"prefetch_{('row', 'column')[axis]}", kernel.cast(start, "i32")))
+        # else the compiler keeps 0 or the step as a byte, and widens it in every step
+        moves.append(kernel.named(name, hidden(kernel, move)) if len(set(steps)) == 2 else move)
+
+    def write(where: Sequence[Value]) -> None:
+        place = [kernel.cast(value, "index") for value in where]
+        kernel.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{HINTS}}}> : {kind}", (described, *place))
+
+    return Prefetch(tuple(starts), tuple(moves), write)
+
+
+def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, rows: int) -> tuple[Value, Value]:
+    """Row and column of a block of a slice, for the second step; blocks count row-major."""
+    line = line_elements(kernel.gemm)
+    step = kernel.gemm.tile.k
+    corner = places.workgroup_row if part.operand == "A" else places.workgroup_column
+    down, across = block.over(part.lines).times(rows), block.rest(part.lines).times(line)
+    if part.along == 1:
+        return down.plus(corner).value, across.plus(step).value
+    extent = kernel.gemm.tiling.workgroup_tile.m if part.operand == "A" else kernel.gemm.tiling.workgroup_tile.n
+    if extent % line:  # the workgroup begins within a line
+        corner = kernel.op("andi", corner, kernel.constant(-line))
+    return down.plus(step).value, across.plus(corner).value
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """An index that is known now, or a value of the kernel."""
+
+    kernel: KernelWriter
+    number: Value | int
+
+    @property
+    def value(self) -> Value:
+        return self.kernel.constant(self.number) if isinstance(self.number, int) else self.number
+
+    def plus(self, other: Value | int) -> _Number:
+        if isinstance(other, int) and isinstance(self.number, int):
+            return _Number(self.kernel, self.number + other)
+        if isinstance(other, int):
+            return _Number(self.kernel, self.kernel.plus(self.value, other))
+        return _Number(self.kernel, other) if self.number == 0 else self._with("addi", other)
+
+    def times(self, other: int) -> _Number:
+        return _Number(self.kernel, self.number * other) if isinstance(self.number, int) else self._by("muli", other)
+
+    def over(self, other: int) -> _Number:
+        return _Number(self.kernel, self.number // other) if isinstance(self.number, int) else self._by("divui", other)
+
+    def rest(self, other: int) -> _Number:
+        if isinstance(self.number, int) or other == 1:
+            return _Number(self.kernel, self.number % other if isinstance(self.number, int) else 0)
+        return self._by("remui", other)
+
+    def _by(self, name: str, other: int) -> _Number:
+        return self if other == 1 else self._with(name, self.kernel.constant(other))
+
+    def _with(self, name: str, other: Value) -> _Number:
+        return _Number(self.kernel, self.kernel.op(name, self.value, other))

@@ -1,0 +1,162 @@
+"""Who asks for what ahead of its use: the slices of A and B that a workgroup needs in a step, shared by its subgroups.
+
+Both forms of prefetch share out cache lines of 64 bytes. By hand: 8x4 subgroups of 32x32, 64 deep, in f16, need 256x64 of A and
+64x128 of B. A line is 32 elements, so that is 256x2 and 64x4 lines. `shared` cuts them into blocks of some rows of one line:
+with 32 rows they are 8x2 and 2x4 blocks, 24 for 32 subgroups. `lines` gives one line to each of the 512 lanes, and then the
+other 256.
+
+>>> from layoutalg.gemm import plan_gemm
+>>> gemm = plan_gemm(4096, 4096, 4096, tile=(32, 32), k_step=64, subgroups=(8, 4), registers=256)
+>>> slices(gemm)
+(Slice(operand='A', rows=256, lines=2, along=1), Slice(operand='B', rows=64, lines=4, along=0))
+>>> shared_blocks(gemm), lines_of_lanes(gemm)
+(Shares(rows=32, counts=(16, 8), rounds=1), Shares(rows=1, counts=(512, 256), rounds=2))
+
+The laws: every line that a workgroup needs in a step belongs to one block; the blocks of a round are as many as those who ask,
+or fewer in the last round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+from layoutalg.core.elements import element_bits
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.problem import Problem
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = [
+    "LINE_BYTES",
+    "Shares",
+    "Slice",
+    "line_elements",
+    "lines_of_lanes",
+    "shared_blocks",
+    "slices",
+    "takes_whole_lines",
+]
+
+LINE_BYTES = 64
+"""A cache line of Xe, in every cache (Intel, oneAPI GPU Optimization Guide)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a workgroup needs of A or B in one step, as it lies in memory: `rows` rows of `lines` cache lines.
+
+    `along` is the way that steps of k go: 0 down the rows, 1 along them.
+
+    >>> Slice("B", rows=64, lines=8, along=0).lines
+    8
+    """
+
+    operand: str
+    rows: int
+    lines: int
+    along: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Blocks of `rows` rows of one line: how many there are of A and of B, and how many rounds they take.
+
+    >>> Shares(rows=32, counts=(16, 16), rounds=1).total
+    32
+    """
+
+    rows: int
+    counts: tuple[int, int]
+    rounds: int
+
+    @property
+    def total(self) -> int:
+        """The blocks of A and of B together."""
+        return sum(self.counts)
+
+
+def line_elements(gemm: Gemm) -> int:
+    """The elements of A or B in a cache line.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> line_elements(plan_gemm(64, 64, 64))
+    32
+    """
+    return LINE_BYTES * 8 // element_bits(gemm.element_of("A"))
+
+
+def takes_whole_lines(problem: Problem, k_step: int) -> bool:
+    """Whether steps of k along the rows of A or B are whole cache lines, so that no two steps ask for the same one.
+
+    >>> takes_whole_lines(Problem.of(64, 64, 64), 16), takes_whole_lines(Problem.of(64, 64, 64, trans_a=True), 16)
+    (False, True)
+    """
+    bits = element_bits(problem.matrices[0].element)
+    return (problem.trans_a and not problem.trans_b) or k_step * bits % (LINE_BYTES * 8) == 0
+
+
+def slices(gemm: Gemm) -> tuple[Slice, Slice]:
+    """The slices of A and of B.
+
+    A workgroup that begins within a line takes the whole of it in, so a slice can have one line more than it has elements for.
+
+    Raises:
+        PlanError: a step along the rows is no whole number of lines, so that two steps would ask for the same line.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> slices(plan_gemm(64, 96, 64, tile=(32, 48), k_step=32, subgroups=(1, 1), registers=256))[1]
+    Slice(operand='B', rows=32, lines=2, along=0)
+    """
+    problem, whole = gemm.problem, gemm.tiling.workgroup_tile
+    return (
+        _slice(gemm, "A", whole.m, 0 if problem.trans_a else 1),
+        _slice(gemm, "B", whole.n, 1 if problem.trans_b else 0),
+    )
+
+
+def _slice(gemm: Gemm, operand: str, extent: int, along: int) -> Slice:
+    line, step = line_elements(gemm), gemm.tile.k
+    if along == 0:
+        return Slice(operand, step, -(-(extent + line - gcd(extent, line)) // line), along)
+    if step % line:
+        raise PlanError(
+            f"prefetch {gemm.tiling.prefetch} with k_step = {step}: prefetches ask for whole cache lines, and {step} "
+            f"{gemm.element_of(operand)} along the rows of {operand} are not; k_step = {-(-step // line) * line} would do"
+        )
+    return Slice(operand, extent, step // line, along)
+
+
+def shared_blocks(gemm: Gemm) -> Shares:
+    """The blocks of 2-D prefetches: the fewest rounds, and of those forms the smallest blocks, so that all have work.
+
+    A round costs every subgroup about 8 instructions a step, whether it asks for 32 rows, for one or for nothing.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> shared_blocks(plan_gemm(64, 64, 64, tile=(32, 32), k_step=32, subgroups=(2, 2), registers=256))
+    Shares(rows=32, counts=(2, 2), rounds=1)
+    >>> shared_blocks(plan_gemm(64, 64, 64, tile=(32, 32), k_step=32, subgroups=(2, 4), registers=256))
+    Shares(rows=32, counts=(2, 4), rounds=1)
+    """
+    found: list[Shares] = []
+    for rows in (32, 16, 8, 4, 2, 1):
+        parts = slices(gemm)
+        if any(part.rows % rows for part in parts):
+            continue
+        of_a, of_b = (part.rows // rows * part.lines for part in parts)
+        found.append(Shares(rows, (of_a, of_b), -(-(of_a + of_b) // gemm.tiling.count)))
+    return min(found, key=lambda shares: (shares.rounds, shares.rows))
+
+
+def lines_of_lanes(gemm: Gemm) -> Shares:
+    """The lines that lanes ask for.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> lines_of_lanes(plan_gemm(64, 64, 64, tile=(32, 32), k_step=32, subgroups=(2, 2), registers=256))
+    Shares(rows=1, counts=(64, 64), rounds=2)
+    """
+    of_a, of_b = (part.rows * part.lines for part in slices(gemm))
+    lanes = gemm.dpas.subgroup_size * gemm.tiling.count
+    return Shares(1, (of_a, of_b), -(-(of_a + of_b) // lanes))

@@ -1,0 +1,256 @@
+"""What `layoutalg gemm` prints: the plan of a product as tables, and the same as facts for a program.
+
+>>> from rich.console import Console
+>>> plan = la.plan_gemm(64, 64, 64, tile=(16, 32), subgroups=(1, 1), k_step=32, registers=256, prefetch="none")
+>>> print_plan(plan, Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
+C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc
+<BLANKLINE>
+  tiles         workgroup 16x32, subgroup 16x32, instruction 8x16x16; a step is 32 of k
+  subgroups     1x1 in a workgroup (16 work-items), grid 2x4x1, 2 steps
+  prefetch      none
+  registers     A 16, B 32, C 32; 82 of 256
+  written for   LLVM 24
+...
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.core.plurals import counted as number_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layoutalg.gemm import Gemm
+    from layoutalg.gemm.counting import Counted
+    from layoutalg.gemm.roofline import Roofline
+    from layoutalg.gemm.search import Candidate
+
+__all__ = ["gemm_facts", "print_plan"]
+
+Row = tuple[str, ...]
+_UNITS = ((1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns"))
+
+
+def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
+    """Print the plan, and so many of those that lost; `explain` adds what the time is made of and how C is computed.
+
+    >>> from rich.console import Console
+    >>> print_plan(la.plan_gemm(64, 64, 64, trans_b=True), Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
+    C[64, 64] f32 = A[64, 64] f16 * B[64, 64]^T f16 on pvc
+    ...
+    """
+    step, line = _predicted(plan)
+    _say(console, str(plan.problem))
+    for rows in (_choices(plan), _operands(plan), _step(plan, step), _time(line)):
+        _say(console)
+        _table(console, rows)
+    if explain:
+        _say(console)
+        _table(console, _explained(plan, line))
+    if runners_up:
+        _say(console)
+        _table(console, _runners_up(plan, runners_up))
+
+
+def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
+    """The plan as numbers and texts, for `--json`.
+
+    >>> facts = gemm_facts(la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256, prefetch="none"))
+    >>> facts["tile"], facts["step"]["dpas"], facts["step"]["loads"]
+    ([16, 32, 32], 8, 2)
+    """
+    problem, tiling, registers = plan.problem, plan.tiling, plan.registers
+    step, line = _predicted(plan)
+    names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
+    epilogue = ("alpha", "beta", "bias", "activation")
+    return {
+        "problem": {name: getattr(problem, name) for name in (*names, *epilogue)},
+        "target": plan.target,
+        "llvm": plan.llvm,
+        "tile": [plan.tile.m, plan.tile.n, plan.tile.k],
+        "subgroups": list(tiling.subgroups),
+        "workgroup_tile": [tiling.workgroup_tile.m, tiling.workgroup_tile.n],
+        "workgroup": list(plan.workgroup),
+        "grid": list(plan.grid),
+        "k_steps": plan.k_steps,
+        "prefetch": {"form": tiling.prefetch, "distance": tiling.distance},
+        "registers": {"used": registers.used, "available": registers.available},
+        "dpas_per_step": plan.dpas_per_step,
+        "dpas_total": plan.dpas_total,
+        "bytes_per_step": plan.bytes_per_step,
+        "step": {
+            "dpas": step.dpas,
+            "loads": step.loads,
+            "prefetches": step.prefetches,
+            "instructions": step.total,
+            "instructions_per_dpas": step.per_dpas,
+        },
+        "messages": [
+            {
+                "operand": message.operand,
+                "name": message.load.name,
+                "offset": list(message.offset),
+                "pieces": len(message.pieces),
+            }
+            for message in plan.messages
+        ],
+        "fragments": {
+            fragment.name: {
+                "block": list(fragment.block),
+                "count": fragment.count,
+                "vector": fragment.vector,
+                "fragment_shape": list(fragment.layout.fragment_shape),
+                "layout": str(fragment.layout),
+            }
+            for fragment in plan.fragments
+        },
+        "roofline": {
+            "chip": line.chip.product,
+            "intensity": line.intensity,
+            "ridge": line.ridge,
+            "limit": line.limit,
+            "limit_seconds": dict(line.limit_seconds),
+            "part_seconds": dict(line.part_seconds),
+            "seconds": line.seconds,
+            "part_of_peak": line.part_of_peak,
+            "bytes": {"L1": line.l1_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes},
+        },
+        "runners_up": [
+            {"tiling": str(other.tiling), "clocks": other.clocks, "reason": other.reason}
+            for other in _others(plan, runners_up)
+        ],
+    }
+
+
+def _predicted(plan: Gemm) -> tuple[Counted, Roofline]:
+    from layoutalg.gemm.counting import counted
+    from layoutalg.gemm.roofline import roofline
+
+    step = counted(plan.problem, plan.tiling, plan.llvm)
+    return step, roofline(plan.problem, plan.tiling, step.total)
+
+
+def _choices(plan: Gemm) -> list[Row]:
+    unit, tiling, registers = plan.dpas, plan.tiling, plan.registers
+    whole, (rows, columns) = tiling.workgroup_tile, tiling.subgroups
+    tiles = (
+        f"workgroup {whole.m}x{whole.n}, subgroup {plan.tile.m}x{plan.tile.n}, instruction {unit.m}x{unit.n}x{unit.k}"
+    )
+    steps = f"{tiling.distance} step{'s' * (tiling.distance > 1)} ahead"
+    forms = {
+        "none": "none",
+        "shared": f"shared by the workgroup: 2-D messages, {steps}",
+        "lines": f"lines: every lane asks for one of 64 bytes, {steps}",
+    }
+    grid = "x".join(map(str, plan.grid))
+    return [
+        ("tiles", f"{tiles}; a step is {plan.tile.k} of k"),
+        (
+            "subgroups",
+            f"{rows}x{columns} in a workgroup ({plan.workgroup[0]} work-items), grid {grid}, {number_of(plan.k_steps, 'step')}",
+        ),
+        ("prefetch", forms[tiling.prefetch]),
+        (
+            "registers",
+            f"A {registers.a}, B {registers.b}, C {registers.c}; {registers.used} of {registers.available}",
+        ),
+        ("written for", f"LLVM {plan.llvm}"),
+    ]
+
+
+def _operands(plan: Gemm) -> list[Row]:
+    rows: list[Row] = [("operand", "in memory", "messages of a step", "a lane's operands", "layout of one")]
+    loads = Counter((message.operand, message.load.name) for message in plan.messages)
+    for matrix, fragment in zip(plan.matrices, plan.fragments, strict=True):
+        names = ", ".join(f"{count} {name}" for (operand, name), count in loads.items() if operand == matrix.name)
+        memory = f"{matrix.rows}x{matrix.columns} {matrix.element}, row {matrix.pitch}"
+        held = f"{fragment.count} {fragment.vector}"
+        rows.append((matrix.name, memory, names or "(stored at the end)", held, str(fragment.layout)))
+    return rows
+
+
+def _step(plan: Gemm, step: Counted) -> list[Row]:
+    others = step.total - step.dpas - step.loads - step.prefetches
+    what = [f"{step.dpas} dpas", f"{number_of(step.loads, 'load')} of {plan.bytes_per_step} bytes"]
+    if step.prefetches:
+        what.append(f"{step.prefetches} prefetch{'es' * (step.prefetches > 1)}")
+    return [
+        ("a step", ", ".join([*what, f"{others} others (predicted)"])),
+        ("", f"{step.total} instructions, {step.per_dpas:.2f} per dpas"),
+        ("in all", f"{plan.dpas_total} dpas"),
+    ]
+
+
+def _time(line: Roofline) -> list[Row]:
+    from layoutalg.gemm.roofline import CAVEAT
+
+    limits = ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in line.limit_seconds.items())
+    side = "above" if line.intensity > line.ridge else "below"
+    reached = f"{line.flops / line.seconds / 1e12:.1f} TFLOP/s, {_percent(line.part_of_peak)} of the peak"
+    ridge = f"{side} the {line.ridge:.0f} of {line.chip.product}"
+    return [
+        ("intensity", f"{line.intensity:.0f} operations per byte of memory, {ridge}"),
+        ("each alone", limits),
+        ("predicted", f"{_seconds(line.seconds)}, {reached}; limit: {line.limit}"),
+        ("", f"({CAVEAT})"),
+    ]
+
+
+def _explained(plan: Gemm, line: Roofline) -> list[Row]:
+    parts = [(name, seconds) for name, seconds in line.part_seconds.items() if seconds > line.seconds * 5e-4]
+    moved = {"into registers": line.l1_bytes, "into L1": line.l3_bytes, "from and to memory": line.memory_bytes}
+    waves = number_of(line.waves, "wave")
+    return [
+        ("the time", ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in parts)),
+        ("workgroups", f"{line.workgroups}, {line.resident} at once on a core, {waves}"),
+        ("bytes", ", ".join(f"{_bytes(count)} {where}" for where, count in moved.items())),
+    ]
+
+
+def _others(plan: Gemm, count: int) -> Sequence[Candidate]:
+    found = plan.candidates
+    mine = [] if found.best.tiling == plan.tiling else [found.best]
+    return [*mine, *found.runners_up(count - len(mine))] if count else []
+
+
+def _runners_up(plan: Gemm, count: int) -> list[Row]:
+    rows: list[Row] = [("others", "tiling", "why not")]
+    for number, other in enumerate(_others(plan, count), 1):
+        why = other.reason or "predicted to be the best; the plan was asked for otherwise"
+        rows.append((str(number), str(other.tiling), why))
+    return rows
+
+
+def _seconds(seconds: float) -> str:
+    factor, unit = next((factor, unit) for least, factor, unit in _UNITS if seconds >= least)
+    return f"{seconds * factor:.3g} {unit}"
+
+
+def _percent(part: float) -> str:
+    return f"{part * 100:.{0 if part >= 0.095 else 1 if part >= 0.0095 else 2}f} %"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} GiB"
+
+
+def _say(console: Console, text: str = "") -> None:
+    console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _table(console: Console, rows: Sequence[Row]) -> None:
+    """Rows as columns that line up; the last one runs on."""
+    columns = max(map(len, rows))
+    widths = [max((len(row[i]) for row in rows if i < len(row) - 1), default=0) for i in range(columns)]
+    widths[0] = max(widths[0], 12)
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
+        _say(console, ("  " + "  ".join([*cells, row[-1]])).rstrip())
