@@ -36,6 +36,7 @@ import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.emission.elementwise import binary, constant_like, convert, elementwise
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.problem import Problem
@@ -131,18 +132,18 @@ def arithmetic(kernel: KernelWriter, accumulator: Value, bias: Value | None, bef
     if before is not None:
         before = as_computed(kernel, before)
     if element == "i32":
-        value = value if bias is None else kernel.op("addi", value, bias)
-        value = value if before is None else kernel.op("addi", before, value)
+        value = value if bias is None else binary(kernel, "addi", value, bias)
+        value = value if before is None else binary(kernel, "addi", before, value)
         return _relu(kernel, value) if problem.activation == "relu" else value
     if problem.alpha != 1:
-        added = _constant(kernel, 0.0, value) if bias is None else bias
-        value = _fma(kernel, _constant(kernel, problem.alpha, value), value, added)
+        added = constant_like(kernel, 0.0, value) if bias is None else bias
+        value = _fma(kernel, _factor(kernel, problem.alpha, value), value, added)
     elif bias is not None:
-        value = kernel.op("addf", value, bias)
+        value = binary(kernel, "addf", value, bias)
     if before is not None and problem.beta == 1:
-        value = kernel.op("addf", before, value)
+        value = binary(kernel, "addf", before, value)
     elif before is not None:
-        value = _fma(kernel, _constant(kernel, problem.beta, value), before, value)
+        value = _fma(kernel, _factor(kernel, problem.beta, value), before, value)
     return _narrowed(kernel, _activated(kernel, value), element)
 
 
@@ -159,7 +160,7 @@ def as_computed(kernel: KernelWriter, value: Value) -> Value:
         return value
     if value.element == "i16":
         return _as_float(kernel, value)
-    return _convert(kernel, "sitofp" if value.element == "i32" else "extf", value, wanted)
+    return convert(kernel, "sitofp" if value.element == "i32" else "extf", value, wanted)
 
 
 def _narrowed(kernel: KernelWriter, value: Value, element: str) -> Value:
@@ -167,18 +168,13 @@ def _narrowed(kernel: KernelWriter, value: Value, element: str) -> Value:
         return value
     if in_memory(kernel) == "i16":
         return _as_half(kernel, value)
-    return _convert(kernel, "truncf", value, element)
-
-
-def _convert(kernel: KernelWriter, name: str, value: Value, element: str) -> Value:
-    kind = Value(element, value.size).kind
-    return kernel.writer.value(f"arith.{name} %s : {value.kind} to {kind}", (value,), element, value.size)
+    return convert(kernel, "truncf", value, element)
 
 
 def _as_float(kernel: KernelWriter, value: Value) -> Value:
     """The f32 whose upper half these bits of a bf16 are."""
-    bits = _convert(kernel, "extui", value, "i32")
-    return _convert(kernel, "bitcast", kernel.op("shli", bits, _constant(kernel, 16, bits)), "f32")
+    bits = convert(kernel, "extui", value, "i32")
+    return convert(kernel, "bitcast", binary(kernel, "shli", bits, constant_like(kernel, 16, bits)), "f32")
 
 
 def _as_half(kernel: KernelWriter, value: Value) -> Value:
@@ -186,27 +182,27 @@ def _as_half(kernel: KernelWriter, value: Value) -> Value:
 
     A NaN keeps its upper bits and becomes a quiet one.
     """
-    bits = _convert(kernel, "bitcast", value, "i32")
+    bits = convert(kernel, "bitcast", value, "i32")
 
     def number(value: int) -> Value:
-        return _constant(kernel, value, bits)
+        return constant_like(kernel, value, bits)
 
-    upper = kernel.op("shrui", bits, number(16))
-    half = kernel.op("addi", kernel.op("andi", upper, number(1)), number(0x7FFF))
-    rounded = kernel.op("shrui", kernel.op("addi", bits, half), number(16))
-    unordered = kernel.writer.value(f"arith.cmpf uno, %s, %s : {value.kind}", (value, value), "i1", value.size)
-    quiet = kernel.op("ori", upper, number(0x40))
+    upper = binary(kernel, "shrui", bits, number(16))
+    half = binary(kernel, "addi", binary(kernel, "andi", upper, number(1)), number(0x7FFF))
+    rounded = binary(kernel, "shrui", binary(kernel, "addi", bits, half), number(16))
+    unordered = elementwise(kernel, f"arith.cmpf uno, %s, %s : {value.kind}", (value, value), "i1")
+    quiet = binary(kernel, "ori", upper, number(0x40))
     form = f"arith.select %s, %s, %s : {unordered.kind}, {bits.kind}"
-    chosen = kernel.writer.value(form, (unordered, quiet, rounded), "i32", value.size)
-    return _convert(kernel, "trunci", chosen, "i16")
-
-
-def _constant(kernel: KernelWriter, number: float, like: Value) -> Value:
-    return kernel.constant(number if like.element == "i32" else float(np.float32(number)), like.element, like.size)
+    chosen = elementwise(kernel, form, (unordered, quiet, rounded), "i32")
+    return convert(kernel, "trunci", chosen, "i16")
 
 
 def _fma(kernel: KernelWriter, left: Value, right: Value, added: Value) -> Value:
-    return kernel.writer.value(f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element, left.size)
+    return elementwise(kernel, f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element)
+
+
+def _factor(kernel: KernelWriter, number: float, value: Value) -> Value:
+    return constant_like(kernel, float(np.float32(number)), value)
 
 
 def _activated(kernel: KernelWriter, value: Value) -> Value:
@@ -217,19 +213,19 @@ def _activated(kernel: KernelWriter, value: Value) -> Value:
         return _relu(kernel, value)
     argument = value
     if activation == "gelu":
-        first, second = (_constant(kernel, number, value) for number in GELU)
-        argument = kernel.op("mulf", value, _fma(kernel, kernel.op("mulf", value, value), second, first))
-    negative = kernel.writer.value(f"arith.negf %s : {value.kind}", (argument,), value.element, value.size)
-    power = kernel.writer.value(f"math.exp %s : {value.kind}", (negative,), value.element, value.size)
-    return kernel.op("divf", value, kernel.op("addf", _constant(kernel, 1.0, value), power))
+        first, second = (_factor(kernel, number, value) for number in GELU)
+        argument = binary(kernel, "mulf", value, _fma(kernel, binary(kernel, "mulf", value, value), second, first))
+    negative = elementwise(kernel, f"arith.negf %s : {value.kind}", (argument,), value.element)
+    power = elementwise(kernel, f"math.exp %s : {value.kind}", (negative,), value.element)
+    return binary(kernel, "divf", value, binary(kernel, "addf", constant_like(kernel, 1.0, value), power))
 
 
 def _relu(kernel: KernelWriter, value: Value) -> Value:
-    zero = _constant(kernel, 0 if value.element == "i32" else 0.0, value)
+    zero = constant_like(kernel, 0 if value.element == "i32" else 0.0, value)
     order = "cmpi slt" if value.element == "i32" else "cmpf olt"
-    below = kernel.writer.value(f"arith.{order}, %s, %s : {value.kind}", (value, zero), "i1", value.size)
+    below = elementwise(kernel, f"arith.{order}, %s, %s : {value.kind}", (value, zero), "i1")
     form = f"arith.select %s, %s, %s : {below.kind}, {value.kind}"
-    return kernel.writer.value(form, (below, zero, value), value.element, value.size)
+    return elementwise(kernel, form, (below, zero, value), value.element)
 
 
 def _bias(kernel: KernelWriter, row: Value, column: Value) -> Callable[[int, int], Value | None]:

@@ -46,6 +46,10 @@ class KernelWriter:
         self.writer = RegionWriter(tuple(self.arguments.values()))
         self.functions: dict[str, str] = {}
         """Declarations of functions that the kernel calls: name to text."""
+        self.aliases: dict[str, str] = {}
+        """Attributes that the text names: `#name = text`."""
+        self.marks = ""
+        """Attributes of operations on tiles: the layout of the result."""
         self._once: dict[object, Value] = {}
         self._sizes: dict[Value, Value] = {}
 
@@ -59,8 +63,7 @@ class KernelWriter:
         """
         key = ("constant", number, kind, size)
         if key not in self._once:
-            text = _float(number) if kind[0] in "fb" else str(number)
-            dense = f"dense<{text}> : vector<{size}x{kind}>" if size else f"{text} : {kind}"
+            dense = self.dense(number, Value(kind, size).kind)
             with self.writer.at_entry():
                 made = self.writer.value(f"arith.constant {dense}", (), kind, size)
             if size is None and isinstance(number, int):
@@ -68,7 +71,18 @@ class KernelWriter:
             self._once[key] = made
         return self._once[key]
 
-    def once(self, name: str, make: Callable[[], Value]) -> Value:
+    def dense(self, number: float, kind: str) -> str:
+        """A number as the constant of a type, or as every element of one.
+
+        >>> from layoutalg.gemm import plan_gemm
+        >>> KernelWriter(plan_gemm(64, 64, 64)).dense(0.1, "vector<8x16xf32>")
+        'dense<1.000000e-01> : vector<8x16xf32>'
+        """
+        element = kind.removesuffix(">").rpartition("x")[2] if kind.startswith("vector<") else kind
+        text = _float(number) if element[0] in "fb" else str(number)
+        return f"{f'dense<{text}>' if element != kind else text} : {kind}"
+
+    def once(self, name: str, make: Callable[[], Value], *, named: bool = True) -> Value:
         """A value that parts of a region share, made by the first that asks.
 
         >>> from layoutalg.gemm import plan_gemm
@@ -79,7 +93,7 @@ class KernelWriter:
         """
         key = ("once", name)
         if key not in self._once:
-            self._once[key] = self.named(name, make())
+            self._once[key] = self.named(name, make()) if named else make()
         return self._once[key]
 
     def named(self, name: str, value: Value) -> Value:
@@ -148,6 +162,7 @@ class KernelWriter:
             f"intel_reqd_sub_group_size = {lanes} : i32, known_block_size = array<i32: {lanes * tiling.count}, 1, 1>"
         )
         lines = [
+            *(f"#{name} = {attribute}" for name, attribute in self.aliases.items()),
             "builtin.module attributes {gpu.container_module} {",
             f"  gpu.module @{KERNEL} {{",
             *(f"    {declaration}" for declaration in self.functions.values()),

@@ -1,0 +1,102 @@
+"""Arithmetic element by element, written alike for a lane's fragment and for a tile of a subgroup or workgroup.
+
+A lane's fragment is a vector of one dimension; a tile has two, and its operations carry its layout:
+
+>>> from layoutalg.gemm import plan_gemm
+>>> kernel = KernelWriter(plan_gemm(64, 64, 64))
+>>> kernel.aliases["c"], kernel.marks = "#xegpu.layout<inst_data = [8, 16]>", " {layout_result_0 = #c}"
+>>> kernel.writer.arguments += (tile := Tile("f32", (16, 32), "tile"),)
+>>> doubled = binary(kernel, "addf", tile, tile)
+>>> print(kernel.writer.text())
+%0 = arith.addf %tile, %tile {layout_result_0 = #c} : vector<16x32xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.kernel import KernelWriter
+
+__all__ = ["Tile", "binary", "constant_like", "convert", "elementwise", "like"]
+
+
+class Tile(Value):
+    """A vector of several dimensions: what a subgroup or workgroup has of a matrix.
+
+    >>> Tile("f16", (8, 16)).kind
+    'vector<8x16xf16>'
+    """
+
+    __slots__ = ("shape",)
+
+    def __init__(self, element: str, shape: tuple[int, ...], name: str | None = None) -> None:
+        super().__init__(element, None, name)
+        self.shape = shape
+
+    @property
+    def kind(self) -> str:
+        """The type as it is written."""
+        return f"vector<{'x'.join(map(str, self.shape))}x{self.element}>"
+
+
+def like(value: Value, element: str) -> Value:
+    """A new value of the same shape with other elements.
+
+    >>> like(Tile("f32", (8, 16)), "i1").kind, like(Value("f32", 8), "f16").kind, like(Value("f32"), "i32").kind
+    ('vector<8x16xi1>', 'vector<8xf16>', 'i32')
+    """
+    return Tile(element, value.shape) if isinstance(value, Tile) else Value(element, value.size)
+
+
+def elementwise(kernel: KernelWriter, form: str, operands: Sequence[Value], element: str) -> Value:
+    """An operation whose result has the shape of its last operand; `form` with its types.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
+    >>> elementwise(kernel, "math.exp %s : vector<8xf32>", (Value("f32", 8),), "f32").kind
+    'vector<8xf32>'
+    """
+    made = like(operands[-1], element)
+    marked = form.replace(" : ", f"{kernel.marks} : ", 1) if isinstance(made, Tile) else form
+    kernel.writer.values(marked, operands, (made,))
+    return made
+
+
+def binary(kernel: KernelWriter, name: str, left: Value, right: Value) -> Value:
+    """An operation of arith on two values of one type.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> binary(KernelWriter(plan_gemm(64, 64, 64)), "mulf", Value("f32", 8), Value("f32", 8)).kind
+    'vector<8xf32>'
+    """
+    return elementwise(kernel, f"arith.{name} %s, %s : {left.kind}", (left, right), left.element)
+
+
+def convert(kernel: KernelWriter, name: str, value: Value, element: str) -> Value:
+    """A conversion of arith to other elements.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> convert(KernelWriter(plan_gemm(64, 64, 64)), "extf", Value("f16", 8), "f32").kind
+    'vector<8xf32>'
+    """
+    return elementwise(kernel, f"arith.{name} %s : {value.kind} to {like(value, element).kind}", (value,), element)
+
+
+def constant_like(kernel: KernelWriter, number: float, value: Value) -> Value:
+    """A number in every element of a value like this one; made once.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> constant_like(KernelWriter(plan_gemm(64, 64, 64)), 0.5, Tile("f32", (8, 16))).kind
+    'vector<8x16xf32>'
+    """
+    if not isinstance(value, Tile):
+        return kernel.constant(number, value.element, value.size)
+
+    def make() -> Value:
+        made = like(value, value.element)
+        with kernel.writer.at_entry():
+            kernel.writer.values(f"arith.constant{kernel.marks} {kernel.dense(number, value.kind)}", (), (made,))
+        return made
+
+    return kernel.once(f"{number} {value.kind}", make, named=False)
