@@ -216,8 +216,8 @@ def _of_transposed_a(problem: Problem, tiling: Tiling) -> Iterator[Message]:
             f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"
         )
     for k in range(0, tile.k, unit.k):
-        for row, rows in _parts(tile.m, 256 // bits):
-            load = block_load(16, rows, bits, transpose=True, transpose_bits=32)
+        for row in range(0, tile.m, unit.m):  # larger messages cost more moves: 4.7 instructions per DPAS, not 3.8
+            load = block_load(16, unit.m, bits, transpose=True, transpose_bits=32)
             for parity in range(every):
                 yield _message(problem, "A", (k + parity, row), load, every)
 
