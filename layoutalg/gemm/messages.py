@@ -182,7 +182,7 @@ def _of_b(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
     unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
     grown = llvm > 22
     most = 512 // (unit.n * bits) if grown and bits < 32 else 1
-    for k, deep in _parts(tile.k, 32 if grown else unit.k):
+    for k, deep in _parts(tile.k, min(32, 512 // bits) if grown else unit.k):
         column = 0
         while column < tile.n:
             count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
