@@ -14,8 +14,8 @@ registers, every form of prefetch. What a caller fixes (`Choices`) the search le
 32
 
 Among tilings of the same time (to a tenth of a per cent) those win of which a core holds two workgroups, which hide each
-other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same question
-has the same answer always.
+other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same
+question has the same answer always.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
+from layoutalg.gemm.sharing import takes_whole_lines
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -248,7 +249,14 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         if alone >= held:
             yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
             continue
-        needed = registers(problem, form, llvm)
+        if prefetch != "none" and not takes_whole_lines(problem, k):
+            yield form, f"a prefetch asks for whole cache lines, and {k} of k are none", 1
+            continue
+        try:
+            needed = registers(problem, form, llvm)
+        except PlanError as error:
+            yield form, str(error), 1
+            continue
         if needed.fits:
             yield form, "", 0
         else:
