@@ -113,7 +113,7 @@ def gemm(
         subgroups=None if subgroups is None else as_shape(subgroups),
         **options,
     )
-    needs_text = level is not None or output is not None or run or check or listing
+    needs_text = level is not None or output is not None or run or check
     text = plan.emit(level or "lane", static=static) if needs_text else ""
     if level is not None and not (output or run or check or listing or explain or as_json):
         print(text, end="")
@@ -126,13 +126,18 @@ def gemm(
     if output is not None:  # last, so that a run that fails leaves no file
         write_file(output, text)
         facts["output"] = str(output)
+    made = plan.listing() if listing else None
     if as_json:
         from layoutalg.show.gemm import gemm_facts
 
+        if made is not None:
+            facts["listing"] = made.as_json()
         kernel = {"kernel": text} if level is not None and output is None else {}
         print_json(gemm_facts(plan, runners_up=runners_up) | facts | kernel)
         return
     _print(plan, facts, runners_up, explain)
+    if made is not None:
+        print(f"\n{made.text()}")
 
 
 def _print(plan: Gemm, facts: dict[str, Any], runners_up: int, explain: bool) -> None:

@@ -80,7 +80,7 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = 24) -> Counted:
     6
     """
     tile, unit = tiling.tile, problem.dpas
-    loads = messages(problem, tile, llvm)
+    loads = messages(problem, tiling, llvm)
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
     prefetches = prefetches_per_step(problem, tiling)
     addresses = payloads(problem, loads)

@@ -7,11 +7,11 @@ Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 de
 m). A step loads 16x32 of A and 32x32 of B, with two messages and one (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
 there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
->>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=128, prefetch="none")
+>>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=256, prefetch="none")
 >>> gemm.grid, gemm.k_steps, gemm.dpas_per_step, gemm.bytes_per_step
 ((2, 4, 1), 2, 8, 3072)
 >>> gemm.registers.a, gemm.registers.b, gemm.registers.c, gemm.registers.available
-(16, 32, 32, 128)
+(16, 32, 32, 256)
 
 The laws: every element of C belongs to one subgroup; `dpas_total` times the 2*8*16*16 operations of one DPAS is the work of the
 padded problem; the emitted kernel has `dpas_per_step` dpas operations in its loop, and so has its machine code, because sizes
@@ -387,13 +387,18 @@ class Gemm(Distributed):
         self,
         a: ArrayLike,
         b: ArrayLike,
-        text: str | None = None,
+        c: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
         *,
+        text: str | None = None,
+        level: str = "lane",
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
-        """Run the emitted kernel on arrays A [m, k] and B [k, n]; returns C [m, n].
+        """Run the emitted kernel on arrays in the shapes that they have in memory; returns C [m, n].
 
-        `text` is the kernel to run, by default what `emit("lane")` gives. `progress` is told the part that is done.
+        A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`); of a batch each has another dimension in front.
+        `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column. `text` is the kernel to
+        run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
         >>> gemm = plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -403,7 +408,7 @@ class Gemm(Distributed):
         """
         from layoutalg.gemm.run import run_gemm
 
-        return run_gemm(self, a, b, text, progress=progress)
+        return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
 
 
 def plan_gemm(

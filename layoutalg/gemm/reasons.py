@@ -32,13 +32,13 @@ def reason(problem: Problem, forms: Forms, found: Times, row: int, best: int) ->
     name = max(above, key=lambda part: above[part])
     clocks, least = float(found.clocks[row]), float(found.clocks[best])
     slower = clocks / least - 1
-    if slower < 5e-4:
+    if abs(slower) < 1e-3:
         return "as fast, but " + _equal(forms, found, row, best)
-    percent = f"{slower:.1%}".replace("%", " %") if slower < 0.1 else f"{slower:.0%}".replace("%", " %")
-    if slower >= 2:
-        percent = f"{clocks / least:.1f} times"
-        return f"{percent} the time: {_because(problem, forms, found, name, row, best)}"
-    return f"{percent} slower: {_because(problem, forms, found, name, row, best)}"
+    because = _because(problem, forms, found, name, row, best)
+    if slower >= 1:
+        return f"{clocks / least:.1f} times as slow: {because}"
+    digits = 2 if slower < 0.01 else 1 if slower < 0.1 else 0
+    return f"{100 * slower:.{digits}f} % slower: {because}"
 
 
 def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, best: int) -> str:
@@ -75,6 +75,8 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
 
 def _equal(forms: Forms, found: Times, row: int, best: int) -> str:
     """What decides between tilings of the same time."""
+    if found.resident[row] < 2 <= found.resident[best]:
+        return "a core holds one of its workgroups, and nothing hides its waits"
     more = float(found.l3_bytes[row] / found.l3_bytes[best])
     if more > 1.005:
         return f"it moves {more:.2g} times the bytes from L3 to L1"

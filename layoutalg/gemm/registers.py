@@ -115,7 +115,7 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     size = target_info(problem.target).grf_bytes
     tile = tiling.tile
     accumulators = -(-tile.m * tile.n * element_bits(IN_MEMORY.get(problem.acc, problem.acc)) // 8 // size)
-    loads = [_Load(one, size) for one in messages(problem, tile, llvm)]
+    loads = [_Load(one, size) for one in messages(problem, tiling, llvm)]
     depths = range(tile.k // problem.dpas.k)
     held = [{operand: _held(loads, operand, depth) for operand in "AB"} for depth in depths]
     most = max(held, key=lambda one: one["A"] + one["B"])
@@ -124,7 +124,7 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     largest = max(one.registers for one in loads if one.operand == "B")
     streamed = largest if alone else most["B"]
     extra = {"none": 0, "shared": 2, "lines": 8}[tiling.prefetch]
-    addresses = payloads(problem, messages(problem, tile, llvm)) + extra
+    addresses = payloads(problem, messages(problem, tiling, llvm)) + extra
     return Registers(
         most["A"], most["B"], accumulators, streamed, addresses, tiling.registers, prefetch=tiling.prefetch
     )
@@ -135,7 +135,8 @@ def payloads(problem: Problem, loads: Sequence[Message]) -> int:
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> problems = Problem.of(64, 64, 64, target="bmg"), Problem.of(64, 64, 64, target="pvc")
-    >>> [payloads(problem, messages(problem, Tile(32, 64, 64))) for problem in problems]
+    >>> tiling = Tiling(Tile(32, 64, 64), registers=256)
+    >>> [payloads(problem, messages(problem, tiling)) for problem in problems]
     [2, 6]
     """
     offsets = xe_chip(problem.target).immediate_offsets

@@ -24,7 +24,9 @@ The rules, and what they leave out:
 - Subgroups of a core wait together, because they began together and read the same lines: a step whose data nobody prefetched
   costs the latency of memory, one prefetched into L3 (`lines`) that of L3. `shared` hides what its distance covers.
 - A wave begins with an empty L1 (latency, and the bytes of the first steps) and ends with C on its way to L3.
-- Memory gives every matrix once while A and B fit into L3 together; else every wave reads the rows and columns that it spans.
+- Memory gives every matrix once while A and B fit into L3 together. Beyond that, every wave reads the rows and columns that it
+  spans, except for the part of A and B that L3 has room for (as if it replaced lines at random).
+- While the cores wait for a step's data, memory gives nothing.
 
 The clock is the product's highest; chips slow down under load. On B580 the fastest published kernels reach 82 % of the peak.
 """
@@ -291,7 +293,8 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     across = np.minimum(grid_n, slots)
     down = np.minimum(grid_m, np.ceil(slots / grid_n))
     spanned = (full + some) * problem.k * (down * high * of_a + across * wide * of_b)
-    memory_bytes = result + np.where(once <= chip.l3_bytes, once, np.maximum(once, spanned))
+    lost = max(0.0, 1 - chip.l3_bytes / once)
+    memory_bytes = result + once + lost * np.maximum(0.0, spanned - once)
     memory = memory_bytes / chip.memory_clock_bytes
 
     peak = problem.flops / (chip.cores * chip.rate(problem.a)) + 0 * forms.m
@@ -304,7 +307,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         "ends": summed("ends"),
     }
     inside = np.sum(list(parts.values()), axis=0)
-    parts["memory"] = np.maximum(0.0, memory - inside)
+    parts["memory"] = np.maximum(0.0, memory + parts["waiting"] - inside)
     limits = {name: steps * summed(name) for name in ("matrix", "issue", "L1", "L3")} | {"memory": memory}
     shown = {
         name: np.where(full > 0, whole[name], remaining[name]) for name in ("matrix", "issue", "L1", "L3", "waiting")

@@ -1,8 +1,15 @@
 """Run a planned product's kernel on arrays: lay them out in memory as the plan says, launch, read C back.
 
-What must not matter is made to hurt: the padding between rows holds NaN, and so does C before the launch, so a kernel
-that reads beyond a row or leaves an element of C out gives a NaN where the test looks. A and B are inputs, the padding of
-C's rows is nobody's: a kernel that writes there is refused.
+Padding is filled so that reading it shows: with NaN, or with 85 between integers. So is C before the launch, unless the
+epilogue reads it; an element that the kernel leaves out, and one that it computes from what lies behind a row, shows in the
+result. A, B and the bias are inputs, the padding of C's rows belongs to nobody: a kernel that writes there is refused, and so
+is one that reads or writes outside of its matrices.
+
+>>> from layoutalg.gemm import plan_gemm
+>>> gemm = plan_gemm(8, 32, 40, lda=48, bias="column", activation="relu")
+>>> c, executed = execute(gemm, np.ones((8, 40)), np.ones((40, 32)), bias=np.arange(-50, -18), counted="messages")
+>>> c[0, :12].tolist(), executed.dpas == gemm.dpas_total
+([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], True)
 """
 
 from __future__ import annotations
@@ -13,62 +20,102 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
+from layoutalg.gemm.numerics import check_given
+from layoutalg.gemm.problem import IN_MEMORY
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.surface import Matrix
+    from layoutalg.simulate import Executed
+    from layoutalg.simulate.counting import Counted
 
-__all__ = ["check_size", "run_gemm"]
+__all__ = ["check_size", "execute", "run_gemm"]
+
+POISON = 85
+"""What fills the padding of integers: it is no neighbour of what tests multiply, and 85 * 85 is odd."""
 
 
 def run_gemm(
     gemm: Gemm,
     a: ArrayLike,
     b: ArrayLike,
-    text: str | None = None,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
     *,
+    text: str | None = None,
+    level: str = "lane",
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[Any]:
-    """C = A B, as the kernel computes it; `text` is the kernel to run, by default the plan's own.
-
-    `progress` is told the part of the workgroups that is done.
-
-    Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold.
-        SizeError: the matrices are too large to be laid out.
+    """C, as the kernel computes it from arrays in the shapes that they have in memory; see `execute`.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> run_gemm(plan_gemm(8, 32, 32), np.ones((8, 32)), np.ones((32, 32)))[0, 0]
     np.float32(32.0)
     """
+    return execute(gemm, a, b, c, bias, text=text, level=level, progress=progress)[0]
+
+
+def execute(
+    gemm: Gemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    *,
+    text: str | None = None,
+    level: str = "lane",
+    progress: Callable[[float], None] | None = None,
+    counted: Counted | None = None,
+) -> tuple[NDArray[Any], Executed | None]:
+    """C after the launch, and what the launch executed, if that is to be `counted` ("messages" or "lines").
+
+    A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`), C is m x n; of a batch each has another dimension in
+    front. `c` is C before the launch, for a beta that is not 0; `bias` has m or n numbers. `text` is the kernel to run, by
+    default what the plan emits at this level. `progress` is told the part of the workgroups that is done.
+
+    Raises:
+        PlanError: an array has another shape than the plan, or values that its type can't hold; `c` or `bias` is missing.
+        SizeError: the matrices are too large to be laid out.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> ones = np.ones((2, 32, 32))
+    >>> execute(plan_gemm(32, 32, 32, batch=2, beta=1), ones, ones * 3, ones * 5)[0][1, 0, 0]
+    np.float32(101.0)
+    """
     from layoutalg.simulate import Memory, run_kernel
 
-    in_a, in_b, in_c = gemm.matrices
+    problem, (in_a, in_b, in_c) = gemm.problem, gemm.matrices
+    check_given(problem, c, bias)
     check_size(gemm)
-    memory = Memory()
-    result = _empty(in_c)
-    inputs = [_lay_out(in_a, a), _lay_out(in_b, b)]
-    for array in inputs:
+    memory, batch = Memory(), problem.batch
+    result = _poisoned(in_c, batch) if c is None else _lay_out(in_c, c, batch, problem.c)
+    inputs = {"A": _lay_out(in_a, a, batch, problem.a), "B": _lay_out(in_b, b, batch, problem.b)}
+    if bias is not None:
+        inputs["bias"] = _bias(gemm, bias)
+    for array in inputs.values():
         array.flags.writeable = False
-    addresses = [
-        *(memory.bind(name, array) for name, array in zip("AB", inputs, strict=True)),
-        memory.bind("C", result, extent=(in_c.rows, in_c.columns), initialised=False),
-    ]
-    kernel = gemm.emit("lane") if text is None else text
-    run_kernel(
-        kernel,
-        [*addresses, *gemm.arguments],
+    names = [name if name == "bias" else name.upper() for name, kind in gemm.parameters if kind == "i64"]
+    addresses = {name: memory.bind(name, array) for name, array in inputs.items()}
+    rows = result.reshape(-1, in_c.pitch)
+    extent = rows.shape[0], in_c.columns
+    addresses["C"] = memory.bind("C", rows, extent=extent, initialised=c is not None)
+    executed = run_kernel(
+        gemm.emit(level) if text is None else text,
+        [*(addresses[name] for name in names if name in addresses), *gemm.arguments],
         gemm.grid,
         memory,
         target=gemm.target,
         progress=progress,
         work=_work(gemm),
+        counted=counted,
     )
-    return result[:, : gemm.n].copy()
+    found = result[:, :, : in_c.columns].copy()
+    return found if batch > 1 else found[0], executed
 
 
 def _work(gemm: Gemm) -> int:
@@ -89,14 +136,16 @@ def check_size(gemm: Gemm) -> None:
     if gemm.dpas_total > MAX_DPAS:
         raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")
     for matrix in gemm.matrices:
-        if matrix.rows * matrix.pitch_bytes > MAX_BYTES:
-            raise SizeError(f"{matrix}: {matrix.rows * matrix.pitch_bytes} bytes; at most {MAX_BYTES} are simulated")
+        size = matrix.rows * matrix.pitch_bytes * gemm.problem.batch
+        if size > MAX_BYTES:
+            many = f"{gemm.problem.batch} x " if gemm.problem.batch > 1 else ""
+            raise SizeError(f"{many}{matrix}: {size} bytes; at most {MAX_BYTES} are simulated")
 
 
-def _empty(matrix: Matrix) -> NDArray[Any]:
-    from layoutalg.simulate import numpy_type
-
-    return np.full((matrix.rows, matrix.pitch), np.nan, dtype=numpy_type(matrix.element))
+def _poisoned(matrix: Matrix, batch: int) -> NDArray[Any]:
+    """The matrices of a batch [batch, row, pitch], filled with what shows."""
+    kind = numpy_type(matrix.element)
+    return np.full((batch, matrix.rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
 
 
 def _length(values: Sized) -> int:
@@ -106,24 +155,51 @@ def _length(values: Sized) -> int:
         return -1
 
 
-def _lay_out(matrix: Matrix, values: ArrayLike) -> NDArray[Any]:
-    """The matrix in memory, with NaN between its rows where they are padded."""
-    if isinstance(values, Sized) and not isinstance(values, np.ndarray) and _length(values) != matrix.rows:
-        raise PlanError(f"{matrix.name} is planned as {matrix.rows}x{matrix.columns}: expected {matrix.rows} rows")
+def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, kind: str) -> NDArray[Any]:
+    """The matrices in memory, with poison between their rows where they are padded."""
+    shape = (matrix.rows, matrix.columns) if batch == 1 else (batch, matrix.rows, matrix.columns)
+    given = _numbers(matrix.name, values, shape)
+    made = _poisoned(matrix, batch)
+    made[:, :, : matrix.columns] = _held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
+    return made
+
+
+def _bias(gemm: Gemm, values: ArrayLike) -> NDArray[Any]:
+    problem = gemm.problem
+    count = problem.m if problem.bias == "row" else problem.n
+    return _held("bias", _numbers("bias", values, (count,)), problem.c)
+
+
+def _numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of numbers of this shape."""
+    planned = "x".join(map(str, shape))
+    if isinstance(values, Sized) and not isinstance(values, np.ndarray) and _length(values) != shape[0]:
+        raise PlanError(
+            f"{name} is planned as {planned}: expected {shape[0]} {'rows' if len(shape) == 2 else 'entries'}"
+        )
     try:
         given = np.asarray(values)
     except (ValueError, TypeError, RecursionError) as problem:
-        raise PlanError(f"{matrix.name}: {problem}") from None
-    if given.shape != (matrix.rows, matrix.columns):
-        shape = "x".join(map(str, given.shape)) or "a scalar"
-        raise PlanError(f"{matrix.name} is planned as {matrix.rows}x{matrix.columns}, and the array is {shape}")
+        raise PlanError(f"{name}: {problem}") from None
+    if given.shape != shape:
+        found = "x".join(map(str, given.shape)) or "a scalar"
+        raise PlanError(f"{name} is planned as {planned}, and the array is {found}")
     if given.dtype.kind not in "biuf" and given.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        raise PlanError(f"{matrix.name} is an array of {given.dtype}; numbers are needed")
-    array = _empty(matrix)
+        raise PlanError(f"{name} is an array of {given.dtype}; numbers are needed")
+    return given
+
+
+def _held(name: str, given: NDArray[Any], element: str) -> NDArray[Any]:
+    """Numbers as elements of a type of the problem; floats are rounded, what is too large is refused."""
+    kind = numpy_type(IN_MEMORY.get(element, element))
     with np.errstate(over="ignore", invalid="ignore"):
-        held = given.astype(array.dtype)
-        lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
-    if lost.any():
-        raise PlanError(f"{matrix.name} has the value {given[lost][0]}, which {matrix.element} cannot hold")
-    array[:, : matrix.columns] = held
-    return array
+        if kind.kind in "iu":
+            bits, wide = kind.itemsize * 8, given.astype(np.float64)
+            least, most = (0, 2**bits) if element[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+            lost = ~((wide >= least) & (wide < most) & (np.trunc(wide) == wide))
+        else:
+            held = given.astype(kind)
+            lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
+        if lost.any():
+            raise PlanError(f"{name} has the value {given[lost][0]}, which {element} cannot hold")
+        return given.astype(np.int64).astype(kind) if kind.kind in "iu" else given.astype(kind)

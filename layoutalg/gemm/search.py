@@ -13,7 +13,9 @@ registers, every form of prefetch. What a caller fixes (`Choices`) the search le
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
 32
 
-Among equals the larger tile wins, then the wider one, then the names in order: the same question has the same answer always.
+Among tilings of the same time (to a tenth of a per cent) those win of which a core holds two workgroups, which hide each
+other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same question
+has the same answer always.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.reasons import reason
-from layoutalg.gemm.registers import Registers, registers
+from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["Candidate", "Choices", "Found", "search", "shared_out"]
+__all__ = ["Candidate", "Choices", "Found", "refused", "search", "shared_out"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
@@ -177,7 +179,7 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
 
     >>> search(Problem.of(64, 64, 64), Choices(tile=(64, 128)))
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: tile 64x128: its accumulators alone are 512 registers, and a thread has 256 at most
+    layoutalg.core.errors.PlanError: tile 64x128: its accumulators alone are 512 registers, and a thread has 256
     """
     instance_of(problem, Problem, "problem", PlanError)
     choices = Choices() if choices is None else choices
@@ -189,11 +191,10 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     forms = _forms(problem, choices, llvm, chip)
     found = times(problem, forms, chip)
-    # The last key counts most: time (to a hundredth of a per cent, below which nothing here means anything), bytes, size.
-    clocks = np.round(np.log(found.clocks) * 1e4)
+    # The last key counts most: time to a tenth of a per cent (less means nothing here), then what is likely to be better.
     keys = (
-        forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n,
-        np.round(np.log(found.l3_bytes) * 1e4), clocks,
+        forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n, found.l3_bytes,
+        found.resident < 2, np.round(np.log(found.clocks) * 1e3),
     )  # fmt: skip
     return Found(problem, chip, forms, found, np.lexsort(keys))
 
@@ -219,53 +220,62 @@ def _grids(room: int) -> Numbers:
 
 def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
     """Every loop that fits: a tile, registers and a form of prefetch, for one subgroup."""
+    some, least = False, ""
+    best = 0
+    for form, why, over in _tried(problem, choices, llvm):
+        if not why:
+            some = True
+            yield form
+        elif not least or over < best:
+            least, best = f"tile {form.tile.m}x{form.tile.n}: {why}", over
+    if not some:
+        raise PlanError(least)
+
+
+def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tiling, str, int]]:
+    """Every loop that is tried, why it does not fit (nothing where it does), and by how many registers."""
     unit = problem.dpas
     tiles = [choices.tile] if choices.tile else [(m, n) for m in ROWS for n in COLUMNS]
     deepest = -(-problem.k // unit.k)
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
     steps = [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
-    refused: list[Registers] = []
-    some = False
-    for (m, n), k in product(tiles, depths):
-        for held in (choices.registers,) if choices.registers else REGISTERS:
-            if m * n * unit.c_bits // 8 >= held * unit.target.grf_bytes:
-                continue
-            for prefetch in (choices.prefetch,) if choices.prefetch else PREFETCHES:
-                form = Tiling(Tile(m, n, k), (1, 1), held, prefetch, choices.distance or 1)
-                needed = registers(problem, form, llvm)
-                if needed.fits:
-                    some = True
-                    yield form
-                else:
-                    refused.append(needed)
-    if not some:
-        raise PlanError(_too_large(problem, choices, refused))
+    prefetches = (choices.prefetch,) if choices.prefetch else PREFETCHES
+    files = (choices.registers,) if choices.registers else REGISTERS
+    for (m, n), k, held, prefetch in product(tiles, depths, files, prefetches):
+        form = Tiling(Tile(m, n, k), (1, 1), held, prefetch, choices.distance or 1)
+        alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
+        if alone >= held:
+            yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
+            continue
+        needed = registers(problem, form, llvm)
+        if needed.fits:
+            yield form, "", 0
+        else:
+            over = max(1, needed.used - held)
+            yield form, f"with {prefetch} prefetch it needs {needed.used} of {held} registers", over
 
 
-def _too_large(problem: Problem, choices: Choices, refused: list[Registers]) -> str:
-    tile = f"tile {choices.tile[0]}x{choices.tile[1]}" if choices.tile else "every tile"
-    size = max((choices.registers,) if choices.registers else REGISTERS)
-    if not refused:
-        area = choices.tile[0] * choices.tile[1] if choices.tile else 0
-        alone = area * problem.dpas.c_bits // 8 // problem.dpas.target.grf_bytes
-        return f"{tile}: its accumulators alone are {alone} registers, and a thread has {size} at most"
-    least = min(refused, key=lambda needed: needed.used - needed.available)
-    return f"{tile}: it needs {least.used} registers, and a thread has {least.available}"
+def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
+    """The loops of one subgroup that are not candidates because their registers would spill, each with a sentence.
+
+    >>> [why for tiling, why in refused(Problem.of(512, 512, 512)) if tiling.tile == Tile(64, 64, 64)][3]
+    'its accumulators alone are 256 registers, and a thread has 256'
+    """
+    return tuple((form, why) for form, why, _ in _tried(problem, Choices(), llvm) if why)
 
 
 def _instructions(problem: Problem, form: Tiling, grids: Numbers, llvm: int) -> Numbers:
     """The instructions of a step for every grid: they differ in the prefetches that are a subgroup's share."""
     if form.prefetch == "none":
-        return np.full(grids.shape[1], float(counted(problem, form, llvm).total))
+        return np.full(len(grids[0]), float(counted(problem, form, llvm).total), dtype=np.float64)
     shares = shared_out(problem, form, grids)
-    distinct, first = np.unique(shares, return_index=True)
-    totals = np.empty(len(distinct))
-    for place, grid in enumerate(first):
-        subgroups = int(grids[0, grid]), int(grids[1, grid])
-        totals[place] = counted(problem, replace(form, subgroups=subgroups), llvm).total
-    which: NDArray[np.intp] = np.searchsorted(distinct, shares)
-    return totals[which]
+    totals: dict[float, float] = {}
+    for place, share in enumerate(shares.tolist()):
+        if share not in totals:
+            subgroups = int(grids[0, place]), int(grids[1, place])
+            totals[share] = float(counted(problem, replace(form, subgroups=subgroups), llvm).total)
+    return np.array([totals[share] for share in shares.tolist()])
 
 
 def shared_out(problem: Problem, form: Tiling, grids: Numbers) -> Numbers:

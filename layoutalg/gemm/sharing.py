@@ -110,7 +110,7 @@ def _slice(gemm: Gemm, operand: str, extent: int, along: int) -> Slice:
 
 
 def shared_blocks(gemm: Gemm) -> Shares:
-    """The blocks of 2-D prefetches: the fewest rounds, and of those forms the one with the smallest blocks, so that all have work.
+    """The blocks of 2-D prefetches: the fewest rounds, and of those forms the smallest blocks, so that all have work.
 
     A round costs every subgroup about 8 instructions a step, whether it asks for 32 rows, for one or for nothing.
 

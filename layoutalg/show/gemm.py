@@ -1,14 +1,14 @@
 """What `layoutalg gemm` prints: the plan of a product as tables, and the same as facts for a program.
 
 >>> from rich.console import Console
->>> plan = la.plan_gemm(64, 64, 64, tile=(16, 32), subgroups=(1, 1), k_step=32, registers=128, prefetch="none")
+>>> plan = la.plan_gemm(64, 64, 64, tile=(16, 32), subgroups=(1, 1), k_step=32, registers=256, prefetch="none")
 >>> print_plan(plan, Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
 C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc
 <BLANKLINE>
   tiles         workgroup 16x32, subgroup 16x32, instruction 8x16x16; a step is 32 of k
   subgroups     1x1 in a workgroup (16 work-items), grid 2x4x1, 2 steps
   prefetch      none
-  registers     A 16, B 32, C 32; 80 of 128
+  registers     A 16, B 32, C 32; 82 of 256
   written for   LLVM 24
 ...
 """
@@ -59,7 +59,7 @@ def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bo
 def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
     """The plan as numbers and texts, for `--json`.
 
-    >>> facts = gemm_facts(la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, prefetch="none"))
+    >>> facts = gemm_facts(la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256, prefetch="none"))
     >>> facts["tile"], facts["step"]["dpas"], facts["step"]["loads"]
     ([16, 32, 32], 8, 2)
     """
@@ -190,7 +190,7 @@ def _time(line: Roofline) -> list[Row]:
 
     limits = ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in line.limit_seconds.items())
     side = "above" if line.intensity > line.ridge else "below"
-    reached = f"{line.flops / line.seconds / 1e12:.1f} TFLOP/s, {line.part_of_peak:.0%} of the peak"
+    reached = f"{line.flops / line.seconds / 1e12:.1f} TFLOP/s, {_percent(line.part_of_peak)} of the peak"
     ridge = f"{side} the {line.ridge:.0f} of {line.chip.product}"
     return [
         ("intensity", f"{line.intensity:.0f} operations per byte of memory, {ridge}"),
@@ -230,6 +230,10 @@ def _runners_up(plan: Gemm, count: int) -> list[Row]:
 def _seconds(seconds: float) -> str:
     factor, unit = next((factor, unit) for least, factor, unit in _UNITS if seconds >= least)
     return f"{seconds * factor:.3g} {unit}"
+
+
+def _percent(part: float) -> str:
+    return f"{part * 100:.{0 if part >= 0.095 else 1 if part >= 0.0095 else 2}f} %"
 
 
 def _bytes(count: float) -> str:

@@ -126,7 +126,8 @@ class _Words:
         if one.destination.register is None:
             return
         if one.mnemonic.startswith("dpas"):
-            self.forget(one.destination, 8)
+            rows = int(one.mnemonic.rpartition("x")[2] or 8)
+            self.forget(one.destination, rows * one.lanes * (size or 4) // (4 * WORDS))
             return
         if size < 4 or one.predicate not in ("", "W"):
             first, last = _word(one.destination, size), (one.lanes - 1) * _stride(one.destination) * size // 4

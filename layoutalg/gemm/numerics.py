@@ -1,0 +1,209 @@
+"""What a planned product computes, bit for bit: the order of the sums, and where something is rounded.
+
+An element of C is a chain of sums in the order of k. A link of the chain is as many products as fit into 32 bits of the
+instruction's depth: one for tf32, two for f16 and bf16, four for integers of 8 bits.
+
+    f16, bf16   acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1]))     the products are exact in f32
+    tf32        acc = f32(acc + a[k] * b[k])                            a and b without their 13 low bits, the product exact
+    s8, u8      acc = acc + a[k] * b[k] + ...                           exact modulo 2^32
+
+Accumulators of f16 and bf16 are rounded to their type once for each instruction, 16 deep. The tile, the workgroups and the
+number of steps change nothing: depth beyond k reads zeros, which add +0. So the result is a property of the problem.
+
+By hand: a row (1, 1, 1, 0, ...) times a column (2^24, 1, 1, 0, ...) is 2^24 + 2. The first link is 2^24 + 1, which rounds to
+2^24; the second is 1 + 0, and 2^24 + 1 rounds to 2^24 again. With the column (1, 1, 2^24, 0, ...) the first link is 2.
+
+>>> from layoutalg.gemm.problem import Problem
+>>> problem = Problem.of(8, 32, 32, "bf16")
+>>> a, b = np.zeros((8, 32)), np.zeros((32, 32))
+>>> a[0, :3], b[:3, 0], b[:3, 1] = 1, (2**24, 1, 1), (1, 1, 2**24)
+>>> [int(number) - 2**24 for number in computed(problem, a, b)[0, :2]]
+[0, 2]
+
+Behind the loop the epilogue computes in f32 (integers in s32 stay integers), element by element, in this order:
+
+    x = acc                       exactly from f16 and bf16, rounded to f32 from s32
+    x = fma(alpha, x, bias)       the bias is +0 where there is none; nothing for alpha = 1 without a bias
+    x = fma(beta, C, x)           nothing for beta = 0, where C isn't read
+    relu: x < 0 ? 0 : x           keeps NaN and -0
+    silu: x / (1 + exp(-x))
+    gelu: x / (1 + exp(-(x * fma(x * x, c2, c1))))    its form with tanh; c1 = 2 sqrt(2/pi), c2 = 0.044715 c1
+    C = x                         rounded once to the type of C
+
+alpha, beta, c1 and c2 are rounded to f32 first; where a step has an fma, it is rounded once. What a device leaves open is exp
+and the division: OpenCL allows 3 and 2.5 units of the last place in f32. Here exp is computed in f64 and rounded once, and the
+division is rounded correctly. So results without silu and gelu are the same bits on every device whose DPAS adds as above; with
+them, up to some units of the last place of f32 (which seldom show in f16 and bf16).
+
+Sources: the order in a link is that of the graphics compiler's DPAS.md; the extension texts leave it to the implementation. The
+simulator runs the emitted kernel by the same rules, and the tests compare both.
+"""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.elements import numpy_type
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.problem import IN_MEMORY, Problem
+
+__all__ = ["accumulated", "check_given", "computed", "finished"]
+
+Array = NDArray[Any]
+
+_LINK = {"tf32": 1, "f16": 2, "bf16": 2}
+"""Products of a link of the chain."""
+_PIECE = 1 << 16
+"""Accumulators that are worked on at a time: they and two temporaries stay in a core's cache."""
+
+
+def computed(
+    problem: Problem, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
+) -> Array:
+    """C, as the planned kernel computes it from the matrices as they lie in memory (k x m with `trans_a`).
+
+    Of a batch all arrays but the bias have another dimension in front. `c` is C before the launch, for a beta that is not 0.
+
+    Raises:
+        PlanError: `c` or `bias` is missing, or given where the problem has none.
+
+    >>> ones = np.ones((64, 64))
+    >>> computed(Problem.of(64, 64, 64, alpha=0.5, beta=2, bias="row"), ones, ones, ones, np.arange(64))[5, 7]
+    np.float32(39.0)
+    """
+    check_given(problem, c, bias)
+    result = finished(problem, accumulated(problem, a, b), c, bias)
+    return result
+
+
+def check_given(problem: Problem, c: object, bias: object) -> None:
+    """Refuse a C or a bias that the problem does not read, and miss one that it does.
+
+    Raises:
+        PlanError: says which.
+
+    >>> check_given(Problem.of(64, 64, 64, bias="row"), None, None)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: bias: the plan adds one for every row of C; an array of 64 numbers is needed
+    """
+    if (c is None) == (problem.beta != 0):
+        said = f"beta = {problem.beta:g}"
+        raise PlanError(f"c: {said}, so C is {'read, and needed' if c is None else 'not read; leave it out'}")
+    if (bias is None) == (problem.bias is not None):
+        if problem.bias is None:
+            raise PlanError("bias: the plan has none; plan with bias='row' or bias='column'")
+        count = problem.m if problem.bias == "row" else problem.n
+        raise PlanError(f"bias: the plan adds one for every {problem.bias} of C; an array of {count} numbers is needed")
+
+
+def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
+    """The accumulators after the loop, in their type: f32, int32, f16 or bf16.
+
+    >>> accumulated(Problem.of(64, 64, 64, "s8"), np.full((64, 64), -3), np.full((64, 64), 5))[0, 0]
+    np.int32(-960)
+    """
+    left, right = _factor(a, problem.a, problem.trans_a), _factor(b, problem.b, problem.trans_b)
+    if problem.batch > 1:
+        return np.stack([_product(problem, x, y) for x, y in zip(left, right, strict=True)])
+    return _product(problem, left, right)
+
+
+def _factor(values: ArrayLike, kind: str, transposed: bool) -> Array:
+    """The numbers of an operand, not transposed: f32 (without what tf32 drops), or f64 for integers of 8 bits."""
+    given = np.asarray(values)
+    if kind in ("s8", "u8"):
+        number = given.astype(np.int64).astype(np.int8 if kind == "s8" else np.uint8).astype(np.float64)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            number = given.astype(numpy_type(IN_MEMORY.get(kind, kind))).astype(np.float32)
+        if kind == "tf32":
+            number = (number.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return number.swapaxes(-1, -2) if transposed else number
+
+
+def _product(problem: Problem, left: Array, right: Array) -> Array:
+    if problem.acc == "s32":
+        # Exact in f64: sums of less than 2^16 * 2^24 products of less than 2^16.
+        whole = (left @ right).astype(np.int64)
+        return (whole & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+    each, depth = _LINK[problem.a], problem.dpas.k
+    short = -problem.k % depth
+    left = np.ascontiguousarray(np.pad(left, ((0, 0), (0, short))).T)
+    right = np.pad(right, ((0, short), (0, 0)))
+    narrow = None if problem.acc == "f32" else numpy_type(problem.acc)
+    total = np.zeros((problem.m, problem.n), np.float32)
+    rows = max(1, _PIECE // problem.n)
+    with np.errstate(all="ignore"):
+        for first in range(0, problem.m, rows):
+            part = total[first : first + rows]
+            column, one, other = left[:, first : first + rows, None], np.empty_like(part), np.empty_like(part)
+            for k in range(0, len(left), each):
+                np.multiply(column[k], right[k], out=one)
+                for j in range(k + 1, k + each):
+                    np.multiply(column[j], right[j], out=other)
+                    np.add(one, other, out=one)
+                np.add(part, one, out=part)
+                if narrow is not None and (k + each) % depth == 0:
+                    part[:] = part.astype(narrow)
+    return total if narrow is None else total.astype(narrow)
+
+
+def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, bias: ArrayLike | None = None) -> Array:
+    """What the epilogue makes of the accumulators: an array of C's type.
+
+    >>> finished(Problem.of(64, 64, 64, c="f16", activation="relu"), np.array([[-1.5, 2.0001]], np.float32))
+    array([[0., 2.]], dtype=float16)
+    """
+    result = numpy_type(IN_MEMORY.get(problem.c, problem.c))
+    if bias is not None:
+        bias = np.asarray(bias).astype(result)
+        bias = bias[:, None] if problem.bias == "row" else bias
+    before = None if c is None else np.asarray(c).astype(result)
+    with np.errstate(all="ignore"):
+        if problem.c == "s32":
+            total = accumulators
+            for added in (bias, before):
+                total = total if added is None else total + added
+            return np.maximum(total, 0) if problem.activation == "relu" else total
+        x = accumulators.astype(np.float32)
+        if problem.alpha != 1:
+            x = _fma(problem.alpha, x, np.float32(0) if bias is None else bias)
+        elif bias is not None:
+            x = x + bias.astype(np.float32)
+        if before is not None:
+            x = _fma(problem.beta, before, x)
+        return _activated(problem.activation, x).astype(result)
+
+
+def _fma(factor: float, x: Array, y: Any) -> Array:
+    """f32(factor * x + y), rounded once. The product of two numbers of 24 bits is exact in f64.
+
+    The sum there is rounded to odd where it lost something (Boldo and Melquiond), so that f32 sees on which side it was.
+    """
+    product = np.float64(np.float32(factor)) * x.astype(np.float64)
+    other = np.asarray(y).astype(np.float64)
+    total = product + other
+    part = total - product
+    lost = (product - (total - part)) + (other - part)
+    bits = total.view(np.int64)
+    inward = (lost < 0) == (total > 0)
+    inexact = (lost != 0) & np.isfinite(total) & np.isfinite(lost)
+    bits = np.where(inexact, (bits - inward) | 1, bits)
+    return bits.view(np.float64).astype(np.float32)
+
+
+def _activated(activation: str | None, x: Array) -> Array:
+    if activation is None:
+        return x
+    if activation == "relu":
+        return np.where(x < 0, np.float32(0), x)
+    argument = x
+    if activation == "gelu":
+        first = 2 * sqrt(2 / pi)
+        argument = x * _fma(first * 0.044715, x * x, np.float32(first))
+    power = np.exp(-argument.astype(np.float64)).astype(np.float32)
+    return x / (np.float32(1) + power)
