@@ -76,7 +76,7 @@ def write_tiles(
     }
     described: dict[str, Value] = {}
     for name, (shape, transposed, _) in operands.items():
-        stored = shape[::-1] if transposed else shape
+        stored = (shape[1], shape[0]) if transposed else shape
         described[f"load {name}"] = _described(kernel, name, bases[name], stored, f"load {name}")
     for name, block in (asked or {}).items():
         described[f"prefetch {name}"] = _described(kernel, name, bases[name], block.shape, f"prefetch {name}")

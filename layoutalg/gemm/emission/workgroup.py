@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
-from layoutalg.gemm.emission.places import Places
 from layoutalg.gemm.emission.tiles import Asked, write_tiles
 from layoutalg.gemm.layouts import layouts
 from layoutalg.xegpu import LayoutAttr
@@ -39,14 +39,20 @@ def emit_workgroup(gemm: Gemm, *, static: bool = False) -> str:
     1
     """
     kernel = KernelWriter(gemm, static=static)
-    places, found = Places.of(kernel), layouts(gemm).workgroup
-    rows, columns = places.workgroup_row, places.workgroup_column
+    found, whole = layouts(gemm).workgroup, gemm.tiling.workgroup_tile
+    rows, columns = _corner(kernel, "row", "y", whole.m), _corner(kernel, "column", "x", whole.n)
     asked = {
         name: Asked(_whole(layout), corner)
         for name, corner in (("A", rows), ("B", columns))
         if (layout := found.get(f"prefetch {name}")) is not None
     }
-    return write_tiles(kernel, found, gemm.tiling.workgroup_tile, rows, columns, asked)
+    return write_tiles(kernel, found, whole, rows, columns, asked)
+
+
+def _corner(kernel: KernelWriter, name: str, axis: str, size: int) -> Value:
+    """Where the workgroup's tile begins."""
+    block = kernel.writer.value(f"gpu.block_id {axis}", (), "index")
+    return kernel.named(name, kernel.op("muli", block, kernel.constant(size)))
 
 
 def _whole(layout: LayoutAttr) -> tuple[int, int]:
