@@ -33,9 +33,10 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
+from layoutalg.gemm.search import Choices, Found, search
 from layoutalg.gemm.surface import Matrix, whole_number
-from layoutalg.gemm.tiling import Tile, Tiling
-from layoutalg.hardware import Dpas
+from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
+from layoutalg.hardware import Dpas, xe_chip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
 
-TILE_ROWS = (8, 16, 24, 32)
-TILE_COLUMNS = (16, 32)
 LEVELS = ("lane", "subgroup", "workgroup")
 
 
@@ -313,6 +312,15 @@ class Gemm(Distributed):
         return registers(self.problem, self.tiling, self.llvm)
 
     @property
+    def candidates(self) -> Found:
+        """All tilings of the problem, the best one first, and why the others lost.
+
+        >>> plan_gemm(4096, 4096, 4096, target="bmg").candidates.best.tiling.tile
+        Tile(m=32, n=64, k=64)
+        """
+        return search(self.problem, llvm=self.llvm)
+
+    @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the kernel's arguments: addresses, sizes, and the distances between a batch's matrices.
 
@@ -463,18 +471,16 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
     )  # fmt: skip
     version = _version(llvm)
-    depth = problem.dpas.k
-    chosen = _default_tile(problem.m, problem.n) if tile is None else _pair("tile", tile)
-    tiling = Tiling(
-        Tile(*chosen, depth if k_step is None else whole_number("k_step", k_step)),
-        (1, 1) if subgroups is None else _pair("subgroups", subgroups),
-        128 if registers is None else whole_number("registers", registers),
-        "none" if prefetch is None else prefetch,
-        1 if distance is None else distance,
+    choices = Choices(
+        None if tile is None else _pair("tile", tile),
+        None if subgroups is None else _pair("subgroups", subgroups),
+        None if k_step is None else whole_number("k_step", k_step),
+        None if registers is None else _registers(registers),
+        None if prefetch is None else one_of(prefetch, PREFETCHES, "prefetch", PlanError),
+        None if distance is None else whole_number("distance", distance, 64),
     )
-    made = Gemm(problem, tiling, version)
-    _check_tile(made)
-    return made
+    _check(problem, choices)
+    return Gemm(problem, search(problem, choices, version).best.tiling, version)
 
 
 def _version(llvm: object) -> int:
@@ -495,25 +501,25 @@ def _pair(name: str, given: Sequence[int]) -> tuple[int, int]:
     return first, second
 
 
-def _check_tile(gemm: Gemm) -> None:
-    tile, unit = gemm.tile, gemm.dpas
-    for what, size, step in (("rows", tile.m, unit.m), ("columns", tile.n, unit.n), ("deep in a step", tile.k, unit.k)):
+def _registers(given: int) -> int:
+    if given not in REGISTERS:
+        raise PlanError(f"registers = {shown(given)}: a thread has 128, or 256 with large register files")
+    return int(given)
+
+
+def _check(problem: Problem, choices: Choices) -> None:
+    """Refuse what no matrix instruction, no message and no workgroup of the chip has."""
+    unit = problem.dpas
+    rows, columns = choices.tile or (unit.m, unit.n)
+    for what, size, step in (
+        ("tile", rows, unit.m),
+        ("tile", columns, unit.n),
+        ("k_step", choices.k_step or unit.k, unit.k),
+    ):
         if size % step:
-            raise PlanError(f"tile {tile}: {size} {what} is no multiple of the {step} of {unit.builtin}")
-    needed = gemm.registers
-    if not needed.fits:
-        raise PlanError(
-            f"tile {tile}: C needs {needed.c} registers, A and B {needed.a} and {needed.b} at a time, addresses "
-            f"{needed.addresses}; a thread has {needed.available}, and the compiler would spill"
-        )
-    if gemm.tiling.count > 64:
-        raise PlanError(f"subgroups {gemm.tiling.subgroups}: a workgroup has at most 64 subgroups")
-
-
-def _default_tile(m: int, n: int) -> tuple[int, int]:
-    """The tile with which the whole grid loads the fewest bytes, the larger among equals."""
-
-    def cost(tile: tuple[int, int]) -> tuple[int, int]:
-        return -(-m // tile[0]) * -(-n // tile[1]) * (tile[0] + tile[1]), -tile[0] * tile[1]
-
-    return min(((rows, columns) for rows in TILE_ROWS for columns in TILE_COLUMNS), key=cost)
+            name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
+            raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
+    down, across = choices.subgroups or (1, 1)
+    most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
+    if down * across > most:
+        raise PlanError(f"subgroups {down}x{across}: a workgroup has at most {most} on {problem.target}")

@@ -37,6 +37,7 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
+from layoutalg.gemm.sharing import takes_whole_lines
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -247,6 +248,9 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
         if alone >= held:
             yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
+            continue
+        if prefetch != "none" and not takes_whole_lines(problem, k):
+            yield form, f"prefetches ask for whole cache lines, and steps of {k} are parts of one", 0
             continue
         needed = registers(problem, form, llvm)
         if needed.fits:

@@ -24,11 +24,21 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["LINE_BYTES", "Shares", "Slice", "line_elements", "lines_of_lanes", "shared_blocks", "slices"]
+__all__ = [
+    "LINE_BYTES",
+    "Shares",
+    "Slice",
+    "line_elements",
+    "lines_of_lanes",
+    "shared_blocks",
+    "slices",
+    "takes_whole_lines",
+]
 
 LINE_BYTES = 64
 """A cache line of Xe, in every cache (Intel, oneAPI GPU Optimization Guide)."""
@@ -76,6 +86,16 @@ def line_elements(gemm: Gemm) -> int:
     32
     """
     return LINE_BYTES * 8 // element_bits(gemm.element_of("A"))
+
+
+def takes_whole_lines(problem: Problem, k_step: int) -> bool:
+    """Whether steps of k along the rows of A or B are whole cache lines, so that no two steps ask for the same one.
+
+    >>> takes_whole_lines(Problem.of(64, 64, 64), 16), takes_whole_lines(Problem.of(64, 64, 64, trans_a=True), 16)
+    (False, True)
+    """
+    bits = element_bits(problem.matrices[0].element)
+    return (problem.trans_a and not problem.trans_b) or k_step * bits % (LINE_BYTES * 8) == 0
 
 
 def slices(gemm: Gemm) -> tuple[Slice, Slice]:

@@ -212,9 +212,7 @@ def _explained(plan: Gemm, line: Roofline) -> list[Row]:
 
 
 def _others(plan: Gemm, count: int) -> Sequence[Candidate]:
-    from layoutalg.gemm.search import search
-
-    found = search(plan.problem, llvm=plan.llvm)
+    found = plan.candidates
     mine = [] if found.best.tiling == plan.tiling else [found.best]
     return [*mine, *found.runners_up(count - len(mine))] if count else []
 
