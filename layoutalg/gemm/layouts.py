@@ -26,7 +26,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
-from layoutalg.xegpu import LayoutAttr
+from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -40,16 +40,17 @@ LINE = 64
 @dataclass(frozen=True)
 class Layouts:
     """The layouts at each level, by operand: `A`, `B`, `C` of dpas; `load A`, `load B` of what lies in memory (transposed
-    where the problem says so); `prefetch A`, `prefetch B` where the plan prefetches.
+    where the problem says so); `prefetch A`, `prefetch B` where the plan prefetches; `bias` where
+    there is one.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> list(layouts(plan_gemm(64, 64, 64, prefetch="none")).lane)
     ['A', 'B', 'C', 'load A', 'load B']
     """
 
-    workgroup: Mapping[str, LayoutAttr]
-    subgroup: Mapping[str, LayoutAttr]
-    lane: Mapping[str, LayoutAttr]
+    workgroup: Mapping[str, LayoutAttr | SliceAttr]
+    subgroup: Mapping[str, LayoutAttr | SliceAttr]
+    lane: Mapping[str, LayoutAttr | SliceAttr]
 
 
 def layouts(gemm: Gemm) -> Layouts:
@@ -78,7 +79,18 @@ def layouts(gemm: Gemm) -> Layouts:
             if found is not None:
                 whole[f"prefetch {name}"] = found
     parts = {name: LayoutAttr(inst_data=layout.inst_data) for name, layout in whole.items()}
-    return Layouts(*(MappingProxyType(found) for found in (whole, parts, lanes)))
+    return Layouts(
+        _with_bias(problem.bias, whole, unit.n), _with_bias(problem.bias, parts, unit.n), MappingProxyType(lanes)
+    )
+
+
+def _with_bias(bias: str | None, found: Mapping[str, LayoutAttr], columns: int) -> Mapping[str, LayoutAttr | SliceAttr]:
+    """Where a bias is: of columns, what is left of C's layout; of rows, C's with instructions of one row."""
+    if bias is None:
+        return MappingProxyType(dict(found))
+    of_c = found["C"]
+    own = SliceAttr(of_c, (0,)) if bias == "column" else replace(of_c, inst_data=(1, columns))
+    return MappingProxyType({**found, "bias": own})
 
 
 def _lanes(name: str, bits: int, lanes: int) -> LayoutAttr:

@@ -43,7 +43,7 @@ def emit_subgroup(gemm: Gemm, *, static: bool = False) -> str:
     asked = {
         name: _own_block(kernel, gemm, name, layout, places.subgroup, corner)
         for name, corner in corners.items()
-        if (layout := found.workgroup.get(f"prefetch {name}")) is not None and places.subgroup is not None
+        if isinstance(layout := found.workgroup.get(f"prefetch {name}"), LayoutAttr) and places.subgroup is not None
     }
     return write_tiles(kernel, found.subgroup, gemm.tile, places.row, places.column, asked)
 

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.batch import addresses
-from layoutalg.gemm.emission.elementwise import Tile, constant_like, like
+from layoutalg.gemm.emission.elementwise import Tile, constant_like, elementwise, like
 from layoutalg.gemm.emission.epilogue import arithmetic, as_computed, check_epilogue, in_memory
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.tiling import Tile as Sizes
-from layoutalg.xegpu import LayoutAttr
+from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = ["Asked", "write_tiles"]
 
@@ -47,7 +47,7 @@ class Asked:
 
 def write_tiles(
     kernel: KernelWriter,
-    layouts: Mapping[str, LayoutAttr],
+    layouts: Mapping[str, LayoutAttr | SliceAttr],
     sizes: Sizes,
     row: Value,
     column: Value,
@@ -173,41 +173,50 @@ def _finish(kernel: KernelWriter, base: Value, accumulated: Tile, row: Value, co
 def _bias(kernel: KernelWriter, tile: Tile, row: Value, column: Value) -> Value | None:
     """The bias in every element of the tile, in the type of the arithmetic.
 
-    It is gathered (m numbers may be fewer than a block message needs), masked where C ends, and spread over the other
-    dimension.
+    It is gathered, because m numbers may be fewer than a block message needs, and masked where C ends. The numbers of columns
+    are loaded once and spread over the rows. Those of rows are loaded for every element: LLVM spreads places over the columns,
+    but has no lowering for a gather whose numbers all lanes have.
     """
-    kind, element = kernel.gemm.problem.bias, in_memory(kernel)
-    if kind is None:
+    problem = kernel.gemm.problem
+    if problem.bias is None:
         return None
-    along, start, end = (0, row, "m") if kind == "row" else (1, column, "n")
-    shape = (tile.shape[0], 1) if along == 0 else (1, tile.shape[1])
-    own = f"#xegpu.slice<#c, dims = [{1 - along}]>"
-    marks = f" {{layout_result_0 = {own}}}"
-    count = tile.shape[along]
-    writer = kernel.writer
+    before = kernel.marks
+    if problem.bias == "column":
+        kernel.marks = " {layout_result_0 = #bias}"
+        loaded = _gathered(kernel, _places(kernel, tile.shape[1], column), "n")
+        kernel.marks = before
+        return as_computed(kernel, _spread(kernel, loaded, tile.shape))
+    kernel.marks = " {layout_result_0 = #xegpu.slice<#bias, dims = [1]>}"
+    places = _places(kernel, tile.shape[0], row)
+    kernel.marks = " {layout_result_0 = #bias}"
+    alone = Tile("index", (tile.shape[0], 1))
+    form = f"vector.shape_cast %s{kernel.marks} : {places.kind} to {alone.kind}"
+    kernel.writer.values(form, (places,), (alone,))
+    loaded = _gathered(kernel, _spread(kernel, alone, tile.shape), "m")
+    kernel.marks = before
+    return as_computed(kernel, loaded)
 
-    def line(form: str, operands: tuple[Value, ...], element: str) -> Tile:
-        made = Tile(element, (count,))
-        writer.values(form, operands, (made,))
-        return made
 
-    places = line(f"vector.step{marks} : vector<{count}xindex>", (), "index")
-    starts = line(f"vector.broadcast %s{marks} : index to {places.kind}", (start,), "index")
-    places = line(f"arith.addi %s, %s{marks} : {places.kind}", (places, starts), "index")
-    ends = line(f"vector.broadcast %s{marks} : index to {places.kind}", (kernel.index(kernel.arguments[end]),), "index")
-    inside = line(f"arith.cmpi ult, %s, %s{marks} : {places.kind}", (places, ends), "i1")
-    form = (
-        f"xegpu.load %s[%s], %s <{{layout = {own}}}> : i64, {places.kind}, {inside.kind} -> vector<{count}x{element}>"
-    )
-    loaded = line(form, (kernel.arguments["bias"], places, inside), element)
-    spread = like(tile, element)
-    if along == 0:
-        column_of = Tile(element, shape)
-        writer.values(
-            f"vector.shape_cast %s {{layout_result_0 = #c}} : {loaded.kind} to {column_of.kind}",
-            (loaded,),
-            (column_of,),
-        )
-        loaded = column_of
-    writer.values(f"vector.broadcast %s{kernel.marks} : {loaded.kind} to {spread.kind}", (loaded,), (spread,))
-    return as_computed(kernel, spread)
+def _places(kernel: KernelWriter, count: int, start: Value) -> Tile:
+    """The numbers from `start` on."""
+    steps, made = Tile("index", (count,)), Tile("index", (count,))
+    kernel.writer.values(f"vector.step{kernel.marks} : {steps.kind}", (), (steps,))
+    starts = _spread(kernel, start, steps.shape)
+    kernel.writer.values(f"arith.addi %s, %s{kernel.marks} : {made.kind}", (steps, starts), (made,))
+    return made
+
+
+def _spread(kernel: KernelWriter, value: Value, shape: tuple[int, ...]) -> Tile:
+    made = Tile(value.element, shape)
+    kernel.writer.values(f"vector.broadcast %s{kernel.marks} : {value.kind} to {made.kind}", (value,), (made,))
+    return made
+
+
+def _gathered(kernel: KernelWriter, places: Tile, end: str) -> Value:
+    """The bias at these places, 0 from the end of C on."""
+    ends = _spread(kernel, kernel.index(kernel.arguments[end]), places.shape)
+    inside = elementwise(kernel, f"arith.cmpi ult, %s, %s : {places.kind}", (places, ends), "i1")
+    loaded = like(places, in_memory(kernel))
+    form = f"xegpu.load %s[%s], %s{_stands('bias')} : i64, {places.kind}, {inside.kind} -> {loaded.kind}"
+    kernel.writer.values(form, (kernel.arguments["bias"], places, inside), (loaded,))
+    return loaded

@@ -44,7 +44,7 @@ def emit_workgroup(gemm: Gemm, *, static: bool = False) -> str:
     asked = {
         name: Asked(_whole(layout), corner)
         for name, corner in (("A", rows), ("B", columns))
-        if (layout := found.get(f"prefetch {name}")) is not None
+        if isinstance(layout := found.get(f"prefetch {name}"), LayoutAttr)
     }
     return write_tiles(kernel, found, whole, rows, columns, asked)
 
