@@ -371,9 +371,11 @@ class Gemm(Distributed):
         if llvm is not None and llvm != self.llvm:
             return replace(self, llvm=_version(llvm)).emit(level, static=static)
         from layoutalg.gemm.emission.lane import emit_lane
+        from layoutalg.gemm.emission.refusals import check_level
         from layoutalg.gemm.emission.subgroup import emit_subgroup
         from layoutalg.gemm.emission.workgroup import emit_workgroup
 
+        check_level(self, level)
         emitters = {"lane": emit_lane, "subgroup": emit_subgroup, "workgroup": emit_workgroup}
         return emitters[level](self, static=static)
 
