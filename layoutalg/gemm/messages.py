@@ -38,7 +38,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.surface import LIMITS
-from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, block_load
 
 __all__ = ["Message", "Piece", "messages"]
@@ -144,7 +144,6 @@ class Message:
         return self.every if self.down else self.unit
 
 
-@lru_cache(maxsize=1024)
 def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message, ...]:
     """The messages of a step: those of A, then those of B, each in the order of k.
 
@@ -153,6 +152,13 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message,
     Raises:
         PlanError: for storage that no message brings.
     """
+    return _messages(problem, tiling.tile, tiling.registers, llvm)
+
+
+@lru_cache(maxsize=4096)
+def _messages(problem: Problem, tile: Tile, held: int, llvm: int) -> tuple[Message, ...]:
+    """The messages: they depend on nothing else of a tiling, and a search asks for thousands of tilings."""
+    tiling = Tiling(tile, registers=held)
     of_a = _of_transposed_a(problem, tiling) if problem.trans_a else _of_a(problem, tiling, llvm)
     of_b = _of_transposed_b(problem, tiling) if problem.trans_b else _of_b(problem, tiling, llvm)
     found = (*of_a, *of_b)
