@@ -29,6 +29,7 @@ from layoutalg.cli.propagate import propagate
 from layoutalg.cli.run import run
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
+from layoutalg.cli.sweep import sweep
 from layoutalg.cli.verify import verify
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shortened
@@ -51,7 +52,7 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm, conformance):
+for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm, sweep, conformance):
     cli.add_command(_command)
 
 
