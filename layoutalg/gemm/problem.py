@@ -14,6 +14,7 @@ By hand: of a product of 64x32 and 32x128 where B lies transposed, B takes 128 r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 
 from layoutalg.core.errors import PlanError, VerificationError
@@ -141,7 +142,7 @@ class Problem:
             check_matrix(matrix)
         return made
 
-    @property
+    @cached_property
     def dpas(self) -> Dpas:
         """The matrix instruction, with 8 rows.
 
