@@ -160,7 +160,7 @@ def _ask_first(
     counter = Value("i32", name="counter")
     form, results, arguments = _carrying(asked)
     with kernel.region(form, _operands(counter, k_step, end, k_step, arguments, asked), results, (counter, *arguments)):
-        following = _ask(kernel, ahead, arguments)
+        following = _ask(kernel, ahead, arguments, counter)
         _yield(kernel, following)
     return results
 
@@ -179,15 +179,15 @@ def _loop(
     The counter is i32 and becomes an index once, which costs 3 instructions a loop; a counter of type index, 64 bits, costs
     more in every step.
     """
-    carried = [*held.values(), *asked]
+    gemm, carried = kernel.gemm, [*held.values(), *asked]
     form, results, arguments = _carrying(carried)
     for (i, j), inside, outside in zip(held, arguments, results, strict=False):
         inside.name, outside.name = f"c{i}x{j}", f"tile{i}x{j}"
     counter = Value("i32", name="counter")
-    operands = _operands(counter, first, end, kernel.constant(kernel.gemm.tile.k, "i32"), arguments, carried)
+    operands = _operands(counter, first, end, kernel.constant(gemm.tile.k, "i32"), arguments, carried)
     with kernel.region(form, operands, results, (counter, *arguments)):
         k = kernel.named("step", kernel.cast(counter, "index"))
-        following = _ask(kernel, ahead, arguments[len(held) :])
+        following = _ask(kernel, ahead, arguments[len(held) :], counter, gemm.tile.k * gemm.tiling.distance)
         inside = step.write(k, dict(zip(held, arguments, strict=False)))
         _yield(kernel, [*inside.values(), *following])
     return dict(zip(held, results, strict=False))
@@ -207,11 +207,13 @@ def _operands(
     return [counter, first, end, step, *pairs]
 
 
-def _ask(kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value]) -> list[Value]:
-    """Write the prefetches of a step; returns the places of the next step's."""
+def _ask(
+    kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value], k: Value, further: int = 0
+) -> list[Value]:
+    """Write the prefetches for the step at `k + further`; returns where they ask."""
     following: list[Value] = []
     for prefetch in ahead:
-        following += prefetch.ask(kernel, asked[len(following) : len(following) + len(prefetch.starts)])
+        following += prefetch.ask(kernel, asked[len(following) : len(following) + len(prefetch.starts)], k, further)
     return following
 
 
