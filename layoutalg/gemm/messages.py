@@ -38,7 +38,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.surface import LIMITS
-from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, block_load
 
 __all__ = ["Message", "Piece", "messages"]
@@ -146,7 +146,6 @@ class Message:
         return self.every if self.down else self.unit
 
 
-@lru_cache(maxsize=1024)
 def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message, ...]:
     """The messages of a step: those of A, then those of B, each in the order of k.
 
@@ -155,6 +154,13 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message,
     Raises:
         PlanError: for storage that no message brings.
     """
+    return _messages(problem, tiling.tile, tiling.registers, llvm)
+
+
+@lru_cache(maxsize=4096)
+def _messages(problem: Problem, tile: Tile, held: int, llvm: int) -> tuple[Message, ...]:
+    """The messages: they depend on nothing else of a tiling, and a search asks for thousands of tilings."""
+    tiling = Tiling(tile, registers=held)
     of_a = _of_transposed_a(problem, tiling) if problem.trans_a else _of_a(problem, tiling, llvm)
     of_b = _of_transposed_b(problem, tiling) if problem.trans_b else _of_b(problem, tiling, llvm)
     found = (*of_a, *of_b)
@@ -183,7 +189,8 @@ def _of_b(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
     unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
     grown = llvm > 22
     most = 512 // (unit.n * bits) if grown and bits < 32 else 1
-    for k, deep in _parts(tile.k, 32 if grown and _room_for_deep(problem, tiling) else unit.k):
+    deepest = min(32, 512 // bits) if grown and _room_for_deep(problem, tiling) else unit.k
+    for k, deep in _parts(tile.k, deepest):
         column = 0
         while column < tile.n:
             count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
@@ -233,8 +240,8 @@ def _of_transposed_a(problem: Problem, tiling: Tiling) -> Iterator[Message]:
             f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"
         )
     for k in range(0, tile.k, unit.k):
-        for row, rows in _parts(tile.m, 256 // bits):
-            load = block_load(16, rows, bits, transpose=True, transpose_bits=32)
+        for row in range(0, tile.m, unit.m):  # larger messages cost more moves: 4.7 instructions per DPAS, not 3.8
+            load = block_load(16, unit.m, bits, transpose=True, transpose_bits=32)
             for parity in range(every):
                 yield _message(problem, "A", (k + parity, row), load, every)
 

@@ -14,12 +14,13 @@ By hand: of a product of 64x32 and 32x128 where B lies transposed, B takes 128 r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
+from layoutalg.gemm.surface import Matrix, check_batch, check_matrix, whole_number
 from layoutalg.hardware import Dpas, dpas, target_info
 
 __all__ = ["ACTIVATIONS", "BIASES", "IN_MEMORY", "RESULTS", "TYPES", "Problem"]
@@ -139,9 +140,11 @@ class Problem:
         )
         for matrix in made.matrices:
             check_matrix(matrix)
+            if made.batch > 1:
+                check_batch(matrix)
         return made
 
-    @property
+    @cached_property
     def dpas(self) -> Dpas:
         """The matrix instruction, with 8 rows.
 
