@@ -108,19 +108,16 @@ def _depth(kernel: KernelWriter) -> Value:
     """Where the loop ends: at max(k, one step), which promises the compiler that it runs.
 
     As 1 <= k that changes no result: beyond k reads give 0. Without it the compiler keeps a second set of accumulators for
-    the way around the loop.
+    the way around the loop. A static kernel hides its k: by a number of steps that it knows the compiler unrolls (3 steps of
+    64 dpas for k = 4096, and on pvc 1.66 instructions per dpas instead of 1.44).
     """
-    k, step = kernel.gemm.k, kernel.gemm.tile.k
-    if kernel.static:
-        return kernel.constant(max(k, step), "i32")
-    return kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], kernel.constant(step, "i32")))
+    k = hidden(kernel, kernel.constant(kernel.gemm.k, "i32")) if kernel.static else kernel.arguments["k"]
+    return kernel.named("depth", kernel.op("maxsi", k, kernel.constant(kernel.gemm.tile.k, "i32")))
 
 
 def _steps_before_the_last(kernel: KernelWriter, depth: Value) -> Value:
     """Where the last steps begin, `distance` of them, which have nothing to ask for: a multiple of a step."""
     step, ahead = kernel.gemm.tile.k, kernel.gemm.tile.k * kernel.gemm.tiling.distance
-    if kernel.static:
-        return kernel.constant(-(-max(max(kernel.gemm.k, step) - ahead, 0) // step) * step, "i32")
     before = kernel.op("maxsi", kernel.plus(depth, -ahead), kernel.constant(0, "i32"))
     steps = kernel.op("divui", kernel.plus(before, step - 1), kernel.constant(step, "i32"))
     return kernel.named("last", kernel.op("muli", steps, kernel.constant(step, "i32")))
