@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, cast
 
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import payloads
 from layoutalg.gemm.sharing import Shares, lines_of_lanes, shared_blocks
+from layoutalg.gemm.surface import Matrix
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import Dpas
 
@@ -148,9 +149,12 @@ class _Divided:
     def dpas(self) -> Dpas:
         return self.problem.dpas
 
+    @property
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
+        return self.problem.matrices
+
     def element_of(self, operand: str) -> str:
-        name = self.problem.a if operand == "A" else self.problem.b
-        return IN_MEMORY.get(name, name)
+        return self.matrices["ABC".index(operand)].element
 
 
 def _mixed(shares: Shares, subgroups: int) -> int:
