@@ -152,7 +152,7 @@ def shared_blocks(gemm: Gemm) -> Shares:
     >>> shared_blocks(plan_gemm(64, 64, 64, tile=(32, 32), k_step=64, subgroups=(2, 2), registers=256))
     Shares(rows=32, lines=2, counts=(2, 2), rounds=1)
     """
-    parts, apart = slices(gemm), xe_chip(gemm.target).immediate_offsets
+    parts, apart = slices(gemm), xe_chip(gemm.problem.target).immediate_offsets
     found: list[Shares] = []
     for rows in (1, 2, 4, 8, 16, 32):
         for lines in (1, 2, 4, 8):
