@@ -96,13 +96,13 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = 24) -> Counted:
     if shares is not None and tiling.prefetch == "shared":
         mixed = _mixed(shares, tiling.count)
         offsets = xe_chip(problem.target).immediate_offsets
-        addresses += _PREFETCH * shares.rounds + (2 if offsets else 3) * mixed + (shares.rounds - mixed)
+        addresses += _PREFETCH * shares.messages + (2 if offsets else 3) * mixed + (shares.rounds - mixed)
         control += mixed > 0
     elif shares is not None:
         addresses += shares.rounds
         control += 1
-    rounds = 0 if shares is None else shares.rounds
-    return Counted(dpas, len(loads), rounds, _syncs(problem, tiling, loads), addresses, control)
+    asked = 0 if shares is None else shares.messages
+    return Counted(dpas, len(loads), asked, _syncs(problem, tiling, loads), addresses, control)
 
 
 def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
@@ -113,7 +113,7 @@ def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
     1
     """
     shares = _shares(problem, tiling)
-    return 0 if shares is None else shares.rounds
+    return 0 if shares is None else shares.messages
 
 
 def _shares(problem: Problem, tiling: Tiling) -> Shares | None:

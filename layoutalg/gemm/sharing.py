@@ -152,7 +152,7 @@ def shared_blocks(gemm: Gemm) -> Shares:
     >>> shared_blocks(plan_gemm(64, 64, 64, tile=(32, 32), k_step=64, subgroups=(2, 2), registers=256))
     Shares(rows=32, lines=2, counts=(2, 2), rounds=1)
     """
-    parts, apart = slices(gemm), xe_chip(gemm.target).immediate_offsets
+    parts, apart = slices(gemm), xe_chip(gemm.problem.target).immediate_offsets
     found: list[Shares] = []
     for rows in (1, 2, 4, 8, 16, 32):
         for lines in (1, 2, 4, 8):
@@ -179,7 +179,7 @@ def lines_of_lanes(gemm: Gemm) -> Shares:
     Shares(rows=1, lines=1, counts=(64, 64), rounds=2)
     """
     of_a, of_b = (part.rows * part.lines for part in slices(gemm))
-    for matrix in gemm.matrices[:2]:
+    for matrix in gemm.problem.matrices[:2]:
         if matrix.pitch_bytes % LINE_BYTES:
             fit = -(-matrix.pitch_bytes // LINE_BYTES) * LINE_BYTES // matrix.element_bytes
             raise PlanError(
