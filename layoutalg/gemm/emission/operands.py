@@ -267,11 +267,11 @@ class Operands:
     >>> kernel = KernelWriter(plan_gemm(64, 64, 64, "s8", trans_a=True, tile=(8, 16)))
     >>> zero, bases = kernel.constant(0), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]}
     >>> operands = Loads(kernel, bases, zero, zero).at(kernel.constant(0, "i32"))
-    >>> even, odd, _ = kernel.gemm.messages
+    >>> even, odd, *_ = kernel.gemm.messages
     >>> operands.load(even)
     >>> operands.load(odd)
-    >>> print(kernel.writer.text().splitlines()[-1][:80])
-    %a0x0 = vector.shuffle %loaded_a_1, %loaded_a_3 [0, 8, 1, 9, 2, 10, 3, 11, 4, 12
+    >>> operands["A", 0, 0].kind
+    'vector<8xi16>'
     """
 
     def __init__(self, loads: Loads, counter: Value) -> None:
@@ -295,35 +295,79 @@ class Operands:
         )
         form = f"xegpu.load_nd %s[%s, %s] <{{{HINTS}{how}}}> : {described.kind} -> vector<{size}x{moved}>"
         loaded = kernel.writer.value(form, (described, *self.loads.place(message, self.depth)), moved, size)
-        name = f"loaded_{operand.lower()}"
-        value = kernel.named(name, as_elements(kernel, kernel.named(name, loaded), element))
+        kernel.named(f"loaded_{operand.lower()}", loaded)
         for piece in message.pieces:
             place = (operand, piece.block, piece.depth)
             parts = self._parts.setdefault(place, [])
-            parts.append((piece, value))
+            parts.append((piece, _part(kernel, piece, loaded, element)))
             wanted = kernel.gemm.dpas.a if operand == "A" else kernel.gemm.dpas.b
             if sum(part.count for part, _ in parts) == wanted.axes["reg"]:
                 numbers = (piece.block, piece.depth) if operand == "A" else (piece.depth, piece.block)
-                self._whole[place] = kernel.named(f"{operand.lower()}{numbers[0]}x{numbers[1]}", joined(kernel, parts))
+                self._whole[place] = kernel.named(
+                    f"{operand.lower()}{numbers[0]}x{numbers[1]}", joined(kernel, parts, element)
+                )
 
 
-def joined(kernel: KernelWriter, parts: Sequence[tuple[Piece, Value]]) -> Value:
-    """An operand from the one or two values that have its registers.
+def _part(kernel: KernelWriter, piece: Piece, loaded: Value, element: str) -> Value:
+    """A piece of what a message delivers. Of integers that hold several elements it is cut as such: then the compiler moves no
+    element that another operand takes."""
+    unit = element_bits(loaded.element) // element_bits(element)
+    first, count = piece.start, piece.count
+    if unit > 1 and piece.registers == tuple(range(first, first + count)) and first % unit == count % unit == 0:
+        return cut(kernel, loaded, range(first // unit, (first + count) // unit))
+    return cut(kernel, as_elements(kernel, loaded, element), piece.registers)
+
+
+def joined(kernel: KernelWriter, parts: Sequence[tuple[Piece, Value]], element: str) -> Value:
+    """An operand of one part, or of two that take turns: the even and the odd registers of 8 bits.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> even, odd = kernel.constant(0, "i8", 4), kernel.constant(1, "i8", 4)
-    >>> parts = [(Piece(0, 0, (2, 3), (0, 2)), even), (Piece(0, 0, (2, 3), (1, 3)), odd)]
-    >>> made = joined(kernel, parts)
-    >>> print(kernel.writer.text().splitlines()[-1])
-    %2 = vector.shuffle %0, %1 [2, 6, 3, 7] : vector<4xi8>, vector<4xi8>
+    >>> piece = Piece(0, 0, tuple(range(16)), tuple(range(16)))
+    >>> joined(kernel, [(piece, kernel.constant(0, "i32", 8))], "f16").kind
+    'vector<16xf16>'
     """
-    found: dict[int, int] = {}
-    before = 0
-    for piece, value in parts:
-        found |= {target: before + source for source, target in zip(piece.registers, piece.places, strict=True)}
-        before += value.size or 1
-    return cut(kernel, parts[0][1], [found[place] for place in range(len(found))], parts[-1][1])
+    if len(parts) == 1:
+        return as_elements(kernel, parts[0][1], element)
+    (_, even), (_, odd) = sorted(parts, key=lambda part: part[0].places)
+    return interleaved(kernel, even, odd)
+
+
+def interleaved(kernel: KernelWriter, even: Value, odd: Value) -> Value:
+    """Bytes of two vectors of i32 in turn, as a vector of i16; the even ones in the low bytes.
+
+    By hand: 0x44332211 and 0xDDCCBBAA are 0xAA11, 0xBB22, 0xCC33, 0xDD44. As pairs of 16 bits, bytes 0 and 2 of both make
+    0xCC33AA11, and bytes 1 and 3 make 0xDD44BB22; each is then cut into halves. A `vector.shuffle` of bytes says the same, and
+    the compiler makes nearly twice as many instructions of it.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
+    >>> interleaved(kernel, kernel.constant(0, "i32", 2), kernel.constant(0, "i32", 2)).kind
+    'vector<8xi16>'
+    """
+    size = even.size or 1
+
+    def number(value: int) -> Value:
+        return kernel.constant(value, "i32", size)
+
+    low, high, eight = number(0x00FF00FF), number(0xFF00FF00 - 2**32), number(8)
+    pairs = (
+        (kernel.op("andi", even, low), kernel.op("andi", kernel.op("shli", odd, eight), high)),
+        (kernel.op("andi", kernel.op("shrui", even, eight), low), kernel.op("andi", odd, high)),
+    )
+    made: list[Value] = []
+    for one, other in pairs:
+        both = kernel.op("ori", one, other)
+        halves = [_halves(kernel, half) for half in (both, kernel.op("shrui", both, number(16)))]
+        made.append(cut(kernel, halves[0], range(2 * size), halves[1]))
+    order = [start + size * half for start in range(size) for half in (0, 2, 1, 3)]
+    return cut(kernel, made[0], order, made[1])
+
+
+def _halves(kernel: KernelWriter, value: Value) -> Value:
+    """The low halves of 32 bits."""
+    size = value.size or 1
+    return kernel.writer.value(f"arith.trunci %s : {value.kind} to vector<{size}xi16>", (value,), "i16", size)
 
 
 def as_elements(kernel: KernelWriter, value: Value, element: str) -> Value:
