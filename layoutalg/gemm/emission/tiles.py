@@ -204,7 +204,10 @@ def _bias(kernel: KernelWriter, tile: Tile, row: Value, column: Value) -> Value 
     kernel.writer.values(f"vector.shape_cast %s : {places.kind} to {alone.kind}", (places,), (alone,))
     loaded = _gathered(kernel, _spread(kernel, alone, tile.shape), "m")
     kernel.marks = before
-    return as_computed(kernel, loaded)
+    joined = like(loaded, loaded.element)
+    layouts = "<{input_layout = #bias, target_layout = #c}>"
+    kernel.writer.values(f"xegpu.convert_layout %s {layouts} : {loaded.kind}", (loaded,), (joined,))
+    return as_computed(kernel, joined)
 
 
 def _places(kernel: KernelWriter, count: int, start: Value) -> Tile:
