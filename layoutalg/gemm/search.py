@@ -14,8 +14,8 @@ registers, every form of prefetch. What a caller fixes (`Choices`) the search le
 32
 
 Among tilings of the same time (to a tenth of a per cent) those win of which a core holds two workgroups, which hide each
-other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same question
-has the same answer always.
+other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same
+question has the same answer always.
 """
 
 from __future__ import annotations
@@ -190,6 +190,7 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
 
 @lru_cache(maxsize=256)
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
+    """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
     found = times(problem, forms, chip)
     # The last key counts most: time to a tenth of a per cent (less means nothing here), then what is likely to be better.
@@ -208,7 +209,7 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         count = grids.shape[1]
         fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
-        counts = _instructions(problem, form, grids, llvm)
+        counts = _instructions(_loop_of(problem), form, grids, llvm)
         blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
     return Forms(*np.concatenate(blocks, axis=1))
 
@@ -217,6 +218,13 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
 def _grids(room: int) -> Numbers:
     grids = [(rows, columns) for rows in GRID for columns in GRID if rows * columns <= room]
     return np.array(grids, dtype=np.float64).T
+
+
+@lru_cache(maxsize=256)
+def _loop_of(problem: Problem) -> Problem:
+    """A problem with the same loop: registers and instructions don't depend on sizes, so what is known of one serves all."""
+    sizes = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), 4096)
+    return replace(problem, **sizes, batch=1, alpha=1.0, beta=0.0, bias=None, activation=None)
 
 
 def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
@@ -249,10 +257,15 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         if alone >= held:
             yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
             continue
-        if prefetch != "none" and not takes_whole_lines(problem, k):
-            yield form, f"prefetches ask for whole cache lines, and steps of {k} are parts of one", 0
+        if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+            what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
+            yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
             continue
-        needed = registers(problem, form, llvm)
+        try:
+            needed = registers(_loop_of(problem), form, llvm)
+        except PlanError as error:
+            yield form, str(error), 1
+            continue
         if needed.fits:
             yield form, "", 0
         else:

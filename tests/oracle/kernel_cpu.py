@@ -193,7 +193,7 @@ def main(directory: Path) -> None:
             if builtins is None:
                 program.build()
             else:
-                program.compile("")
+                program.compile("-cl-fp32-correctly-rounded-divide-sqrt")
                 program = pyopencl.link_program(context, [program, builtins])
             programs[binary] = program
         return programs[binary]

@@ -27,7 +27,7 @@ def for_22(m: int, n: int, k: int, element: str = "f16", tile: tuple[int, int] =
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("shim")
-    kernel = spirv_of(plan_gemm(64, 64, 64).emit("lane"), directory)
+    kernel = spirv_of(for_22(64, 64, 64).emit("lane"), directory)
     return shim_of(directory, imports_of(kernel.read_bytes()))
 
 
