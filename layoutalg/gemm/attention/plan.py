@@ -56,7 +56,7 @@ PREFETCHES = ("none", "shared")
 
 @dataclass(frozen=True)
 class Attention(Distributed):
-    """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes the kernel, `simulate` runs it.
+    """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
     >>> plan_attention(256, 256, 64).rows, plan_attention(256, 256, 192).rows
     (16, 8)
