@@ -59,11 +59,13 @@ def operands(gemm: Gemm) -> dict[str, Array]:
 def check(plans: list[Gemm], directory: Path) -> None:
     """Run all plans in one process and compare bits with the model, and with the simulator, which runs the same text."""
     given = [operands(gemm) for gemm in plans]
-    launches = [launch_of(gemm, **arrays) for gemm, arrays in zip(plans, given, strict=True)]
+    launches = [launch_of(gemm, arrays["a"], arrays["b"], arrays.get("c"), arrays.get("bias")) for gemm, arrays in zip(plans, given, strict=True)]
     for gemm, arrays, after in zip(plans, given, run_kernels_on_cpu(launches, directory), strict=True):
         found, model = result_of(gemm, after), computed(gemm.problem, **arrays)
         assert same_bits(found, model), f"{gemm.problem}, {gemm.tiling}: {where(found, model)}"
-        assert same_bits(gemm.simulate(**arrays), found), f"{gemm.problem}, {gemm.tiling}: the simulator"
+        assert same_bits(gemm.simulate(arrays["a"], arrays["b"], arrays.get("c"), arrays.get("bias")), found), (
+            f"{gemm.problem}, {gemm.tiling}: the simulator"
+        )
 
 
 def same_bits(found: Array, expected: Array) -> bool:
