@@ -58,7 +58,7 @@ def conformance(
     """
     from rich.console import Console
 
-    from layoutalg.cli.progress import progress_bar
+    from layoutalg.core.progress import progress_bar
     from layoutalg.propagation.conformance import conformance as asked
     from layoutalg.propagation.conformance.asking import verdict_of
     from layoutalg.propagation.conformance.compilers import found

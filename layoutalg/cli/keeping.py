@@ -78,7 +78,7 @@ def compare_passes(file: str, passes: str, compiler: str, compared: Compared) ->
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
-    from layoutalg.cli.progress import progress_bar
+    from layoutalg.core.progress import progress_bar
     from layoutalg.propagation.keeping import passes_keep_meaning
 
     module = read_module_file(file)

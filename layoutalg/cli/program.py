@@ -30,6 +30,7 @@ from layoutalg.cli.propagate import propagate
 from layoutalg.cli.run import run
 from layoutalg.cli.same import same
 from layoutalg.cli.show import show
+from layoutalg.cli.sweep import sweep
 from layoutalg.cli.verify import verify
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shortened
@@ -66,6 +67,7 @@ for _command in (
     migrate,
     gemm,
     attention,
+    sweep,
     conformance,
 ):
     cli.add_command(_command)

@@ -80,8 +80,8 @@ def run(
     """
     from layoutalg.cli.arrays import saved_bytes
     from layoutalg.cli.findings import write_findings
-    from layoutalg.cli.progress import progress_bar
     from layoutalg.core.files import write_file
+    from layoutalg.core.progress import progress_bar
 
     sizes = as_grid("--grid", grid)
     if trace and workgroup >= prod(sizes):

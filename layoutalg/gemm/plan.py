@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
-__all__ = ["LEVELS", "Fragment", "Gemm", "plan_gemm"]
+__all__ = ["LEVELS", "Fragment", "Gemm", "checked_version", "plan_gemm"]
 
 LEVELS = ("lane", "subgroup", "workgroup")
 
@@ -369,12 +369,15 @@ class Gemm(Distributed):
         level = one_of(level, LEVELS, "level", PlanError)
         static = as_flag(static, "static", PlanError)
         if llvm is not None and llvm != self.llvm:
-            return replace(self, llvm=_version(llvm)).emit(level, static=static)
-        if level != "lane":
-            raise PlanError(f"level {shown(level)}: kernels are planned for the level 'lane' so far")
+            return replace(self, llvm=checked_version(llvm)).emit(level, static=static)
         from layoutalg.gemm.emission.lane import emit_lane
+        from layoutalg.gemm.emission.refusals import check_level
+        from layoutalg.gemm.emission.subgroup import emit_subgroup
+        from layoutalg.gemm.emission.workgroup import emit_workgroup
 
-        return emit_lane(self, static=static)
+        check_level(self, level)
+        emitters = {"lane": emit_lane, "subgroup": emit_subgroup, "workgroup": emit_workgroup}
+        return emitters[level](self, static=static)
 
     def listing(self) -> Listing:
         """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
@@ -469,7 +472,7 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
         bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
     )  # fmt: skip
-    version = _version(llvm)
+    version = checked_version(llvm)
     choices = Choices(
         None if tile is None else _pair("tile", tile),
         None if subgroups is None else _pair("subgroups", subgroups),
@@ -482,7 +485,14 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
     return Gemm(problem, search(problem, choices, version).best.tiling, version)
 
 
-def _version(llvm: object) -> int:
+def checked_version(llvm: object) -> int:
+    """A version of LLVM that kernels are written for.
+
+    Raises `PlanError` for others.
+
+    >>> checked_version(23)
+    23
+    """
     from layoutalg.xegpu.rules import llvm_versions
 
     known = llvm_versions()

@@ -257,8 +257,9 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         if alone >= held:
             yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
             continue
-        if prefetch != "none" and not takes_whole_lines(problem, k):
-            yield form, f"prefetches ask for whole cache lines, and steps of {k} are parts of one", 1
+        if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+            what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
+            yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
             continue
         try:
             needed = registers(_loop_of(problem), form, llvm)

@@ -20,7 +20,7 @@ import pytest
 import layoutalg as la
 from layoutalg.cli import main
 from layoutalg.cli.arrays import array_summary, as_argument, saved_bytes
-from layoutalg.cli.progress import progress_bar
+from layoutalg.core.progress import progress_bar
 
 Capture = pytest.CaptureFixture[str]
 
@@ -329,7 +329,7 @@ def test_a_bar_appears_on_a_terminal_after_some_time(terminal: bool, monkeypatch
     for patience, shown in ((0.05, terminal), (60.0, False)):
         error = Terminal()
         monkeypatch.setattr("sys.stderr", error)
-        monkeypatch.setattr("layoutalg.cli.progress._PATIENCE", patience)
+        monkeypatch.setattr("layoutalg.core.progress._PATIENCE", patience)
         with progress_bar("workgroups") as progress:
             for part in range(1, 11):
                 progress(part / 20)

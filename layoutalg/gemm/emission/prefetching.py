@@ -1,22 +1,23 @@
 """Prefetches: where each subgroup or lane asks, and how that moves from step to step.
 
-The loop carries the place (`shared`) or the address (`lines`) of what is asked for next. The subgroup's number decides once,
+The loop carries the place (`shared`) or the address (`lines`) that was asked for last. The subgroup's number decides once,
 before the loop, of which matrix it asks; in the loop nothing tells the subgroups apart:
 
 >>> from layoutalg.gemm import plan_gemm
 >>> gemm = plan_gemm(4096, 4096, 4096, tile=(32, 32), k_step=64, subgroups=(4, 4), registers=256, prefetch="shared")
 >>> kernel = KernelWriter(gemm)
 >>> [prefetch] = prefetches(kernel, Places.of(kernel), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]})
->>> next_place = prefetch.ask(kernel, prefetch.starts)
+>>> next_place = prefetch.ask(kernel, prefetch.starts, kernel.arguments["k"])
 >>> print("\\n".join(line[:99] for line in kernel.writer.text().splitlines()[-5:]))
-%next_prefetch_row = arith.addi %prefetch_row_1, %down_1 : i32
-%next_prefetch_column = arith.addi %prefetch_column_1, %across_1 : i32
-%19 = arith.index_cast %prefetch_row_1 : i32 to index
-%20 = arith.index_cast %prefetch_column_1 : i32 to index
-xegpu.prefetch_nd %matrix_ahead[%19, %20] <{l1_hint = #xegpu.cache_hint<cached>, l2_hint = #xegpu.c
+%prefetch_row_2 = arith.addi %prefetch_row_1, %down_1 : i32
+%prefetch_column_2 = arith.addi %prefetch_column_1, %across_1 : i32
+%20 = arith.index_cast %prefetch_row_2 : i32 to index
+%21 = arith.index_cast %prefetch_column_2 : i32 to index
+xegpu.prefetch_nd %matrix_ahead[%20, %21] <{l1_hint = #xegpu.cache_hint<cached>, l2_hint = #xegpu.c
 
-A 2-D prefetch costs about 8 instructions of a step, because the graphics compiler writes its payload anew each time; one for
-each of A and B, as kernels by hand have them, costs 16.
+A 2-D prefetch costs about 8 instructions of a step: the graphics compiler keeps the payloads of loads from step to step, and
+writes those of prefetches anew (its pass Decompose2DBlockFuncs leaves prefetches out). One for each of A and B, as kernels by
+hand have them, costs 16.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from dataclasses import dataclass
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, surface
-from layoutalg.gemm.emission.places import Places, hidden
-from layoutalg.gemm.sharing import Slice, line_elements, shared_blocks, slices
+from layoutalg.gemm.emission.places import Places, another, hidden
+from layoutalg.gemm.sharing import LINE_BYTES, Shares, Slice, line_elements, lines_of_lanes, shared_blocks, slices
 
 __all__ = ["Prefetch", "prefetches"]
 
@@ -38,31 +39,37 @@ class Prefetch:
     """A prefetch of every step: the values that say where it asks, for the step after the first, how far they move from step
     to step, and the operation that asks there.
 
-    >>> Prefetch((), (), lambda where: None).starts
+    >>> Prefetch((), (), lambda where, k, ahead: None).starts
     ()
     """
 
     starts: tuple[Value, ...]
     moves: tuple[Value, ...]
-    write: Callable[[Sequence[Value]], None]
+    write: Callable[[Sequence[Value], Value, int], None]
 
-    def ask(self, kernel: KernelWriter, where: Sequence[Value]) -> tuple[Value, ...]:
-        """Write the operation; returns where it asks in the next step."""
-        following = tuple(
-            kernel.named(f"next_{value.name}", kernel.op("addi", value, move))
-            for value, move in zip(where, self.moves, strict=True)
+    def ask(self, kernel: KernelWriter, last: Sequence[Value], k: Value, ahead: int = 0) -> tuple[Value, ...]:
+        """Move on from where the last step asked, and ask for the step at `k + ahead`; returns where."""
+        where = tuple(
+            kernel.named(value.name or "", kernel.op("addi", value, move))
+            for value, move in zip(last, self.moves, strict=True)
         )
-        self.write(where)
-        return following
+        self.write(where, k, ahead)
+        return where
 
 
 def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> tuple[Prefetch, ...]:
-    """The prefetches of a step, in the form of the tiling."""
+    """The prefetches of a step, in the form of the tiling.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> kernel = KernelWriter(plan_gemm(64, 64, 64, prefetch="none"))
+    >>> prefetches(kernel, Places.of(kernel), {})
+    ()
+    """
     form = kernel.gemm.tiling.prefetch
     if form == "none":
         return ()
-    shares = shared_blocks(kernel.gemm)
-    return tuple(_shared(kernel, places, bases, number) for number in range(shares.rounds))
+    write, shares = (_shared, shared_blocks) if form == "shared" else (_lines, lines_of_lanes)
+    return tuple(write(kernel, places, bases, number) for number in range(shares(kernel.gemm).rounds))
 
 
 def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
@@ -90,18 +97,18 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
     def chosen(values: Sequence[Value], name: str) -> Value:
         if len(values) == 1 or of_a is None or values[0] is values[1]:
             return values[0]
-        form = f"arith.select %s, %s, %s : {values[0].kind}"
-        return kernel.named(name, kernel.writer.value(form, (of_a, *values), values[0].kind))
+        return kernel.named(name, _chosen(kernel, of_a, values))
 
     matrices = [gemm.matrices["AB".index(part.operand)] for part, _ in sides]
-    base = chosen([bases[part.operand] for part, _ in sides], "base_ahead")
+    # a base that was chosen, or that loads use too, is put together of two halves in every step: 2 instructions on bmg
+    base = another(kernel, chosen([bases[part.operand] for part, _ in sides], "base_ahead"), 1)
     height, width, pitch = (
         chosen(sizes, f"{name}_ahead")
         for name, sizes in zip(
             ("height", "width", "pitch"), zip(*(surface(kernel, m) for m in matrices), strict=True), strict=True
         )
     )
-    corners = [_corner(kernel, places, part, block.plus(-begin), shares.rows) for part, begin in sides]
+    corners = [_corner(kernel, places, part, block.plus(-begin), shares) for part, begin in sides]
     row, column = (
         chosen(values, f"prefetch_{name}")
         for name, values in zip(("row", "column"), zip(*corners, strict=True), strict=True)
@@ -125,25 +132,78 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         # else the compiler keeps 0 or the step as a byte, and widens it in every step
         moves.append(kernel.named(name, hidden(kernel, move)) if len(set(steps)) == 2 else move)
 
-    def write(where: Sequence[Value]) -> None:
-        place = [kernel.cast(value, "index") for value in where]
-        kernel.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{HINTS}}}> : {kind}", (described, *place))
+    def write(where: Sequence[Value], k: Value, ahead: int) -> None:
+        row, column = (kernel.cast(value, "index") for value in where)
+        for beside in range(shares.lines):
+            place = (described, row, kernel.plus(column, beside * line))
+            kernel.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{HINTS}}}> : {kind}", place)
 
     return Prefetch(tuple(starts), tuple(moves), write)
 
 
-def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, rows: int) -> tuple[Value, Value]:
-    """Row and column of a block of a slice, for the second step; blocks count row-major."""
+def _lines(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
+    """The lines of one round: `number * lanes` and on, one for each lane of the workgroup.
+
+    Unlike a 2-D message this one knows no edges, so each lane compares the step with the last one that has its line.
+    """
+    gemm, lanes = kernel.gemm, kernel.gemm.dpas.subgroup_size
+    shares = lines_of_lanes(gemm)
+    count = lanes * gemm.tiling.count
+    lane = kernel.once("lane", lambda: kernel.writer.value("gpu.lane_id", (), "index"))
+    if places.subgroup is not None:
+        lane = kernel.op("addi", lane, kernel.op("muli", places.subgroup, kernel.constant(lanes)))
+    own = _Number(kernel, lane).plus(number * count)
+    found: list[tuple[Value, Value, Value]] = []
+    for part, begin in zip(slices(gemm), (0, shares.counts[0]), strict=True):
+        matrix = gemm.matrices["AB".index(part.operand)]
+        row, column = _corner(kernel, places, part, own.plus(-begin), shares)
+        rows, columns, pitch = surface(kernel, matrix)
+        size = kernel.constant(matrix.element_bytes)
+        place = kernel.op("addi", kernel.op("muli", row, pitch), column)
+        address = kernel.op("addi", bases[part.operand], kernel.cast(kernel.op("muli", place, size), "i64"))
+        step = kernel.constant(gemm.tile.k)
+        if part.along == 0:
+            step = kernel.op("muli", step, pitch)
+        move = kernel.cast(kernel.op("muli", step, size), "i64")
+        across, fixed, edge = (column, row, rows) if part.along == 1 else (row, column, columns)
+        inside = kernel.writer.value("arith.cmpi ult, %s, %s : index", (fixed, edge), "i1")
+        depth = kernel.index(kernel.arguments["k"])
+        until = kernel.cast(kernel.op("subi", depth, across), "i32")
+        found.append((address, move, _chosen(kernel, inside, (until, kernel.constant(0, "i32")))))
+    of_a = kernel.writer.value("arith.cmpi ult, %s, %s : index", (own.value, kernel.constant(shares.counts[0])), "i1")
+    address, move, until = (_chosen(kernel, of_a, values) for values in zip(*found, strict=True))
+    if (number + 1) * count > shares.total:
+        busy = kernel.writer.value("arith.cmpi ult, %s, %s : index", (own.value, kernel.constant(shares.total)), "i1")
+        until = _chosen(kernel, busy, (until, kernel.constant(0, "i32")))
+    # the compiler sees the alignment; otherwise it tests it in every step
+    address = kernel.named("prefetch_line", kernel.op("andi", address, kernel.constant(-LINE_BYTES, "i64")))
+
+    def write(where: Sequence[Value], k: Value, ahead: int) -> None:
+        asks = kernel.writer.value("arith.cmpi slt, %s, %s : i32", (k, kernel.plus(until, -ahead)), "i1")
+        with kernel.region("scf.if %s {", (asks,)):
+            form = f"xegpu.prefetch %s[%s] <{{offset_align_byte = {LINE_BYTES}, {HINTS}}}> : i64, index"
+            kernel.writer.do(form, (where[0], kernel.constant(0)))
+
+    return Prefetch((address,), (move,), write)
+
+
+def _chosen(kernel: KernelWriter, condition: Value, values: Sequence[Value]) -> Value:
+    form = f"arith.select %s, %s, %s : {values[0].kind}"
+    return kernel.writer.value(form, (condition, *values), values[0].kind)
+
+
+def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, shares: Shares) -> tuple[Value, Value]:
+    """Row and column of a block of a slice in the first step; blocks count row-major."""
     line = line_elements(kernel.gemm)
-    step = kernel.gemm.tile.k
     corner = places.workgroup_row if part.operand == "A" else places.workgroup_column
-    down, across = block.over(part.lines).times(rows), block.rest(part.lines).times(line)
+    abreast = part.lines // shares.lines
+    down, across = block.over(abreast).times(shares.rows), block.rest(abreast).times(line * shares.lines)
     if part.along == 1:
-        return down.plus(corner).value, across.plus(step).value
+        return down.plus(corner).value, across.value
     extent = kernel.gemm.tiling.workgroup_tile.m if part.operand == "A" else kernel.gemm.tiling.workgroup_tile.n
     if extent % line:  # the workgroup begins within a line
         corner = kernel.op("andi", corner, kernel.constant(-line))
-    return down.plus(step).value, across.plus(corner).value
+    return down.value, across.plus(corner).value
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,164 @@
+"""A planned product as a row of a table: plain numbers and texts, for pandas, JSON and comparisons.
+
+>>> row = row_of({"m": 4096, "n": 4096, "k": 4096, "target": "bmg"})
+>>> row["tile"], row["subgroups"], row["prefetch"], row["limit"], row["error"]
+('32x64x64', '8x4', 'shared', 'issue', '')
+
+A product that cannot be planned has a row too: `error` says why, and what would be planned is None.
+
+>>> row_of({"m": 64, "n": 64, "k": 50})["error"][:63]
+'A is 64x50 f16: its rows are 100 bytes apart, which is not a mu'
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeAlias, cast
+
+from layoutalg.core.errors import LayoutError, PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import found_whole
+from layoutalg.gemm.counting import counted
+from layoutalg.gemm.plan import plan_gemm
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.roofline import roofline
+
+__all__ = ["ARGUMENTS", "COLUMNS", "Arguments", "Row", "arguments_of", "key_of", "lost_row", "row_of"]
+
+Row: TypeAlias = dict[str, float | int | str | bool | None]
+"""A row: every column, in the order of `COLUMNS`."""
+Arguments: TypeAlias = dict[str, Any]
+"""Arguments of `plan_gemm` by name, as JSON has them."""
+
+_OF_PROBLEM = tuple(field.name for field in fields(Problem))
+_OF_TILING = ("tile", "subgroups", "k_step", "registers", "prefetch", "distance")
+ARGUMENTS = (*_OF_PROBLEM, *_OF_TILING)
+"""What a problem of a sweep can say: sizes, types, storage, and what is chosen already."""
+_OF_PLAN = (
+    "tile",
+    "subgroups",
+    "registers",
+    "prefetch",
+    "distance",
+    "workgroups",
+    "waves",
+    "dpas",
+    "instructions_per_dpas",
+    "l1_bytes",
+    "l3_bytes",
+    "memory_bytes",
+    "intensity",
+    "limit",
+    "microseconds",
+    "tflops",
+    "part_of_peak",
+)
+COLUMNS = (*_OF_PROBLEM, *_OF_PLAN, "error")
+"""The columns of a row: the problem, its plan, and why there is no plan."""
+
+
+def arguments_of(given: object) -> Arguments:
+    """A problem of a sweep as arguments of `plan_gemm`: a `Problem`, sizes (m, n, k), or a mapping of arguments.
+
+    Raises:
+        PlanError: for anything else, and for a mapping with other names.
+
+    >>> arguments_of((64, 128, 32))
+    {'m': 64, 'n': 128, 'k': 32}
+    >>> arguments_of({"m": 64, "n": 64, "k": 64, "colour": "red"})
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
+    trans_b, batch, alpha, beta, bias, activation, tile, subgroups, k_step, registers, prefetch, distance
+    """
+    if isinstance(given, Problem):
+        return {name: getattr(given, name) for name in _OF_PROBLEM}
+    if isinstance(given, Mapping):
+        named = cast("Mapping[object, object]", given)
+        for name in named:
+            if name not in ARGUMENTS:
+                raise PlanError(f"problem with {shown(name)}: expected {', '.join(ARGUMENTS)}")
+        return {str(name): _plain(value) for name, value in named.items()}
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        sizes = cast("Sequence[object]", given)
+        if len(sizes) == 3:
+            return dict(zip(("m", "n", "k"), map(_plain, sizes), strict=True))
+    what = shown(cast("object", given))
+    raise PlanError(f"problem {what}: expected three sizes (m, n, k), a Problem, or a mapping of arguments")
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it: numpy's whole numbers as int, tuples as lists."""
+    whole = found_whole(value)
+    if whole is not None:
+        return whole
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in cast("Sequence[object]", value)]
+    return value if isinstance(value, (str, float, bool, type(None))) else shown(value)
+
+
+def key_of(arguments: Arguments, llvm: int) -> str:
+    """What tells problems of a sweep apart, as a text.
+
+    >>> key_of({"n": 2, "m": 1}, 24)
+    '{"llvm": 24, "m": 1, "n": 2}'
+    """
+    return json.dumps(arguments | {"llvm": llvm}, sort_keys=True)
+
+
+def row_of(arguments: Arguments, llvm: int = 24) -> Row:
+    """Plan one product; what cannot be planned is said in the row.
+
+    >>> row_of({"m": 0, "n": 64, "k": 64})["error"]
+    'm = 0: a size is an integer from 1 to 16777216'
+    """
+    try:
+        missing = [name for name in ("m", "n", "k") if name not in arguments]
+        if missing:
+            raise PlanError(f"no {', '.join(missing)}: a problem has m, n and k")
+        plan = plan_gemm(**arguments, llvm=llvm)
+        step = counted(plan.problem, plan.tiling, llvm)
+        line = roofline(plan.problem, plan.tiling, step.total)
+    except LayoutError as error:
+        return _unplanned(arguments, str(error))
+    tiling = plan.tiling
+    row: Row = {name: getattr(plan.problem, name) for name in _OF_PROBLEM}
+    return row | {
+        "tile": str(tiling.tile),
+        "subgroups": f"{tiling.subgroups[0]}x{tiling.subgroups[1]}",
+        "registers": tiling.registers,
+        "prefetch": tiling.prefetch,
+        "distance": tiling.distance,
+        "workgroups": line.workgroups,
+        "waves": line.waves,
+        "dpas": plan.dpas_total,
+        "instructions_per_dpas": step.per_dpas,
+        "l1_bytes": line.l1_bytes,
+        "l3_bytes": line.l3_bytes,
+        "memory_bytes": line.memory_bytes,
+        "intensity": line.intensity,
+        "limit": line.limit,
+        "microseconds": line.seconds * 1e6,
+        "tflops": line.flops / line.seconds / 1e12,
+        "part_of_peak": line.part_of_peak,
+        "error": "",
+    }
+
+
+def lost_row(arguments: Arguments, why: object) -> Row:
+    """The row of a problem that no worker planned.
+
+    >>> lost_row({"m": 64, "n": 64, "k": 64}, "its worker died")["error"]
+    'not planned: its worker died'
+    """
+    return _unplanned(arguments, f"not planned: {why}")
+
+
+def _unplanned(arguments: Arguments, why: str) -> Row:
+    row: Row = dict.fromkeys(COLUMNS)
+    for name in _OF_PROBLEM:
+        value = arguments.get(name)
+        row[name] = value if isinstance(value, (int, float, str, bool, type(None))) else shown(value)
+    row["error"] = why
+    return row
