@@ -135,6 +135,10 @@ class _Divided:
         return self.tiling.tile
 
     @property
+    def target(self) -> str:
+        return self.problem.target
+
+    @property
     def dpas(self) -> Dpas:
         return self.problem.dpas
 
