@@ -1,8 +1,8 @@
 """Kernels with one mistake: an operand of another tile, swapped offsets, a wrong piece of a wide load, a lost accumulator.
 
-A mistake is made in the operations, not in the text, so every mutant is a valid kernel, whatever the emitter's spelling is. Each
-has a sentence that says what is wrong. Nothing that only moves a prefetch is among them: that changes no result (`prefetches`
-makes those). What looks for a hidden zero (`k >> 31`), which is in the kernels for the compiler's sake, is left alone, too.
+A mistake is made in the operations, not in the text, so every mutant is a valid kernel, whatever the emitter's spelling is.
+Each has a sentence that says what is wrong. Mistakes of prefetches, which change no result, are made apart. The hidden zeros
+(`k >> 31`), which are in the kernels for the compiler's sake, are left alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
@@ -27,14 +28,14 @@ class Mutant:
     text: str
 
 
-def mutants(text: str, most: int = 2) -> list[Mutant]:
-    """The mistakes of this kernel, of each sort `most` of them, the first ones and the last."""
+def mutants(text: str, most: int = 24) -> list[Mutant]:
+    """At most so many mistakes of this kernel: the first of each sort, then the last of each, then those between."""
     return _made(text, _mistakes, most)
 
 
 def prefetches(text: str) -> list[Mutant]:
     """What can go wrong with a prefetch without changing a result: it is missing, or asks for other lines."""
-    return _made(text, _of_prefetches, 2)
+    return _made(text, _of_prefetches, 4)
 
 
 def _made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: int) -> list[Mutant]:
@@ -42,15 +43,17 @@ def _made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: 
     sorts: dict[str, list[int]] = {}
     for number, (mistake, _) in enumerate(kind(list(module.walk()))):
         sorts.setdefault(re.sub(r"\d+", "", mistake), []).append(number)
-    found: list[Mutant] = []
-    for numbers in sorts.values():
-        early = (most + 1) // 2
-        for number in numbers if len(numbers) <= most else (*numbers[:early], *numbers[early - most :]):
-            copy = module.clone()
-            mistake, change = list(kind(list(copy.walk())))[number]
-            change()
-            found.append(Mutant(mistake, write_module(copy)))
-    return found
+    turns = [[numbers[0], *reversed(numbers[1:])] for numbers in sorts.values()]
+    order = [number for turn in zip_longest(*turns) for number in turn if number is not None]
+    found: dict[str, str] = {}
+    for number in order:
+        if len(found) == most:
+            break
+        copy = module.clone()
+        mistake, change = list(kind(list(copy.walk())))[number]
+        change()
+        found.setdefault(write_module(copy), mistake)  # two sentences may say the same
+    return [Mutant(mistake, changed) for changed, mistake in found.items()]
 
 
 def _mistakes(operations: list[Operation]) -> Iterator[Change]:
@@ -103,7 +106,10 @@ def _loads_and_stores(operations: list[Operation]) -> Iterator[Change]:
         if load.parent is before.parent and load.operands[0].type == before.operands[0].type:
             for position in (-1, -2):
                 if load.operands[position] is not before.operands[position]:
-                    yield f"load {which + 1}: the place of the one before", _setting(load, position, before.operands[position])
+                    yield (
+                        f"load {which + 1}: the place of the one before",
+                        _setting(load, position, before.operands[position]),
+                    )
 
 
 def _unpacked(load: Operation) -> Callable[[], None]:
@@ -179,7 +185,10 @@ def _products(operations: list[Operation]) -> Iterator[Change]:
         yield f"product {which}: the accumulator is lost", _setting(product, 2, zeros)
         for position, name in enumerate(("A", "B", "accumulator")):
             for before in products[:which]:
-                same = product.parent is before.parent and product.operands[position].type == before.operands[position].type
+                same = (
+                    product.parent is before.parent
+                    and product.operands[position].type == before.operands[position].type
+                )
                 if same and not _equal(product.operands[position], before.operands[position]):
                     yield f"product {which}: {name} of another", _setting(product, position, before.operands[position])
                     break
@@ -226,7 +235,9 @@ def _places(operations: list[Operation]) -> Iterator[Change]:
     for block in _named(operations, "gpu.block_id"):
         yield "a place in the grid along another dimension", _turned(block, _named(operations, "gpu.block_id"))
     for which, operation in enumerate(_named(operations, "arith.muli")):
-        if any(isinstance(value.owner, Operation) and value.owner.name == "gpu.block_id" for value in operation.operands):
+        if any(
+            isinstance(value.owner, Operation) and value.owner.name == "gpu.block_id" for value in operation.operands
+        ):
             yield f"product {which} of places: not multiplied", _skipping(operation, 0)
         for position in range(2):
             hint = operation.operands[position].name_hint or ""
@@ -236,7 +247,11 @@ def _places(operations: list[Operation]) -> Iterator[Change]:
 
 def _turned(block: Operation, all_of_them: list[Operation]) -> Callable[[], None]:
     def change() -> None:
-        others = [one.properties["dimension"] for one in all_of_them if one.properties["dimension"] != block.properties["dimension"]]
+        others = [
+            one.properties["dimension"]
+            for one in all_of_them
+            if one.properties["dimension"] != block.properties["dimension"]
+        ]
         block.properties["dimension"] = others[0]
 
     return change
@@ -272,4 +287,3 @@ def _of_prefetches(operations: list[Operation]) -> Iterator[Change]:
     made = [one for one in _named(operations, "xegpu.create_nd_tdesc") if _prefetches_only(one)]
     for one in made:
         yield "a prefetch of other rows", _exchanging(one, -2, -3)
-

@@ -19,7 +19,7 @@ from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import plan_attention
 from layoutalg.gemm.numerics import computed
 from tests.gemm.attention_runs import random_arrays
-from tests.gemm.running import DTYPES
+from tests.gemm.random_operands import operands, same_bits
 from tests.oracle.kernel_cpu import run_kernels_on_cpu
 from tests.oracle.xe_cpu import attention_launch, launch_of, result_of
 
@@ -32,48 +32,14 @@ SIZES = ((64, 64, 64), (40, 80, 160), (256, 256, 128), (256, 256, 256), (8, 256,
 WIDE: dict[str, Any] = {"tile": (32, 64), "subgroups": (2, 2), "registers": 256, "prefetch": "shared", "distance": 1}
 
 
-def random_numbers(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """All values of an integer type; floats that need rounding."""
-    dtype = DTYPES[kind]
-    if np.dtype(dtype).kind in "iu":
-        limits = np.iinfo(dtype) if kind != "s32" else np.iinfo(np.int16)
-        return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)
-
-
-def operands(gemm: Gemm) -> dict[str, Array]:
-    """A and B as they lie in memory, and C and the bias where the problem reads them."""
-    problem, rng = gemm.problem, np.random.default_rng(gemm.m + gemm.n + gemm.k)
-    front = (problem.batch,) if problem.batch > 1 else ()
-    given = {
-        name: random_numbers(kind, (*front, matrix.rows, matrix.columns), rng)
-        for name, kind, matrix in zip("ab", (problem.a, problem.b), gemm.matrices, strict=False)
-    }
-    if problem.beta:
-        given["c"] = random_numbers(problem.c, (*front, gemm.m, gemm.n), rng)
-    if problem.bias:
-        given["bias"] = random_numbers(problem.c, (gemm.m if problem.bias == "row" else gemm.n,), rng)
-    return given
-
-
 def check(plans: list[Gemm], directory: Path) -> None:
     """Run all plans in one process and compare bits with the model, and with the simulator, which runs the same text."""
     given = [operands(gemm) for gemm in plans]
-    launches = [launch_of(gemm, arrays["a"], arrays["b"], arrays.get("c"), arrays.get("bias")) for gemm, arrays in zip(plans, given, strict=True)]
+    launches = [launch_of(gemm, *arrays) for gemm, arrays in zip(plans, given, strict=True)]
     for gemm, arrays, after in zip(plans, given, run_kernels_on_cpu(launches, directory), strict=True):
-        found, model = result_of(gemm, after), computed(gemm.problem, **arrays)
+        found, model = result_of(gemm, after), computed(gemm.problem, *arrays)
         assert same_bits(found, model), f"{gemm.problem}, {gemm.tiling}: {where(found, model)}"
-        assert same_bits(gemm.simulate(arrays["a"], arrays["b"], arrays.get("c"), arrays.get("bias")), found), (
-            f"{gemm.problem}, {gemm.tiling}: the simulator"
-        )
-
-
-def same_bits(found: Array, expected: Array) -> bool:
-    """Whether two arrays of one type are equal; all NaN are."""
-    if found.dtype != expected.dtype or found.dtype.kind in "iu":
-        return found.dtype == expected.dtype and np.array_equal(found, expected)
-    one, other = found.astype(np.float32), expected.astype(np.float32)
-    return np.array_equal(one, other, equal_nan=True) and np.array_equal(np.signbit(one), np.signbit(other))
+        assert same_bits(gemm.simulate(*arrays), found), f"{gemm.problem}, {gemm.tiling}: the simulator"
 
 
 def where(found: Array, expected: Array) -> str:
