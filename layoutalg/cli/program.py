@@ -17,6 +17,7 @@ from contextlib import suppress
 
 import click
 
+from layoutalg.cli.attention import attention
 from layoutalg.cli.banks import banks
 from layoutalg.cli.check import check
 from layoutalg.cli.conformance import conformance
@@ -52,7 +53,23 @@ def cli(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (show, draw, same, banks, convert, verify, check, propagate, lower, run, migrate, gemm, sweep, conformance):
+for _command in (
+    show,
+    draw,
+    same,
+    banks,
+    convert,
+    verify,
+    check,
+    propagate,
+    lower,
+    run,
+    migrate,
+    gemm,
+    attention,
+    sweep,
+    conformance,
+):
     cli.add_command(_command)
 
 

@@ -46,6 +46,8 @@ __all__ = ["Message", "Piece", "messages"]
 _SPARE_FOR_WIDE = 128
 """Registers of 64 bytes that the accumulators must leave for A to come in messages of 2 KiB. Measured with IGC 2.40.14: the
 loops of 32x64 and of 32x32 in 256 registers are shorter with them, those of 48x64, 64x48 and of 128 registers without."""
+_SPARE_FOR_REST = 8
+"""Registers for everything but A, B and C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,7 @@ def _of_a(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
     unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "A")
     width = unit.k
     grown = llvm > 22
-    accumulators = tile.m * tile.n * unit.c_bits // 8 // 64
-    blocks = 2 if grown and tiling.registers - accumulators >= _SPARE_FOR_WIDE and tile.k % (2 * width) == 0 else 1
+    blocks = 2 if grown and _spare(problem, tiling) >= _SPARE_FOR_WIDE and tile.k % (2 * width) == 0 else 1
     for k in range(0, tile.k, width * blocks):
         for row, rows in _parts(tile.m, 32 if grown else unit.m):
             yield _message(problem, "A", (row, k), block_load(rows, width, bits, blocks))
@@ -188,13 +189,30 @@ def _of_b(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
     unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
     grown = llvm > 22
     most = 512 // (unit.n * bits) if grown and bits < 32 else 1
-    for k, deep in _parts(tile.k, 32 if grown else unit.k):
+    deepest = min(32, 512 // bits) if grown and _room_for_deep(problem, tiling) else unit.k
+    for k, deep in _parts(tile.k, deepest):
         column = 0
         while column < tile.n:
             count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
             load = block_load(deep, unit.n, bits, count, transform=bits < 32)
             yield _message(problem, "B", (k, column), load)
             column += count * unit.n
+
+
+def _spare(problem: Problem, tiling: Tiling) -> int:
+    """Registers of 64 bytes that the accumulators leave."""
+    tile = tiling.tile
+    return tiling.registers - tile.m * tile.n * problem.dpas.c_bits // 8 // 64
+
+
+def _room_for_deep(problem: Problem, tiling: Tiling) -> bool:
+    """Whether 32 of k of B fit beside one operand's depth of A; where A comes in wide messages they do.
+
+    48x64 and 64x48 with 256 registers have 64 left: 24 for A, 32 for 16 rows of B. With 32 rows they spill 3 KB (IGC 2.40).
+    """
+    spare, tile = _spare(problem, tiling), tiling.tile
+    held = (tile.m * problem.dpas.k * _bits(problem, "A") + 32 * tile.n * _bits(problem, "B")) // 512
+    return spare >= _SPARE_FOR_WIDE or held <= spare - _SPARE_FOR_REST
 
 
 def _of_transposed_b(problem: Problem, tiling: Tiling) -> Iterator[Message]:
@@ -222,8 +240,8 @@ def _of_transposed_a(problem: Problem, tiling: Tiling) -> Iterator[Message]:
             f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"
         )
     for k in range(0, tile.k, unit.k):
-        for row, rows in _parts(tile.m, 256 // bits):
-            load = block_load(16, rows, bits, transpose=True, transpose_bits=32)
+        for row in range(0, tile.m, unit.m):  # larger messages cost more moves: 4.7 instructions per DPAS, not 3.8
+            load = block_load(16, unit.m, bits, transpose=True, transpose_bits=32)
             for parity in range(every):
                 yield _message(problem, "A", (k + parity, row), load, every)
 

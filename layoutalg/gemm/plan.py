@@ -370,11 +370,14 @@ class Gemm(Distributed):
         static = as_flag(static, "static", PlanError)
         if llvm is not None and llvm != self.llvm:
             return replace(self, llvm=checked_version(llvm)).emit(level, static=static)
-        if level != "lane":
-            raise PlanError(f"level {shown(level)}: kernels are planned for the level 'lane' so far")
         from layoutalg.gemm.emission.lane import emit_lane
+        from layoutalg.gemm.emission.refusals import check_level
+        from layoutalg.gemm.emission.subgroup import emit_subgroup
+        from layoutalg.gemm.emission.workgroup import emit_workgroup
 
-        return emit_lane(self, static=static)
+        check_level(self, level)
+        emitters = {"lane": emit_lane, "subgroup": emit_subgroup, "workgroup": emit_workgroup}
+        return emitters[level](self, static=static)
 
     def listing(self) -> Listing:
         """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.

@@ -20,7 +20,7 @@ from math import isfinite
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
+from layoutalg.gemm.surface import Matrix, check_batch, check_matrix, whole_number
 from layoutalg.hardware import Dpas, dpas, target_info
 
 __all__ = ["ACTIVATIONS", "BIASES", "IN_MEMORY", "RESULTS", "TYPES", "Problem"]
@@ -140,6 +140,8 @@ class Problem:
         )
         for matrix in made.matrices:
             check_matrix(matrix)
+            if made.batch > 1:
+                check_batch(matrix)
         return made
 
     @cached_property

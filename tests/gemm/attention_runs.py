@@ -22,7 +22,7 @@ def random_arrays(plan: Attention, seed: int = 0, spread: float = 1.0) -> tuple[
     return q, k, v
 
 
-def exact(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
+def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
     """Softmax attention in f64, straight from its definition; 0 for a query that sees no key."""
     q, k, v = (array.astype(np.float64) for array in (q, k, v))
     if problem.heads > 1:

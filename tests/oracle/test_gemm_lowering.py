@@ -9,8 +9,9 @@ import pytest
 from ml_dtypes import bfloat16
 
 from layoutalg.gemm import Gemm, plan_gemm
+from tests.oracle.spirv import imports_of
 from tests.oracle.xe_cpu import run_on_cpu
-from tests.oracle.xe_toolchain import imports_of, listing_of, mlir_opt, shim_of, spirv_of
+from tests.oracle.xe_toolchain import listing_of, mlir_opt, shim_of, spirv_of
 
 TILES = [(8, 16), (16, 16), (24, 16), (32, 16), (8, 32), (16, 32), (24, 32), (32, 32)]
 SIZES = [(64, 64, 64), (512, 512, 512), (40, 80, 48), (72, 200, 136)]
@@ -26,7 +27,7 @@ def for_22(m: int, n: int, k: int, element: str = "f16", tile: tuple[int, int] =
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("shim")
-    kernel = spirv_of(plan_gemm(64, 64, 64).emit("lane"), directory)
+    kernel = spirv_of(for_22(64, 64, 64).emit("lane"), directory)
     return shim_of(directory, imports_of(kernel.read_bytes()))
 
 

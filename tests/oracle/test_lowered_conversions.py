@@ -17,8 +17,9 @@ import pytest
 import layoutalg as la
 from tests.oracle import distribution
 from tests.oracle.kernel_cpu import Launch, launch_binaries, module_of
+from tests.oracle.spirv import imports_of
 from tests.oracle.toolchains import require, require_new, run
-from tests.oracle.xe_toolchain import PIPELINE, PIPELINES, imports_of, payload, run_tool, shim_of
+from tests.oracle.xe_toolchain import PIPELINE, PIPELINES, payload, run_tool, shim_of
 from tests.propagation.lowering.conversion_modules import COLUMNS, MODULES, ROWS, ConversionModule
 from tests.propagation.lowering.test_exchanges import on_fragments
 

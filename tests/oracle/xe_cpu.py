@@ -1,7 +1,13 @@
-"""A planned product of 16-bit floats, run by its SPIR-V on Intel's OpenCL runtime for CPUs (`kernel_cpu`)."""
+"""Planned products and attention, run by their SPIR-V on Intel's OpenCL runtime for CPUs (`kernel_cpu`).
+
+The runtime's exp and exp2 are its own, as OpenCL allows. The planner's models compute both in f64 and round once, so the text
+that goes to the CPU says exactly that; division is asked for correctly rounded. Nothing else is changed.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +15,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.gemm import Gemm
+from layoutalg.gemm.attention import Attention
 from tests.oracle.kernel_cpu import CpuLaunch, run_kernel_on_cpu
 
 Array = NDArray[Any]
 
+POISON = 99
+"""What fills the padding of matrices of integers; of floats it is NaN."""
+_EXP = re.compile(r"^( *)(%\w+) = math\.(exp2?) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
 
-def launch_of(gemm: Gemm, a: Array, b: Array, llvm: int = 22) -> CpuLaunch:
-    """The launch that computes C; rows are padded as planned, with NaN."""
-    padded: list[Array] = []
-    for matrix, values in zip(gemm.matrices, (a, b), strict=False):
-        array = np.full((matrix.rows, matrix.pitch), 0x7FFF, np.uint16)
-        array[:, : matrix.columns] = np.ascontiguousarray(values).view(np.uint16)
-        padded.append(array)
-    result = np.full((gemm.m, gemm.matrices[-1].pitch), np.nan, np.float32)
-    sizes = [np.int32(size) for size in gemm.arguments]
-    x, y, z = gemm.grid
-    return CpuLaunch(gemm.emit("lane"), (*padded, result, *sizes), (x, y, z), gemm.workgroup, llvm)
+
+def rounded_once(text: str) -> str:
+    """The kernel with exp and exp2 of f32 computed in f64."""
+    narrow, wide = r"\5f32\6", r"\5f64\6"
+    return _EXP.sub(
+        rf"\1\2_wide = arith.extf \4 : {narrow} to {wide}\n"
+        rf"\1\2_power = math.\3 \2_wide : {wide}\n"
+        rf"\1\2 = arith.truncf \2_power : {wide} to {narrow}",
+        text,
+    )
+
+
+def launch_of(
+    gemm: Gemm,
+    a: Array,
+    b: Array,
+    c: Array | None = None,
+    bias: Array | None = None,
+    *,
+    text: str | None = None,
+    llvm: int | None = None,
+) -> CpuLaunch:
+    """The launch that computes C from matrices as they lie in memory, of a batch with another dimension in front."""
+    given = {"a": a, "b": b, "c": c, "bias": bias}
+    arrays: list[Array] = []
+    for name, kind in gemm.parameters:
+        if kind == "i64" and name in given:
+            arrays.append(np.ascontiguousarray(bias) if name == "bias" else _in_memory(gemm, name, given[name]))
+    kinds = [kind for name, kind in gemm.parameters if name not in given]
+    sizes = [
+        np.int64(size) if kind == "i64" else np.int32(size) for size, kind in zip(gemm.arguments, kinds, strict=True)
+    ]
+    version = gemm.llvm if llvm is None else llvm
+    kernel = gemm.emit("lane", llvm=version) if text is None else text
+    return CpuLaunch(rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version)
+
+
+def result_of(gemm: Gemm, after: Sequence[Array]) -> Array:
+    """C among the arrays after the launch."""
+    result = after[2][:, :, : gemm.n]
+    return result if gemm.problem.batch > 1 else result[0]
 
 
 def run_on_cpu(gemm: Gemm, a: Array, b: Array, directory: Path) -> Array:
     """C of a planned product, computed by its SPIR-V."""
-    return run_kernel_on_cpu(launch_of(gemm, a, b), directory)[2][:, : gemm.n]
+    return result_of(gemm, run_kernel_on_cpu(launch_of(gemm, a, b), directory))
+
+
+def attention_launch(plan: Attention, q: Array, k: Array, v: Array) -> CpuLaunch:
+    """The launch that computes O, the last array; all lie in memory as they are given."""
+    from layoutalg.core.elements import numpy_type
+
+    result = np.full(q.shape, np.nan, numpy_type(plan.problem.out))
+    arrays = [np.ascontiguousarray(array) for array in (q, k, v)]
+    sizes = [np.int32(size) for size in plan.arguments]
+    return CpuLaunch(rounded_once(plan.emit()), (*arrays, result, *sizes), plan.grid, plan.workgroup, plan.llvm)
+
+
+def _in_memory(gemm: Gemm, name: str, values: Array | None) -> Array:
+    """The matrices of a batch [batch, row, pitch], with poison behind their rows, and everywhere if there are no values."""
+    from layoutalg.core.elements import numpy_type
+
+    matrix = gemm.matrices["abc".index(name)]
+    kind = np.dtype(numpy_type(matrix.element)) if values is None else values.dtype
+    made = np.full((gemm.problem.batch, matrix.rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
+    if values is not None:
+        made[:, :, : matrix.columns] = values.reshape(gemm.problem.batch, matrix.rows, matrix.columns)
+    return made

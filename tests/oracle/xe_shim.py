@@ -134,27 +134,40 @@ class BlockBuiltin:
         return 3 | size | order | back | 1 << 25
 
     def plain(self) -> str:
-        """The body as loops: reads outside the matrix give 0, writes outside it are dropped."""
+        """The body as a call of the loops that all messages of these types share."""
         if self.kind == PREFETCH:
             return f"{self.head} {{ }}"
+        where = "base, width, height, pitch, place, registers"
+        shape = f"{self.rows}, {self.columns}, {self.blocks}, {self.each}, {self.packed}"
+        order = {TRANSFORM: "DOWN", TRANSPOSE: "ACROSS"}.get(self.kind, "ALONG")
+        return f"{self.head} {{ {self.loops_name}({where}, {shape}, {order}); }}"
+
+    @property
+    def loops_name(self) -> str:
+        return f"{'write' if self.kind == WRITE else 'read'}_{self.bits}_in_{self.unit}"
+
+    def loops(self) -> str:
+        """The loops over blocks and registers: reads outside the matrix give 0, writes outside it are dropped.
+
+        One function for all messages of these types, which the CPU's compiler sees once.
+        """
         unit, element = _UNSIGNED[self.unit], _UNSIGNED[self.bits]
-        row, column = {
-            TRANSFORM: (f"n / {self.columns} * {self.packed} + q", f"n % {self.columns}"),
-            TRANSPOSE: (f"n % {self.rows}", f"n / {self.rows}"),
-        }.get(self.kind, (f"n * {self.packed} / {self.columns}", f"n * {self.packed} % {self.columns} + q"))
-        cell = f"((global {element} *)((global char *)base + (long)y * pitch))[x]"
-        value = f"lane[b * {self.each} + i]"
+        cell, value = f"((global {element} *)((global char *)base + (long)y * pitch))[x]", "lane[b * each + i]"
         if self.kind == WRITE:
             move, before, after = f"{cell} = ({element})({value} >> {self.bits} * q);", "", ""
         else:
             move = f"v |= ({unit}){cell} << {self.bits} * q;"
             before, after = f"{unit} v = 0; ", f" {value} = v;"
-        return f"""{self.head} {{
+        return f"""
+__attribute__((noinline)) void {self.loops_name}({SIGNATURE}, private void *registers, int rows, int columns, int blocks,
+    int each, int packed, int order) {{
   private {unit} *lane = (private {unit} *)registers;
-  for (int b = 0; b < {self.blocks}; b++) for (int i = 0; i < {self.each}; i++) {{
-    int n = {LANES} * i + get_sub_group_local_id();
-    {before}for (int q = 0; n < {self.units} && q < {self.packed}; q++) {{
-      int x = place.x + {self.columns} * b + {column}, y = place.y + {row};
+  int line = order == ALONG ? columns / packed : order == DOWN ? columns : rows;
+  for (int b = 0; b < blocks; b++) for (int i = 0; i < each; i++) {{
+    int n = {LANES} * i + get_sub_group_local_id(), high = n / line, low = n % line;
+    {before}for (int q = 0; n < rows * columns / packed && q < packed; q++) {{
+      int x = place.x + columns * b + (order == ALONG ? low * packed + q : order == DOWN ? low : high);
+      int y = place.y + (order == ALONG ? high : order == DOWN ? high * packed + q : low);
       if (x >= 0 && y >= 0 && (x + 1) * {self.bits // 8} <= width && y < height) {move}
     }}{after}
   }}
@@ -222,7 +235,7 @@ class MatrixBuiltin:
             "short": ("WIDE_bf16", "(short)rounded_to_bf16"),
         }[cell]
         held = {"tf32": "uint"}.get(self.a, _scalar(a))
-        return f"""{self.head} {{
+        return f"""__attribute__((noinline)) {self.head} {{
   private {held} *rows = (private {held} *)&a; private uint *words = (private uint *)&b;
   {c} result; private {cell} *from = (private {cell} *)&acc, *to = (private {cell} *)&result;
   for (int i = 0; i < {self.rows}; i++) {{
@@ -250,7 +263,8 @@ ASSEMBLY_PRELUDE = """#define OV __attribute__((overloadable))
 """
 """The header of a block message is a register: lane n holds its word n. Base, sizes and shape do not change in a loop, so IGC
 makes that part once; the place is added for each message."""
-PLAIN_PRELUDE = """#define OV __attribute__((overloadable, noinline))
+PLAIN_PRELUDE = """#define OV __attribute__((overloadable))
+enum { ALONG, DOWN, ACROSS };
 #define WIDE_f16(x) ((float)as_half((ushort)(x)))
 #define WIDE_bf16(x) (as_float((uint)(ushort)(x) << 16))
 #define WIDE_tf32(x) (as_float((uint)(x) & 0xffffe000u))
@@ -261,7 +275,7 @@ ushort rounded_to_bf16(float x) {
   return isnan(x) ? (u >> 16 | 0x40u) : (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
 }
 """
-"""Bodies stay functions: with all of them in its loop, a kernel of 128 dpas takes the CPU's compiler four minutes, not five seconds."""
+"""What has a loop stays a function: with it inside, 128 dpas cost the CPU's compiler four minutes, not five seconds."""
 
 
 def builtins_of(names: Iterable[str]) -> list[Builtin]:
@@ -286,7 +300,10 @@ def assembly_source(builtins: Iterable[Builtin]) -> str:
 
 def plain_source(builtins: Iterable[Builtin]) -> str:
     """For a CPU, which lacks both."""
-    return PRELUDE + PLAIN_PRELUDE + "\n".join(builtin.plain() for builtin in builtins) + "\n"
+    given = list(builtins)
+    messages = [one for one in given if isinstance(one, BlockBuiltin) and one.kind != PREFETCH]
+    loops = {message.loops_name: message.loops() for message in messages}
+    return PRELUDE + PLAIN_PRELUDE + "\n".join([*loops.values(), *(builtin.plain() for builtin in given)]) + "\n"
 
 
 _SCALARS = {"v": "void", "c": "char", "h": "uchar", "s": "short", "t": "ushort", "i": "int", "j": "uint", "l": "long",

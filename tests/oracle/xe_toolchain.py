@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,11 +77,16 @@ def spirv_of(text: str, directory: Path, llvm: int = 22) -> Path:
     return spirv_of_all([text], directory, llvm)[0]
 
 
-def spirv_of_all(texts: Sequence[str], directory: Path, llvm: int = 22, name: str = "kernel") -> list[Path]:
-    """Lower several modules in one run of mlir-opt; files `kernel.spv`, `kernel_1.spv`, ... in the order of the texts."""
+def spirv_of_all(
+    texts: Sequence[str], directory: Path, llvm: int = 22, name: str = "kernel", passes: Sequence[str] = ()
+) -> list[Path]:
+    """Lower several modules in one run of mlir-opt; files `kernel.spv`, `kernel_1.spv`, ... in the order of the texts.
+
+    `passes` are options of mlir-opt that come before the pipeline.
+    """
     compiler = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
     (directory / f"{name}.mlir").write_text("\n// -----\n".join(texts))
-    options = ["--split-input-file", PIPELINES[llvm], f"{name}.mlir", "-o", f"{name}.lowered.mlir"]
+    options = ["--split-input-file", *passes, PIPELINES[llvm], f"{name}.mlir", "-o", f"{name}.lowered.mlir"]
     run_tool([compiler, *options], directory)
     found = list(payloads((directory / f"{name}.lowered.mlir").read_text()))
     assert len(found) == len(texts), f"{len(texts)} modules, {len(found)} binaries"
@@ -111,23 +115,6 @@ def payloads(lowered: str) -> Iterator[bytes]:
         )
 
 
-DECORATE, LINKAGE, IMPORT = 71, 41, 1
-"""OpDecorate, its decoration LinkageAttributes, and the linkage type Import of the SPIR-V specification."""
-
-
-def imports_of(binary: bytes) -> list[str]:
-    """The names that a SPIR-V module calls or reads and does not define."""
-    words, at, names = struct.unpack(f"<{len(binary) // 4}I", binary), 5, list[str]()
-    while at < len(words):
-        count, code = words[at] >> 16, words[at] & 0xFFFF
-        operands = words[at + 1 : at + count]
-        if code == DECORATE and operands[1] == LINKAGE and operands[-1] == IMPORT:
-            text = struct.pack(f"<{len(operands) - 3}I", *operands[2:-1])
-            names.append(text.split(b"\0")[0].decode())
-        at += count
-    return names
-
-
 def shim_of(directory: Path, names: Iterable[str], device: str = "pvc") -> Path:
     """Bodies for the builtins among these names, compiled to SPIR-V."""
     (directory / "shim.cl").write_text(assembly_source(builtins_of(names)))
@@ -136,12 +123,14 @@ def shim_of(directory: Path, names: Iterable[str], device: str = "pvc") -> Path:
     return next((directory / "shim").glob("*.spv"))
 
 
-def listing_of(binary: Path, shim: Path, directory: Path, device: str = "pvc") -> Listing:
-    """The machine code of a SPIR-V kernel linked with the shim."""
+def machine_code(binary: Path, shim: Path, directory: Path, device: str = "pvc", options: str = "") -> str:
+    """Compile a SPIR-V module linked with the shim; listings of its kernels go to `dis`, and the compiler's words come back."""
     ocloc = require("ocloc")
     link = ["link", "-file", str(binary), "-file", str(shim), "-out_format", "LLVM_BC", "-out", "linked.bc"]
     run_tool([ocloc, *link], directory)
     compile_options = ["-file", "linked.bc", "-llvm_input", "-device", device, "-out_dir", "bin"]
+    if options:
+        compile_options += ["-options", options]
     log = run_tool([ocloc, "compile", *compile_options], directory)
     (directory / "so").mkdir(exist_ok=True)
     if not (directory / "so" / "libiga64.so").exists():
@@ -150,4 +139,10 @@ def listing_of(binary: Path, shim: Path, directory: Path, device: str = "pvc") -
     (directory / "dis").mkdir(exist_ok=True)
     disassemble = [ocloc, "disasm", "-file", compiled, "-dump", "dis", "-device", device]
     run_tool(disassemble, directory, LD_LIBRARY_PATH=str(directory / "so"))
+    return log
+
+
+def listing_of(binary: Path, shim: Path, directory: Path, device: str = "pvc", options: str = "") -> Listing:
+    """The machine code of the only kernel of a SPIR-V module linked with the shim."""
+    log = machine_code(binary, shim, directory, device, options)
     return Listing(next((directory / "dis").glob("*_KernelHeap.asm")).read_text(), log)

@@ -10,10 +10,10 @@ in brackets:
     l  = l * exp2(m - m') + P        each lane sums its own keys
     O  = O * exp2(m - m') + P V      dpas
 
-Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. There is one
-at least, and its 32 keys leave registers for the mask. The loop over all the other keys has neither masks nor special cases:
+Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. They have 32
+keys, which leaves registers for the mask. The loop over all the other keys has neither masks nor special cases:
 
-    %masked = scf.for %key = %full to %last step 32 iter_args(zeros) { ... }
+    %masked = scf.for %key = %full to %end step 32 iter_args(zeros) { ... }
     %seen = scf.for %key = 0 to %full step 64 iter_args(%masked) { ... }
 
 Sizes are arguments of the kernel; head size, types, scale and mask are part of it.
@@ -26,7 +26,7 @@ Sizes are arguments of the kernel; head size, types, scale and mask are part of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,6 @@ LARGEST = "_Z20sub_group_reduce_maxf"
 _MINUS_INFINITY = "0xFF800000"
 _LEAST = "0xFF7FFFFF"
 """The least finite f32, where the running maximum begins: -inf less -inf would be NaN."""
-_NEVER = 2**31 - 1
-"""A key that no query may see: it is so far past the last key that the first one sees."""
 _CACHED = ", ".join(f"l{level}_hint = #xegpu.cache_hint<cached>" for level in (1, 2, 3))
 _TWO = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
 _ROWS = 8
@@ -90,12 +88,16 @@ class _State:
     def values(self) -> list[Value]:
         return [*(block for row in self.o for block in row), *self.largest, *self.sums]
 
-    def renewed(self, make: Callable[[Value], Value]) -> _State:
-        """Other values of the same kinds in the same places."""
+    def renewed(self) -> _State:
+        """New values of the same kinds in the same places: arguments or results of a loop."""
+
+        def new(value: Value, name: str) -> Value:
+            return Value(value.element, value.size, name)
+
         return _State(
-            tuple(tuple(make(block) for block in row) for row in self.o),
-            tuple(make(value) for value in self.largest),
-            tuple(make(value) for value in self.sums),
+            tuple(tuple(new(block, f"o{i}x{x}") for x, block in enumerate(row)) for i, row in enumerate(self.o)),
+            tuple(new(value, f"m{i}") for i, value in enumerate(self.largest)),
+            tuple(new(value, f"l{i}") for i, value in enumerate(self.sums)),
         )
 
 
@@ -108,17 +110,17 @@ class _Kernel:
         self.constants: dict[tuple[str, str], Value] = {}
         self.row_blocks = plan.row_blocks
         self.depths = plan.depth_blocks
-        self.scale = self.floats(f"{plan.problem.exponent_scale:.9e}")
+        self.scale = self.floats(f"{plan.problem.exponent_scale:.9e}", "scale")
 
     def write(self) -> None:
         self._places()
         self._descriptors()
         start = _State(
-            tuple(tuple(self.floats("0.0") for _ in range(self.depths)) for _ in range(self.row_blocks)),
-            tuple(self.floats(_LEAST) for _ in range(self.row_blocks)),
-            tuple(self.floats("0.0") for _ in range(self.row_blocks)),
+            tuple(tuple(self.floats("0.0", "zeros") for _ in range(self.depths)) for _ in range(self.row_blocks)),
+            tuple(self.floats(_LEAST, "least") for _ in range(self.row_blocks)),
+            tuple(self.floats("0.0", "zeros") for _ in range(self.row_blocks)),
         )
-        begun = self._loop("masked", self.full, self.last, self.plan.keys_per_masked_step, start, masked=True)
+        begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
         ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
         self._store(ended)
         self.writer.do("gpu.return")
@@ -140,8 +142,8 @@ class _Kernel:
     def number(self, number: int, element: str = "i32") -> Value:
         return self.constant(str(number), element, name=f"c{number}".replace("-", "minus"))
 
-    def floats(self, text: str) -> Value:
-        return self.constant(f"dense<{text}>", "f32", _ROWS)
+    def floats(self, text: str, name: str) -> Value:
+        return self.constant(f"dense<{text}>", "f32", _ROWS, name)
 
     def binary(self, operation: str, left: Value, right: Value, name: str = "") -> Value:
         return self.let(f"arith.{operation} %s, %s : {left.kind}", (left, right), left.element, left.size, name)
@@ -149,22 +151,22 @@ class _Kernel:
     def cast(self, value: Value, element: str, name: str = "") -> Value:
         return self.let(f"arith.index_cast %s : {value.kind} to {element}", (value,), element, name=name)
 
-    def larger(self, left: Value, right: Value) -> Value:
+    def larger(self, left: Value, right: Value, name: str = "") -> Value:
         """Compared and selected: of both forms of a maximum the one that becomes one instruction (`sel`)."""
-        return self.select(
-            self.let(f"arith.cmpf ogt, %s, %s : {left.kind}", (left, right), "i1", left.size), left, right
-        )
+        is_larger = self.let(f"arith.cmpf ogt, %s, %s : {left.kind}", (left, right), "i1", left.size)
+        return self.select(is_larger, left, right, name)
 
-    def select(self, condition: Value, left: Value, right: Value) -> Value:
+    def select(self, condition: Value, left: Value, right: Value, name: str = "") -> Value:
         kinds = left.kind if condition.size is None else f"{condition.kind}, {left.kind}"
-        return self.let(f"arith.select %s, %s, %s : {kinds}", (condition, left, right), left.element, left.size)
+        return self.let(f"arith.select %s, %s, %s : {kinds}", (condition, left, right), left.element, left.size, name)
 
-    def exp2(self, value: Value) -> Value:
+    def exp2(self, value: Value, name: str) -> Value:
         """`afn` allows the hardware's own exp2 (math.exp), without a treatment of denormal numbers around it."""
-        return self.let(f"math.exp2 %s fastmath<afn> : {value.kind}", (value,), value.element, value.size)
+        return self.let(f"math.exp2 %s fastmath<afn> : {value.kind}", (value,), value.element, value.size, name)
 
-    def fma(self, factor: Value, other: Value, added: Value) -> Value:
-        return self.let(f"math.fma %s, %s, %s : {factor.kind}", (factor, other, added), factor.element, factor.size)
+    def fma(self, factor: Value, other: Value, added: Value, name: str = "") -> Value:
+        form = f"math.fma %s, %s, %s : {factor.kind}"
+        return self.let(form, (factor, other, added), factor.element, factor.size, name)
 
     def gathered(self, parts: Sequence[Value]) -> Value:
         """Numbers of eight rows as one value."""
@@ -190,16 +192,12 @@ class _Kernel:
         if self.problem.causal:
             shift = self.binary("subi", keys, queries, "shift")
             self.seen = self.binary("addi", self.binary("addi", self.row, shift), self.number(1), "seen_by_first")
-            by_all = self.binary("minsi", self.seen, keys, "seen_by_all")
+            by_all = self.binary("maxsi", self.binary("minsi", self.seen, keys), self.number(0), "seen_by_all")
             by_last = self.binary("addi", self.seen, self.number(plan.rows - 1), "seen_by_last")
-            end = self.binary("minsi", by_last, keys, "end")
-            unmasked = self.binary("minsi", by_all, self.binary("subi", end, self.number(1)))
-            unmasked = self.binary("maxsi", unmasked, self.number(0))
+            self.end = self.binary("minsi", by_last, keys, "end")
         else:
-            end = keys
-            unmasked = self.binary("subi", keys, self.number(1))
-        self.full = self.binary("andi", unmasked, self.number(-plan.keys_per_step), "full")
-        self.last = self.binary("maxsi", end, self.binary("addi", self.full, self.number(1)), "last")
+            by_all = self.end = keys
+        self.full = self.binary("andi", by_all, self.number(-plan.keys_per_step), "full")
 
     def _descriptors(self) -> None:
         """Of every matrix one descriptor for each shape of message: the last one of a row may have to bring one block."""
@@ -242,7 +240,7 @@ class _Kernel:
         matrix, (row, column), (element, size) = self.described[name, count], place, result
         properties = ", ".join(filter(None, (_CACHED, word)))
         form = f"xegpu.load_nd %s[%s, {column}] <{{{properties}}}> : {matrix.kind} -> vector<{size}x{element}>"
-        return self.let(form, (matrix, row), element, size)
+        return self.let(form, (matrix, row), element, size, name.lower())
 
     def part(self, value: Value, start: int, count: int) -> Value:
         """Some neighbouring elements of a value."""
@@ -279,8 +277,7 @@ class _Kernel:
     # One step
 
     def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
-        inner = state.renewed(lambda value: Value(value.element, value.size))
-        results = state.renewed(lambda value: Value(value.element, value.size))
+        inner, results = state.renewed(), state.renewed()
         key = Value("i32", name=f"{name}_key")
         kinds = ", ".join(value.kind for value in state.values)
         carried = ", ".join(["%s = %s"] * len(state.values))
@@ -295,7 +292,8 @@ class _Kernel:
 
     def _step(self, key: Value, state: _State, keys: int, *, masked: bool) -> _State:
         row = self.cast(key, "index")
-        scores = self._scores(row, keys)
+        places = [self.at(row, start) for start in range(0, keys, _LANES)]
+        scores = self._scores(places)
         if masked:
             scores = self._masked(scores, key)
         largest: list[Value] = []
@@ -304,16 +302,18 @@ class _Kernel:
         o: list[list[Value]] = []
         for i, of_rows in enumerate(scores):
             found = self.binary("mulf", self._largest(of_rows), self.scale)
-            largest.append(self.larger(state.largest[i], found))
-            factor = self.exp2(self.binary("subf", state.largest[i], largest[i]))
-            total, rounded = self._weights(of_rows, largest[i], (state.sums[i], factor))
+            largest.append(self.larger(state.largest[i], found, f"m{i}"))
+            factor = self.exp2(self.binary("subf", state.largest[i], largest[i]), f"f{i}")
+            total, rounded = self._weights(i, of_rows, largest[i], (state.sums[i], factor))
             sums.append(total)
             weights.append(rounded)
-            o.append([self.binary("mulf", held, factor) for held in state.o[i]])
-        self._accumulate(o, weights, row, keys)
+            o.append([self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])])
+        self._accumulate(o, weights, places)
         return _State(tuple(map(tuple, o)), tuple(largest), tuple(sums))
 
-    def _weights(self, scores: list[Value], largest: Value, before: tuple[Value, Value]) -> tuple[Value, list[Value]]:
+    def _weights(
+        self, i: int, scores: list[Value], largest: Value, before: tuple[Value, Value]
+    ) -> tuple[Value, list[Value]]:
         """P of eight rows, rounded for DPAS, and the sums of each lane: of P as it is before that.
 
         Each block is added and rounded as soon as it is there. Otherwise a head of 128 spills.
@@ -321,52 +321,51 @@ class _Kernel:
         less = self.let(f"arith.negf %s : {largest.kind}", (largest,), "f32", _ROWS)
         total: Value | None = None
         rounded: list[Value] = []
-        for score in scores:
-            weight = self.exp2(self.fma(score, self.scale, less))
-            total = self.fma(*before, weight) if total is None else self.binary("addf", total, weight)
+        for j, score in enumerate(scores):
+            weight = self.exp2(self.fma(score, self.scale, less), f"p{i}x{j}")
+            added = self.fma(*before, weight, f"l{i}") if total is None else self.binary("addf", total, weight, f"l{i}")
+            total = added
             rounded.append(self._rounded(weight, self.problem.type))
         assert total is not None
         return total, rounded
 
-    def dpas(self, a: Value, b: Value, c: Value) -> Value:
+    def dpas(self, a: Value, b: Value, c: Value, name: str) -> Value:
         form = f"xegpu.dpas %s, %s, %s : {a.kind}, {b.kind}, {c.kind} -> {c.kind}"
-        return self.let(form, (a, b, c), c.element, c.size)
+        return self.let(form, (a, b, c), c.element, c.size, name)
 
     def _rounded(self, value: Value, element: str) -> Value:
         if element == "f32":
             return value
         return self.let(f"arith.truncf %s : {value.kind} to vector<{_ROWS}x{element}>", (value,), element, _ROWS)
 
-    def _scores(self, row: Value, keys: int) -> list[list[Value]]:
+    def _scores(self, places: list[Value]) -> list[list[Value]]:
         """S = Q K^T: blocks of 8 queries by 16 keys.
 
         Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that
         its registers are free for O and S.
         """
-        scores = [[self.floats("0.0")] * (keys // _LANES) for _ in range(self.row_blocks)]
-        places = [self.at(row, start) for start in range(0, keys, _LANES)]
+        scores = [[self.floats("0.0", "zeros")] * len(places) for _ in range(self.row_blocks)]
         for first, count in self.pairs():
             for half, queries in enumerate(self.queries(first, count)):
                 for j, place in enumerate(places):
                     block = self.keys(place, first + half)
                     for i, rows in enumerate(queries):
-                        scores[i][j] = self.dpas(rows, block, scores[i][j])
+                        scores[i][j] = self.dpas(rows, block, scores[i][j], f"s{i}x{j}")
         return scores
 
     def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
-        """-inf for keys that do not exist or that the query may not see."""
-        low, keys = self.floats(_MINUS_INFINITY), self.arguments["keys"]
-        own = self.binary("addi", key, self.lane)
+        """-inf for keys that do not exist or, with a causal mask, that the query may not see (which none of those does)."""
+        low = self.floats(_MINUS_INFINITY, "hidden")
+        own = self.binary("addi", key, self.lane, "own_key")
         starts = [_LANES * j for j in range(len(scores[0]))]
         columns = [self.binary("addi", own, self.number(start)) if start else own for start in starts]
-        there = [self._less(column, keys) for column in columns]
         if not self.problem.causal:
+            there = [self._less(column, self.arguments["keys"]) for column in columns]
             return [[self.select(here, s, low) for here, s in zip(there, row, strict=True)] for row in scores]
-        past = [self.binary("subi", column, self.seen) for column in columns]
-        past = [self.spread(self.select(here, p, self.number(_NEVER))) for here, p in zip(there, past, strict=True)]
+        past = [self.spread(self.binary("subi", column, self.seen)) for column in columns]
         masked: list[list[Value]] = []
         for i, row in enumerate(scores):
-            more = self.constant(f"dense<{[_ROWS * i + r for r in range(_ROWS)]}>", "i32", _ROWS)
+            more = self.constant(f"dense<{[_ROWS * i + r for r in range(_ROWS)]}>", "i32", _ROWS, f"rows{i}")
             masked.append([self.select(self._less(p, more), s, low) for p, s in zip(past, row, strict=True)])
         return masked
 
@@ -385,30 +384,30 @@ class _Kernel:
         call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
         return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
 
-    def _accumulate(self, o: list[list[Value]], weights: list[list[Value]], row: Value, keys: int) -> None:
+    def _accumulate(self, o: list[list[Value]], weights: list[list[Value]], places: list[Value]) -> None:
         """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
         height = self.plan.loads["V"].rows
-        for start in range(0, keys, height):
-            at = self.at(row, start)
+        blocks = height // _LANES
+        for j in range(0, len(places), blocks):
             for first, count in self.pairs():
-                held = self.load("V", count, (at, 16 * first), (self.problem.type, count * height), "packed")
+                held = self.load("V", count, (places[j], 16 * first), (self.problem.type, count * height), "packed")
                 for half in range(count):
-                    for deep in range(0, height, 16):
-                        values = self.part(held, half * height + deep, 16)
-                        x, j = first + half, (start + deep) // 16
+                    for deep in range(blocks):
+                        values = self.part(held, half * height + 16 * deep, 16)
+                        x = first + half
                         for i in range(self.row_blocks):
-                            o[i][x] = self.dpas(weights[i][j], values, o[i][x])
+                            o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
 
     # The end
 
     def _store(self, state: _State) -> None:
         matrix = self.described["O", 1]
         row, out = self.row_index, self.problem.out
-        one, zero = self.floats("1.0"), self.floats("0.0")
+        one, zero = self.floats("1.0", "ones"), self.floats("0.0", "zeros")
         for i in range(self.row_blocks):
             total = self._summed(state.sums[i])
             seen = self.let(f"arith.cmpf ogt, %s, %s : {total.kind}", (total, zero), "i1", _ROWS)
-            inverse = self.select(seen, self.binary("divf", one, total), zero)
+            inverse = self.select(seen, self.binary("divf", one, total), zero, "inverse")
             at = self.at(row, _ROWS * i)
             for x in range(self.depths):
                 value = self._rounded(self.binary("mulf", state.o[i][x], inverse), out)

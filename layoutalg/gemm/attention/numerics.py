@@ -40,7 +40,7 @@ from layoutalg.gemm.attention.steps import visible
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
-__all__ = ["exp2_of_simulator", "model", "sum_of_lanes"]
+__all__ = ["exact", "exp2_of_simulator", "model", "sum_of_lanes"]
 
 Array = NDArray[Any]
 _LANES = 16
@@ -98,6 +98,29 @@ def model(
         )
         with np.errstate(all="ignore"):
             out[:, places] = _rows(plan, of_q[:, places], of_k, of_v, steps, seen, exp2).astype(out.dtype)
+    return heads_of(plan, out)
+
+
+def exact(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
+    """O in f64, straight from the definition: what the kernel's rounding is measured against.
+
+    >>> from layoutalg.gemm.attention import plan_attention
+    >>> plan, ones = plan_attention(4, 8, 32, causal=True), np.ones((8, 32))
+    >>> exact(plan, ones[:4], ones, ones).max()
+    np.float64(1.0)
+    """
+    problem, arrays = plan.problem, laid_out(plan, q, k, v)
+    group = problem.heads // problem.kv_heads
+    of_q, of_k, of_v = (array.astype(np.float64) for array in (arrays.q, arrays.k, arrays.v))
+    of_k, of_v = of_k.repeat(group, axis=0), of_v.repeat(group, axis=0)
+    query, key = np.arange(problem.queries)[:, None], np.arange(problem.keys)
+    hidden = key > query + problem.shift if problem.causal else np.zeros((problem.queries, problem.keys), bool)
+    out = np.empty((len(of_q), problem.queries, problem.d))
+    for head, rows in enumerate(of_q):  # the scores of one head at a time
+        scores = np.where(hidden, -np.inf, rows @ of_k[head].T * problem.scale)
+        largest = np.maximum(scores.max(-1, keepdims=True), np.finfo(np.float64).min)
+        weights = np.exp(scores - largest)
+        out[head] = weights @ of_v[head] / np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
     return heads_of(plan, out)
 
 

@@ -218,7 +218,7 @@ class Attention(Distributed):
         """Load messages that the whole grid sends.
 
         >>> plan_attention(256, 256, 64).messages_total
-        1440
+        1408
         """
         steps = self.steps_total
         return steps.seen * self.step.messages + steps.masked * self.masked_step.messages
@@ -228,21 +228,30 @@ class Attention(Distributed):
         """Bytes that those messages bring into registers.
 
         >>> plan_attention(256, 256, 64).bytes_total
-        1212416
+        1179648
         """
         steps = self.steps_total
         return steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
 
     @property
+    def instructions(self) -> dict[str, int]:
+        """Instructions of a step in the machine code of the current graphics compiler, by what they are for (see `counting`).
+
+        >>> plan_attention(256, 256, 64).instructions["weights"]
+        192
+        """
+        from layoutalg.gemm.attention.counting import loop_instructions
+
+        return loop_instructions(self)
+
+    @property
     def instructions_per_dpas(self) -> float:
-        """Instructions of the loop for each DPAS, as the current graphics compiler makes it (see `counting`).
+        """Those instructions for each DPAS.
 
         >>> round(plan_attention(256, 256, 64).instructions_per_dpas, 1)
         8.9
         """
-        from layoutalg.gemm.attention.counting import loop_instructions
-
-        return sum(loop_instructions(self).values()) / self.step.dpas
+        return sum(self.instructions.values()) / self.step.dpas
 
     @property
     def registers_needed(self) -> dict[str, int]:

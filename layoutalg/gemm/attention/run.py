@@ -7,7 +7,7 @@ refused. O holds NaN before the launch and counts as unwritten, so what the kern
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,9 @@ from layoutalg.gemm.attention.arrays import heads_of, laid_out
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
+    from layoutalg.simulate.executed import Executed
 
-__all__ = ["run_attention"]
+__all__ = ["execute", "run_attention"]
 
 
 def run_attention(
@@ -44,6 +45,27 @@ def run_attention(
     >>> run_attention(plan_attention(1, 2, 64), q, np.ones((2, 64)), np.stack([q[0], 3 * q[0]]))[0, 0]
     np.float32(2.0)
     """
+    return execute(plan, q, k, v, text, progress=progress)[0]
+
+
+def execute(
+    plan: Attention,
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    text: str | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+    counted: Literal["messages", "lines"] | None = None,
+) -> tuple[NDArray[Any], Executed | None]:
+    """O, and with `counted` what the launch executed (see `simulate.executed`).
+
+    >>> from layoutalg.gemm.attention import plan_attention
+    >>> plan, ones = plan_attention(16, 32, 64), np.ones((32, 64))
+    >>> executed = execute(plan, ones[:16], ones, ones, counted="messages")[1]
+    >>> executed.dpas == plan.dpas_total == 32
+    True
+    """
     from layoutalg.simulate import Memory, run_kernel
 
     arrays = laid_out(plan, q, k, v)
@@ -57,7 +79,7 @@ def run_attention(
         memory.bind("V", arrays.v),
         memory.bind("O", result, initialised=False),
     ]
-    run_kernel(
+    executed = run_kernel(
         plan.emit() if text is None else text,
         [*addresses, *plan.arguments],
         plan.grid,
@@ -65,8 +87,9 @@ def run_attention(
         target=plan.problem.target,
         progress=progress,
         work=_work(plan),
+        counted=counted,
     )
-    return heads_of(plan, result)
+    return heads_of(plan, result), executed
 
 
 def _work(plan: Attention) -> int:

@@ -1,7 +1,7 @@
 """Which keys a subgroup goes through, in which steps.
 
 A step of 64 keys has no mask, so all queries of the subgroup must see all its keys. What is left goes in steps of 32 keys with
-a mask, one at least; they come first.
+a mask; they come first.
 
 By hand, with a causal mask and as many keys as queries: the 16 queries from 64 on see the keys 0 to 64 at least and 79 at most.
 The keys 0 to 63 are one step without a mask, and 64 to 79 are one with a mask.
@@ -71,8 +71,8 @@ def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:
     (192, 250)
     """
     first, last = problem.last_key(row) + 1, problem.last_key(row + rows - 1) + 1
-    full = max(min(first, last - 1), 0) // KEYS * KEYS
-    return full, max(last, full + 1)
+    full = max(first, 0) // KEYS * KEYS
+    return full, max(last, full)
 
 
 def steps_of(problem: AttentionProblem, rows: int, row: int) -> Steps:
@@ -93,16 +93,17 @@ def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
     """
     if not problem.causal:
         return steps_of(problem, rows, 0) * count
-    # With a causal mask the first subgroups may see nothing. Then the keys grow with the rows until the queries end: the steps
-    # repeat every 64 rows, with one more each time.
-    begin = min(count, max(0, -(problem.shift // rows)))
+    # With a causal mask the first subgroups may see nothing, and the next one a part. From then on the keys grow with the rows
+    # until the queries end: the steps repeat every 64 rows, with one more each time.
+    unseen = max(0, -problem.shift)
+    begin = min(count, -(-unseen // rows))
     end = max(begin, problem.queries // rows)
-    total = steps_of(problem, rows, 0) * begin
+    total = Steps(0, 0)
     period = KEYS // rows
     for place in range(begin, min(begin + period, end)):
         times = -(-(end - place) // period)
         one = steps_of(problem, rows, place * rows)
         total += Steps(one.masked * times, one.seen * times + times * (times - 1) // 2)
-    for place in range(end, count):
+    for place in (*range(min(unseen // rows, begin), begin), *range(end, count)):
         total += steps_of(problem, rows, place * rows)
     return total

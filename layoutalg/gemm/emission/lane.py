@@ -29,11 +29,10 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
-from layoutalg.gemm.emission.operands import descriptor, descriptor_type, load
-from layoutalg.gemm.emission.places import Places, another, hidden
+from layoutalg.gemm.emission.operands import Loads
+from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
-from layoutalg.gemm.messages import Message
 from layoutalg.hardware import xe_chip
 
 if TYPE_CHECKING:
@@ -76,54 +75,33 @@ class _Step:
     """The loads and the products of one step."""
 
     def __init__(self, kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> None:
-        gemm = kernel.gemm
         self.kernel = kernel
-        self.immediate = xe_chip(gemm.target).immediate_offsets
+        immediate = xe_chip(kernel.gemm.target).immediate_offsets
         corner = (places.row, places.column)
         # then the compiler sees that messages of one descriptor differ by a constant, and uses an immediate offset for it
-        self.row, self.column = (hidden(kernel, place) for place in corner) if self.immediate else corner
-        self.described: dict[tuple[str, str, int], Value] = {}
-        for message in gemm.messages:
-            key = self._key(message)
-            if key not in self.described:
-                base = another(kernel, bases[message.operand], key[2])
-                matrix = gemm.matrices["AB".index(message.operand)]
-                made = kernel.named(f"matrix_{message.operand.lower()}", descriptor(kernel, matrix, base, key[1]))
-                self.described[key] = made
+        row, column = (hidden(kernel, place) for place in corner) if immediate else corner
+        # without immediate offsets each 32 of k has its own descriptor, over an address that the compiler takes for another
+        # one: every message keeps its own payload, and a step changes one number in it instead of writing a new one
+        self.loads = Loads(kernel, bases, row, column, apart=not immediate)
 
-    def _along(self, message: Message) -> int:
-        """The axis of the matrix in memory that k goes along."""
-        problem = self.kernel.gemm.problem
-        return (0 if problem.trans_a else 1) if message.operand == "A" else (1 if problem.trans_b else 0)
+    @property
+    def unit(self) -> int:
+        """How many elements of k the loop's counter counts as one."""
+        return self.loads.unit
 
-    def _key(self, message: Message) -> tuple[str, str, int]:
-        """Messages with the same key share a descriptor.
-
-        Without immediate offsets each 32 of k has its own, over an address that the compiler takes for another one: every
-        message keeps its own payload, and a step changes one number in it instead of writing a new one.
-        """
-        kind = descriptor_type(message, self.kernel.gemm.element_of(message.operand))
-        return message.operand, kind, 0 if self.immediate else message.offset[self._along(message)]
-
-    def write(self, k: Value, held: _Held) -> _Held:
-        """The step at `k`: the messages of a depth just before its first product."""
+    def write(self, counter: Value, held: _Held) -> _Held:
+        """The step at `counter`: the messages of a depth just before its first product."""
         kernel, gemm = self.kernel, self.kernel.gemm
-        operands: dict[str, dict[tuple[int, int], Value]] = {"A": {}, "B": {}}
+        operands = self.loads.at(counter)
         waiting = list(gemm.messages)
         for depth in range(gemm.tile.k // gemm.dpas.k):
             for message in [message for message in waiting if any(piece.depth == depth for piece in message.pieces)]:
                 waiting.remove(message)
-                operands[message.operand] |= self._load(message, k)
+                operands.load(message)
             for i, j in held:
-                made = multiply(kernel, operands["A"][i, depth], operands["B"][j, depth], held[i, j])
+                made = multiply(kernel, operands["A", i, depth], operands["B", j, depth], held[i, j])
                 held = held | {(i, j): kernel.named(f"c{i}x{j}", made)}
         return held
-
-    def _load(self, message: Message, k: Value) -> Mapping[tuple[int, int], Value]:
-        corner = self.row if message.operand == "A" else self.column
-        start = (k, corner) if self._along(message) == 0 else (corner, k)
-        place = [self.kernel.plus(value, offset) for value, offset in zip(start, message.offset, strict=True)]
-        return load(self.kernel, message, self.described[self._key(message)], place[0], place[1])
 
 
 def _depth(kernel: KernelWriter) -> Value:
@@ -184,13 +162,20 @@ def _loop(
     for (i, j), inside, outside in zip(held, arguments, results, strict=False):
         inside.name, outside.name = f"c{i}x{j}", f"tile{i}x{j}"
     counter = Value("i32", name="counter")
-    operands = _operands(counter, first, end, kernel.constant(kernel.gemm.tile.k, "i32"), arguments, carried)
-    with kernel.region(form, operands, results, (counter, *arguments)):
-        k = kernel.named("step", kernel.cast(counter, "index"))
+    first, end = (_in_units(kernel, place, step.unit) for place in (first, end))
+    by = kernel.constant(kernel.gemm.tile.k // step.unit, "i32")
+    with kernel.region(form, _operands(counter, first, end, by, arguments, carried), results, (counter, *arguments)):
         following = _ask(kernel, ahead, arguments[len(held) :])
-        inside = step.write(k, dict(zip(held, arguments, strict=False)))
+        inside = step.write(counter, dict(zip(held, arguments, strict=False)))
         _yield(kernel, [*inside.values(), *following])
     return dict(zip(held, results, strict=False))
+
+
+def _in_units(kernel: KernelWriter, place: Value, unit: int) -> Value:
+    """A place along k in units of several elements, rounded up."""
+    if unit == 1:
+        return place
+    return kernel.op("divui", kernel.plus(place, unit - 1), kernel.constant(unit, "i32"))
 
 
 def _carrying(values: Sequence[Value]) -> tuple[str, list[Value], list[Value]]:

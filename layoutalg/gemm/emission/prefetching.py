@@ -1,6 +1,6 @@
 """Prefetches: where each subgroup or lane asks, and how that moves from step to step.
 
-The loop carries the place (`shared`) or the address (`lines`) of what is asked for next. The subgroup's number decides once,
+The loop carries the place (`shared`) or the address (`lines`) that was asked for last. The subgroup's number decides once,
 before the loop, of which matrix it asks; in the loop nothing tells the subgroups apart:
 
 >>> from layoutalg.gemm import plan_gemm
@@ -9,14 +9,15 @@ before the loop, of which matrix it asks; in the loop nothing tells the subgroup
 >>> [prefetch] = prefetches(kernel, Places.of(kernel), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]})
 >>> next_place = prefetch.ask(kernel, prefetch.starts)
 >>> print("\\n".join(line[:99] for line in kernel.writer.text().splitlines()[-5:]))
-%next_prefetch_row = arith.addi %prefetch_row_1, %down_1 : i32
-%next_prefetch_column = arith.addi %prefetch_column_1, %across_1 : i32
-%19 = arith.index_cast %prefetch_row_1 : i32 to index
-%20 = arith.index_cast %prefetch_column_1 : i32 to index
-xegpu.prefetch_nd %matrix_ahead[%19, %20] <{l1_hint = #xegpu.cache_hint<cached>, l2_hint = #xegpu.c
+%prefetch_row_2 = arith.addi %prefetch_row_1, %down_1 : i32
+%prefetch_column_2 = arith.addi %prefetch_column_1, %across_1 : i32
+%20 = arith.index_cast %prefetch_row_2 : i32 to index
+%21 = arith.index_cast %prefetch_column_2 : i32 to index
+xegpu.prefetch_nd %matrix_ahead[%20, %21] <{l1_hint = #xegpu.cache_hint<cached>, l2_hint = #xegpu.c
 
-A 2-D prefetch costs about 8 instructions of a step, because the graphics compiler writes its payload anew each time; one for
-each of A and B, as kernels by hand have them, costs 16.
+A 2-D prefetch costs about 8 instructions of a step: the graphics compiler keeps the payloads of loads from step to step, and
+writes those of prefetches anew (its pass Decompose2DBlockFuncs leaves prefetches out). One for each of A and B, as kernels by
+hand have them, costs 16.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from dataclasses import dataclass
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, surface
-from layoutalg.gemm.emission.places import Places, hidden
-from layoutalg.gemm.sharing import Slice, line_elements, shared_blocks, slices
+from layoutalg.gemm.emission.places import Places, another, hidden
+from layoutalg.gemm.sharing import Shares, Slice, line_elements, shared_blocks, slices
 
 __all__ = ["Prefetch", "prefetches"]
 
@@ -46,14 +47,14 @@ class Prefetch:
     moves: tuple[Value, ...]
     write: Callable[[Sequence[Value]], None]
 
-    def ask(self, kernel: KernelWriter, where: Sequence[Value]) -> tuple[Value, ...]:
-        """Write the operation; returns where it asks in the next step."""
-        following = tuple(
-            kernel.named(f"next_{value.name}", kernel.op("addi", value, move))
-            for value, move in zip(where, self.moves, strict=True)
+    def ask(self, kernel: KernelWriter, last: Sequence[Value]) -> tuple[Value, ...]:
+        """Move on from where the last step asked, and ask; returns where."""
+        where = tuple(
+            kernel.named(value.name or "", kernel.op("addi", value, move))
+            for value, move in zip(last, self.moves, strict=True)
         )
         self.write(where)
-        return following
+        return where
 
 
 def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> tuple[Prefetch, ...]:
@@ -94,14 +95,15 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         return kernel.named(name, kernel.writer.value(form, (of_a, *values), values[0].kind))
 
     matrices = [gemm.matrices["AB".index(part.operand)] for part, _ in sides]
-    base = chosen([bases[part.operand] for part, _ in sides], "base_ahead")
+    # a base that was chosen, or that loads use too, is put together of two halves in every step: 2 instructions on bmg
+    base = another(kernel, chosen([bases[part.operand] for part, _ in sides], "base_ahead"), 1)
     height, width, pitch = (
         chosen(sizes, f"{name}_ahead")
         for name, sizes in zip(
             ("height", "width", "pitch"), zip(*(surface(kernel, m) for m in matrices), strict=True), strict=True
         )
     )
-    corners = [_corner(kernel, places, part, block.plus(-begin), shares.rows) for part, begin in sides]
+    corners = [_corner(kernel, places, part, block.plus(-begin), shares) for part, begin in sides]
     row, column = (
         chosen(values, f"prefetch_{name}")
         for name, values in zip(("row", "column"), zip(*corners, strict=True), strict=True)
@@ -126,24 +128,26 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         moves.append(kernel.named(name, hidden(kernel, move)) if len(set(steps)) == 2 else move)
 
     def write(where: Sequence[Value]) -> None:
-        place = [kernel.cast(value, "index") for value in where]
-        kernel.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{HINTS}}}> : {kind}", (described, *place))
+        row, column = (kernel.cast(value, "index") for value in where)
+        for beside in range(shares.lines):
+            place = (described, row, kernel.plus(column, beside * line))
+            kernel.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{HINTS}}}> : {kind}", place)
 
     return Prefetch(tuple(starts), tuple(moves), write)
 
 
-def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, rows: int) -> tuple[Value, Value]:
+def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, shares: Shares) -> tuple[Value, Value]:
     """Row and column of a block of a slice, for the second step; blocks count row-major."""
     line = line_elements(kernel.gemm)
-    step = kernel.gemm.tile.k
     corner = places.workgroup_row if part.operand == "A" else places.workgroup_column
-    down, across = block.over(part.lines).times(rows), block.rest(part.lines).times(line)
+    abreast = part.lines // shares.lines
+    down, across = block.over(abreast).times(shares.rows), block.rest(abreast).times(line * shares.lines)
     if part.along == 1:
-        return down.plus(corner).value, across.plus(step).value
+        return down.plus(corner).value, across.value
     extent = kernel.gemm.tiling.workgroup_tile.m if part.operand == "A" else kernel.gemm.tiling.workgroup_tile.n
     if extent % line:  # the workgroup begins within a line
         corner = kernel.op("andi", corner, kernel.constant(-line))
-    return down.plus(step).value, across.plus(corner).value
+    return down.value, across.plus(corner).value
 
 
 @dataclass(frozen=True, slots=True)

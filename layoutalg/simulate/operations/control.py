@@ -65,7 +65,7 @@ def _loads(op: Operation) -> bool:
     return any(inner.name.startswith(_LOADS) for inner in op.walk())
 
 
-_LOADS = ("xegpu.load", "xegpu.prefetch", "xevm.block", "xevm.prefetch", "memref.load", "vector.load", "vector.transfer_read",
+_LOADS = ("xegpu.load", "xevm.blockload", "memref.load", "vector.load", "vector.transfer_read",
           "llvm.load", "llvm.call", "vector.gather")  # fmt: skip
 
 

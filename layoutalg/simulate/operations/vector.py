@@ -248,6 +248,11 @@ def shuffle(op: Operation, compiling: Compiling) -> Step:
     if chosen.size and not -1 <= chosen.min() <= chosen.max() < total:
         fail(op, f"mask {chosen.tolist()}: expected numbers below {total}")
     chosen = np.maximum(chosen, 0)
+    run_of = _run(chosen.tolist(), (value_shape(op.operands[0].type) or (1,))[0])
+    if run_of is not None:
+        # Neighbours of one operand, as the pieces of a large load are: a view.
+        operand, part = run_of
+        return lambda run, values: (vectors.spread(values[operand], max(1, values[operand].ndim - 3))[:, :, :, part],)
 
     def compute(left: Array, right: Array) -> Array:
         items = np.broadcast_shapes(left.shape[: vectors.ITEMS], right.shape[: vectors.ITEMS])
@@ -258,6 +263,16 @@ def shuffle(op: Operation, compiling: Compiling) -> Step:
         return np.take(np.concatenate(parts, axis=vectors.ITEMS), chosen, axis=vectors.ITEMS)
 
     return pointwise(compute)
+
+
+def _run(chosen: list[int], split: int) -> tuple[int, slice] | None:
+    """The operand and its slices, where they are neighbours in one operand; the first one has `split` slices."""
+    if not chosen or chosen != list(range(chosen[0], chosen[0] + len(chosen))):
+        return None
+    first = chosen[0]
+    if chosen[-1] < split:
+        return 0, slice(first, chosen[-1] + 1)
+    return (1, slice(first - split, chosen[-1] + 1 - split)) if first >= split else None
 
 
 @compiled_by("vector.from_elements")

@@ -1,0 +1,77 @@
+"""The machine code of a planned attention, each instruction of its loop with what it is for.
+
+After scheduling the instructions of a step stand in no order that the kernel's text has, so they are named by what they are: a
+transposed message brings K, one that packs pairs of rows brings V, `math.exp` is the exp2 of a weight or of a factor.
+
+>>> from layoutalg.gemm.listing import read_assembly
+>>> one = read_assembly("math.exp (16|M0)  r62.0<1>:f  r62.0<1;1,0>:f").instructions[0]
+>>> purpose(one)
+'P = exp2(..), one row'
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from layoutalg.gemm.listing import Compiled, Instruction, compile_kernel
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention.plan import Attention
+
+__all__ = ["annotated", "compiled", "purpose"]
+
+_ROWS = {
+    "math": "P = exp2(..), one row",
+    "mad": "scale * S - m, or l * f + P, one row",
+    "mul": "O * f, one row",
+    "sel": "the larger score, one row",
+    "add": "l + P, one row",
+}
+_ROW_OF_EACH = {"math": "f = exp2(m - m') of 8 rows", "mul": "scale * max(S) of 8 rows", "add": "m - m' of 8 rows"}
+_NARROWED = re.compile(r":(hf|bf)\b")
+
+
+def compiled(plan: Attention) -> Compiled:
+    """The machine code that the installed compilers make of the plan's kernel.
+
+    Raises `PlanError` where one of them is not installed.
+
+    >>> compiled.__name__
+    'compiled'
+    """
+    return compile_kernel(plan.emit(), plan.problem.target, plan.registers, llvm=plan.llvm)
+
+
+def purpose(one: Instruction) -> str:
+    """What an instruction of the loop is for.
+
+    >>> from layoutalg.gemm.listing import read_assembly
+    >>> purpose(read_assembly("dpas.8x8 (16|M0)  r5:f  null:f  r13:hf  r21.0:hf").instructions[0])
+    'S = Q K^T, first 16 of d'
+    """
+    name = one.mnemonic.partition(".")[0]
+    if one.kind == "dpas":
+        begins = one.operands[1].text.startswith("null")
+        return "S = Q K^T, first 16 of d" if begins else "S += Q K^T or O += P V"
+    if one.kind == "load":
+        return "load of K" if ".d32t" in one.message else "load of V" if ".d16v" in one.message else "load of Q"
+    if one.kind == "sync":
+        return "wait"
+    if one.is_jump or name == "cmp":
+        return "loop"
+    if one.lanes == 1:
+        return "address" if name in ("mov", "add") else "maximum"
+    if name == "mov":
+        destination = one.operands[0].text if one.operands else ""
+        return "P rounded, one row" if _NARROWED.search(destination) else "maximum or address"
+    return (_ROWS if one.lanes >= 16 else _ROW_OF_EACH).get(name, "maximum")
+
+
+def annotated(found: Compiled) -> list[str]:
+    """The lines of the loop, each with what it is for behind it.
+
+    >>> annotated(Compiled("attention", "bmg", 24, "", "L0:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0", 256, 0, 0, 16))
+    ['dpas.8x8 (16|M0) r5 r5 r13 r21  // S += Q K^T or O += P V', '(W) jmpi L0  // loop']
+    """
+    return [f"{one.text.partition('//')[0].strip()}  // {purpose(one)}" for one in found.program.inner_loop]

@@ -1,0 +1,54 @@
+"""SPIR-V binaries read as words: which names a module imports, and a module without the type bf16.
+
+A binary is five words and then instructions; the first word of one has its number of words in the upper half and its code in
+the lower. The names of the codes below are those of the SPIR-V specification.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, DECORATE, F_CONVERT = 10, 17, 21, 22, 71, 115
+LINKAGE_ATTRIBUTES, IMPORT, BFLOAT16_TYPE = 41, 1, 5116
+
+
+def instructions(binary: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The code and the operands of each instruction."""
+    words, at = struct.unpack(f"<{len(binary) // 4}I", binary), 5
+    while at < len(words):
+        count = words[at] >> 16
+        yield words[at] & 0xFFFF, words[at + 1 : at + count]
+        at += count
+
+
+def imports_of(binary: bytes) -> list[str]:
+    """The names that a module calls or reads and does not define."""
+    return [
+        _text(operands[2:-1])
+        for code, operands in instructions(binary)
+        if code == DECORATE and operands[1] == LINKAGE_ATTRIBUTES and operands[-1] == IMPORT
+    ]
+
+
+def without_bf16(binary: bytes) -> bytes:
+    """The module with integers of 16 bits in place of bf16, for a runtime that has no SPV_KHR_bfloat16.
+
+    That is the same module only where nothing computes with the type: conversions have been expanded before.
+    """
+    made, types = [binary[:20]], set[int]()
+    for code, operands in instructions(binary):
+        if code == CAPABILITY and operands[0] == BFLOAT16_TYPE:
+            continue
+        if code == EXTENSION and _text(operands) == "SPV_KHR_bfloat16":
+            continue
+        if code == TYPE_FLOAT and len(operands) == 3:  # its encoding is not that of IEEE
+            types.add(operands[0])
+            code, operands = TYPE_INT, (operands[0], 16, 0)
+        assert code != F_CONVERT or not types, "a conversion of bf16 that was not expanded"
+        made.append(struct.pack(f"<{len(operands) + 1}I", (len(operands) + 1) << 16 | code, *operands))
+    return b"".join(made)
+
+
+def _text(words: tuple[int, ...]) -> str:
+    return struct.pack(f"<{len(words)}I", *words).split(b"\0")[0].decode()

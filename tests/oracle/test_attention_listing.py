@@ -1,0 +1,58 @@
+"""Attention in machine code: the current graphics compiler makes of a kernel the loop that was planned, and spills nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from layoutalg.gemm.attention import plan_attention
+from layoutalg.gemm.attention.listing import annotated, compiled
+from layoutalg.gemm.listing import counts
+from tests.oracle.toolchains import require_new
+
+LIMITS = {("bmg", 64): 9.5, ("pvc", 64): 10.5, ("bmg", 128): 6.5, ("pvc", 128): 7.6}
+"""Instructions per DPAS that a loop may have."""
+
+
+def check_listing(target: str, d: int, **more: Any) -> None:
+    plan = plan_attention(1024, 1024, d, target=target, **more)
+    require_new(f"mlir-opt-{plan.llvm}")
+    require_new("ocloc")
+    found = compiled(plan)
+    assert (found.spilled, found.private, found.unresolved) == (0, 0, 0)
+    assert (found.registers, found.lanes) == (256, 16)
+    loop = counts(found.program.inner_loop)
+    assert (loop.dpas, loop.loads, loop.prefetches) == (plan.step.dpas, plan.step.messages, 0)
+    assert abs(sum(plan.instructions.values()) - loop.total) < 0.05 * loop.total
+    if (target, d) in LIMITS:
+        assert loop.per_dpas <= LIMITS[target, d]
+    named = [line.rpartition("// ")[2] for line in annotated(found)]
+    assert {f"load of {name}": named.count(f"load of {name}") for name in "QKV"} == {
+        f"load of {name}": count for name, count in plan.step.loads.items()
+    }
+    assert named.count("P rounded, one row") == plan.rows * plan.keys_per_step // 16
+
+
+@pytest.mark.parametrize(
+    ("target", "d", "more"),
+    [
+        ("bmg", 64, {}),
+        ("pvc", 64, {"llvm": 23, "causal": True, "type": "bf16", "out": "bf16", "heads": 4, "kv_heads": 2}),
+        ("bmg", 128, {"llvm": 23, "causal": True, "heads": 4}),
+        ("pvc", 128, {"causal": True, "out": "f16"}),
+    ],
+    ids=str,
+)
+def test_the_loop_is_what_was_planned(target: str, d: int, more: dict[str, Any]) -> None:
+    check_listing(target, d, **more)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("llvm", [23, 24])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("d", [32, 40, 64, 96, 128, 136, 192, 256])
+@pytest.mark.parametrize("target", ["bmg", "pvc"])
+def test_every_head_size_fits_the_registers(target: str, d: int, element: str, causal: bool, llvm: int) -> None:
+    check_listing(target, d, type=element, causal=causal, llvm=llvm)
