@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json
-from layoutalg.cli.progress import progress_bar
+from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
