@@ -5,7 +5,6 @@ the message they are is not written down here: the message's layout and the oper
 down the rows of the first block, then down those of the second, so rows 8 to 15 of the second block are registers 40 to 47.
 
 >>> from layoutalg.gemm.problem import Problem
->>> from layoutalg.gemm.tiling import Tile
 >>> first, second, third = messages(Problem.of(64, 64, 64), Tiling(Tile(32, 64, 32), registers=256))
 >>> first.operand, first.load.name, len(first.pieces), first.pieces[5].registers
 ('A', 'read_16b_32r16x2c', 8, (40, 41, 42, 43, 44, 45, 46, 47))
@@ -30,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,15 +39,15 @@ from layoutalg.core.layout import Layout
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.surface import LIMITS
 from layoutalg.gemm.tiling import Tile, Tiling
-from layoutalg.hardware import BlockLoad, block_load
+from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 
 __all__ = ["Message", "Piece", "messages"]
 
 _SPARE_FOR_WIDE = 128
 """Registers of 64 bytes that the accumulators must leave for A to come in messages of 2 KiB. Measured with IGC 2.40.14: the
 loops of 32x64 and of 32x32 in 256 registers are shorter with them, those of 48x64, 64x48 and of 128 registers without."""
-_SPARE_FOR_REST = 8
-"""Registers for everything but A, B and C."""
+_FOR_THE_REST = 8
+"""Registers of 64 bytes for addresses and sizes. Where A, and B 32 deep, leave less, B comes as deep as one DPAS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,6 @@ class Message:
     k. It takes `every` n-th row from there.
 
     >>> from layoutalg.gemm.problem import Problem
-    >>> from layoutalg.gemm.tiling import Tile
     >>> messages(Problem.of(64, 64, 64), Tiling(Tile(8, 16, 16)))[1].length
     16
     """
@@ -128,7 +127,6 @@ class Message:
         """Neighbours in a row that the message moves as one: two of 16 bits where it transposes 32.
 
         >>> from layoutalg.gemm.problem import Problem
-        >>> from layoutalg.gemm.tiling import Tile
         >>> [m.unit for m in messages(Problem.of(64, 64, 64, trans_b=True), Tiling(Tile(8, 16, 16)))]
         [1, 2]
         """
@@ -139,7 +137,6 @@ class Message:
         """Elements of k that the message counts as one: rows that it takes at a distance, or units of a row.
 
         >>> from layoutalg.gemm.problem import Problem
-        >>> from layoutalg.gemm.tiling import Tile
         >>> [m.depth_unit for m in messages(Problem.of(64, 64, 64, "s8", trans_b=True), Tiling(Tile(8, 16, 32)))]
         [1, 4]
         """
@@ -154,96 +151,104 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message,
     Raises:
         PlanError: for storage that no message brings.
     """
-    return _messages(problem, tiling.tile, tiling.registers, llvm)
-
-
-@lru_cache(maxsize=4096)
-def _messages(problem: Problem, tile: Tile, held: int, llvm: int) -> tuple[Message, ...]:
-    """The messages: they depend on nothing else of a tiling, and a search asks for thousands of tilings."""
-    tiling = Tiling(tile, registers=held)
-    of_a = _of_transposed_a(problem, tiling) if problem.trans_a else _of_a(problem, tiling, llvm)
-    of_b = _of_transposed_b(problem, tiling) if problem.trans_b else _of_b(problem, tiling, llvm)
-    found = (*of_a, *of_b)
-    _check_whole(problem, tiling, found)
-    return found
-
-
-def _bits(problem: Problem, operand: str) -> int:
-    name = problem.a if operand == "A" else problem.b
-    return element_bits(IN_MEMORY.get(name, name))
-
-
-def _of_a(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
-    """Rows of A: up to 32 of them, of two blocks where the registers allow it."""
-    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "A")
-    width = unit.k
-    grown = llvm > 22
-    blocks = 2 if grown and _spare(problem, tiling) >= _SPARE_FOR_WIDE and tile.k % (2 * width) == 0 else 1
-    for k in range(0, tile.k, width * blocks):
-        for row, rows in _parts(tile.m, 32 if grown else unit.m):
-            yield _message(problem, "A", (row, k), block_load(rows, width, bits, blocks))
-
-
-def _of_b(problem: Problem, tiling: Tiling, llvm: int) -> Iterator[Message]:
-    """Rows of B, 32 of them and up to 2 KiB in all, packed as DPAS wants them."""
-    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
-    grown = llvm > 22
-    most = 512 // (unit.n * bits) if grown and bits < 32 else 1
-    deepest = min(32, 512 // bits) if grown and _room_for_deep(problem, tiling) else unit.k
-    for k, deep in _parts(tile.k, deepest):
-        column = 0
-        while column < tile.n:
-            count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
-            load = block_load(deep, unit.n, bits, count, transform=bits < 32)
-            yield _message(problem, "B", (k, column), load)
-            column += count * unit.n
-
-
-def _spare(problem: Problem, tiling: Tiling) -> int:
-    """Registers of 64 bytes that the accumulators leave."""
-    tile = tiling.tile
-    return tiling.registers - tile.m * tile.n * problem.dpas.c_bits // 8 // 64
-
-
-def _room_for_deep(problem: Problem, tiling: Tiling) -> bool:
-    """Whether 32 of k of B fit beside one operand's depth of A; where A comes in wide messages they do.
-
-    48x64 and 64x48 with 256 registers have 64 left: 24 for A, 32 for 16 rows of B. With 32 rows they spill 3 KB (IGC 2.40).
-    """
-    spare, tile = _spare(problem, tiling), tiling.tile
-    held = (tile.m * problem.dpas.k * _bits(problem, "A") + 32 * tile.n * _bits(problem, "B")) // 512
-    return spare >= _SPARE_FOR_WIDE or held <= spare - _SPARE_FOR_REST
-
-
-def _of_transposed_b(problem: Problem, tiling: Tiling) -> Iterator[Message]:
-    """B in memory as n x k: its rows become lanes, which are the columns of B; 32 bits of a row are one packed register."""
-    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "B")
-    load = block_load(unit.n, unit.k, bits, transpose=True, transpose_bits=32)
-    for k in range(0, tile.k, unit.k):
-        for column in range(0, tile.n, unit.n):
-            yield _message(problem, "B", (column, k), load)
-
-
-def _of_transposed_a(problem: Problem, tiling: Tiling) -> Iterator[Message]:
-    """A in memory as k x m: its rows become lanes, which are the columns of A."""
-    unit, tile, bits = problem.dpas, tiling.tile, _bits(problem, "A")
-    if bits == 32:  # a register has two rows of A, 8 wide: that is a transposed block of 8 rows
-        for k in range(0, tile.k, unit.k):
-            for row in range(0, tile.m, unit.m):
-                yield _message(problem, "A", (k, row), block_load(unit.k, unit.m, bits, transpose=True))
-        return
-    every = 16 // bits  # a lane has 16 bits of a row of A: one element of 16 bits, two of 8
+    kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
+    found = _messages(kind, tiling.tile, tiling.registers, llvm)
+    every, bits = found[0].every, found[0].load.bits
     reached = problem.lda * every * bits // 8
     if every > 1 and reached > LIMITS.width_most:
         raise PlanError(
             f"trans_a: rows of A of {bits} bits are read two at a time, {reached} bytes apart, and a 2D block message reaches "
             f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"
         )
+    return found
+
+
+class _Kind(NamedTuple):
+    """What the messages depend on, besides the tile and the registers."""
+
+    a: str
+    b: str
+    acc: str
+    target: str
+    trans_a: bool
+    trans_b: bool
+
+    @property
+    def dpas(self) -> Dpas:
+        return _dpas(self.a, self.b, self.acc, self.target)
+
+    def bits(self, operand: str) -> int:
+        name = self.a if operand == "A" else self.b
+        return element_bits(IN_MEMORY.get(name, name))
+
+
+@lru_cache(maxsize=64)
+def _dpas(a: str, b: str, acc: str, target: str) -> Dpas:
+    return dpas(a, b, acc, target=target)
+
+
+@lru_cache(maxsize=4096)
+def _messages(kind: _Kind, tile: Tile, registers: int, llvm: int) -> tuple[Message, ...]:
+    of_a = _of_transposed_a(kind, tile) if kind.trans_a else _of_a(kind, tile, registers, llvm)
+    of_b = _of_transposed_b(kind, tile) if kind.trans_b else _of_b(kind, tile, registers, llvm)
+    found = (*of_a, *of_b)
+    _check_whole(kind, tile, found)
+    return found
+
+
+def _spare(kind: _Kind, tile: Tile, registers: int) -> int:
+    """Registers of 64 bytes that the accumulators leave."""
+    return registers - tile.m * tile.n * kind.dpas.c_bits // 512
+
+
+def _of_a(kind: _Kind, tile: Tile, registers: int, llvm: int) -> Iterator[Message]:
+    """Rows of A: up to 32 of them, of two blocks where the registers allow it."""
+    width = kind.dpas.k
+    grown = llvm > 22
+    blocks = 2 if grown and _spare(kind, tile, registers) >= _SPARE_FOR_WIDE and tile.k % (2 * width) == 0 else 1
+    for k in range(0, tile.k, width * blocks):
+        for row, rows in _parts(tile.m, 32 if grown else kind.dpas.m):
+            yield _message(kind, "A", row, k, rows, width, blocks)
+
+
+def _of_b(kind: _Kind, tile: Tile, registers: int, llvm: int) -> Iterator[Message]:
+    """Rows of B, 32 of them where the registers allow it, and up to 2 KiB in all, packed as DPAS wants them."""
+    unit, bits = kind.dpas, kind.bits("B")
+    grown = llvm > 22
+    most = 512 // (unit.n * bits) if grown and bits < 32 else 1
+    deepest = min(32, 512 // bits) if grown else unit.k
+    spare = _spare(kind, tile, registers)
+    together = (tile.m * unit.k + tile.n * deepest) * bits // 512
+    if spare < _SPARE_FOR_WIDE and together + _FOR_THE_REST > spare:
+        deepest = unit.k
+    for k, deep in _parts(tile.k, deepest):
+        column = 0
+        while column < tile.n:
+            count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
+            yield _message(kind, "B", k, column, deep, unit.n, count)
+            column += count * unit.n
+
+
+def _of_transposed_b(kind: _Kind, tile: Tile) -> Iterator[Message]:
+    """B in memory as n x k: its rows become lanes, which are the columns of B; 32 bits of a row are one packed register."""
+    unit = kind.dpas
     for k in range(0, tile.k, unit.k):
-        for row in range(0, tile.m, unit.m):  # larger messages cost more moves: 4.7 instructions per DPAS, not 3.8
-            load = block_load(16, unit.m, bits, transpose=True, transpose_bits=32)
+        for column in range(0, tile.n, unit.n):
+            yield _message(kind, "B", column, k, unit.n, unit.k)
+
+
+def _of_transposed_a(kind: _Kind, tile: Tile) -> Iterator[Message]:
+    """A in memory as k x m: its rows become lanes, which are the columns of A. Messages that bring several operands cost moves
+    (of f16 4.7 instructions per DPAS, not 3.8).
+
+    A lane has 32 or 16 bits of a row of A. Of 8 bits these are two elements, one from each of two messages.
+    """
+    unit = kind.dpas
+    every = max(1, 16 // kind.bits("A"))
+    for k in range(0, tile.k, unit.k):
+        for row in range(0, tile.m, unit.m):
             for parity in range(every):
-                yield _message(problem, "A", (k + parity, row), load, every)
+                yield _message(kind, "A", k + parity, row, unit.k // every, unit.m, every=every)
 
 
 def _parts(total: int, most: int) -> Iterator[tuple[int, int]]:
@@ -257,24 +262,32 @@ def _parts(total: int, most: int) -> Iterator[tuple[int, int]]:
         start += size
 
 
-def _message(problem: Problem, operand: str, offset: tuple[int, int], load: BlockLoad, every: int = 1) -> Message:
-    unit = problem.dpas
+@lru_cache(maxsize=4096)
+def _message(
+    kind: _Kind, operand: str, down: int, across: int, rows: int, width: int, count: int = 1, every: int = 1
+) -> Message:
+    """The message at an offset in memory, whose block has so many rows and `count` times so many columns."""
+    unit, bits = kind.dpas, kind.bits(operand)
+    transposed = kind.trans_a if operand == "A" else kind.trans_b
+    if transposed:
+        load = block_load(rows, width, bits, count, transpose=True, transpose_bits=32)
+    else:
+        load = block_load(rows, width, bits, count, transform=operand == "B" and bits < 32)
     if load.subgroup_size != unit.subgroup_size:
         raise PlanError(
-            f"{problem.target}: 2D block messages have {load.subgroup_size} lanes, DPAS has {unit.subgroup_size}"
+            f"{kind.target}: 2D block messages have {load.subgroup_size} lanes, DPAS has {unit.subgroup_size}"
         )
     block, wanted = ((unit.m, unit.k), unit.a) if operand == "A" else ((unit.k, unit.n), unit.b)
-    transposed = problem.trans_a if operand == "A" else problem.trans_b
-    row, column = offset[::-1] if transposed else offset
-    # where the block begins in the tile; rows at a distance begin inside of an operand
+    row, column = (across, down) if transposed else (down, across)
+    # rows at a distance begin inside of an operand
     inside = (row % block[0], column % block[1])
     pieces: list[Piece] = []
-    for down, across, registers, places in _found(load, block, wanted, transposed, every, inside):
-        at = (row // block[0] + down, column // block[1] + across)
+    for below, beside, registers, places in _found(load, block, wanted, transposed, every, inside):
+        at = (row // block[0] + below, column // block[1] + beside)
         number, depth = at if operand == "A" else at[::-1]
         pieces.append(Piece(number, depth, registers, places))
     pieces.sort(key=lambda piece: (piece.depth, piece.block))
-    return Message(operand, offset, load, tuple(pieces), every, (operand == "B") != transposed)
+    return Message(operand, (down, across), load, tuple(pieces), every, (operand == "B") != transposed)
 
 
 @lru_cache(maxsize=256)
@@ -304,9 +317,9 @@ def _found(
     return tuple(found)
 
 
-def _check_whole(problem: Problem, tiling: Tiling, found: Iterable[Message]) -> None:
+def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message]) -> None:
     """Refuse messages that do not bring every register of every operand once."""
-    unit, tile = problem.dpas, tiling.tile
+    unit = kind.dpas
     have: dict[tuple[str, int, int], list[int]] = {}
     for message in found:
         for piece in message.pieces:

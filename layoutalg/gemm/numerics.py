@@ -76,8 +76,7 @@ def computed(
     np.float32(39.0)
     """
     check_given(problem, c, bias)
-    result = finished(problem, accumulated(problem, a, b), c, bias)
-    return result
+    return finished(problem, accumulated(problem, a, b), c, bias)
 
 
 def check_given(problem: Problem, c: object, bias: object) -> None:

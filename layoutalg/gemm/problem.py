@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import gcd, isfinite
 
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.surface import Matrix, check_batch, check_matrix, whole_number
-from layoutalg.hardware import Dpas, dpas, target_info
+from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
+from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
 
 __all__ = ["ACTIVATIONS", "BIASES", "IN_MEMORY", "RESULTS", "TYPES", "Problem"]
 
@@ -40,6 +40,8 @@ ACTIVATIONS = ("relu", "gelu", "silu")
 BIASES = ("row", "column")
 """A bias has one number for every row of C, or one for every column."""
 
+ALIGNMENT = SurfaceLimits().base_alignment
+"""Bytes of which the address of a matrix is a multiple."""
 _SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
 
 
@@ -140,8 +142,6 @@ class Problem:
         )
         for matrix in made.matrices:
             check_matrix(matrix)
-            if made.batch > 1:
-                check_batch(matrix)
         return made
 
     @cached_property
@@ -171,12 +171,16 @@ class Problem:
 
     @property
     def strides(self) -> tuple[int, int, int]:
-        """Elements from one matrix of a batch to the next, for A, B and C.
+        """Elements from one matrix of a batch to the next, for A, B and C: whole rows.
+
+        Each matrix begins at a multiple of 64 bytes, as block messages need it; up to three rows between them are padding.
 
         >>> Problem.of(64, 64, 64, batch=3, lda=72).strides
         (4608, 4096, 4096)
         """
-        of_a, of_b, of_c = (matrix.rows * matrix.pitch for matrix in self.matrices)
+        of_a, of_b, of_c = (
+            _up(matrix.rows, ALIGNMENT // gcd(ALIGNMENT, matrix.pitch_bytes)) * matrix.pitch for matrix in self.matrices
+        )
         return of_a, of_b, of_c
 
     @property
@@ -217,6 +221,10 @@ def _type(name: str, value: object, known: tuple[str, ...]) -> str:
         what = {"a": "A and B", "b": "A and B", "acc": "accumulators", "c": "C"}[name]
         raise PlanError(f"{name} = {shown(value)}: products are planned for {what} of {', '.join(known)}")
     return found
+
+
+def _up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
 
 
 def _leading(name: str, value: int | None, default: int) -> int:

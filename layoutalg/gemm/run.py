@@ -92,9 +92,12 @@ def execute(
     problem, (in_a, in_b, in_c) = gemm.problem, gemm.matrices
     check_given(problem, c, bias)
     check_size(gemm)
-    memory, batch = Memory(), problem.batch
-    result = _poisoned(in_c, batch) if c is None else _lay_out(in_c, c, batch, problem.c)
-    inputs = {"A": _lay_out(in_a, a, batch, problem.a), "B": _lay_out(in_b, b, batch, problem.b)}
+    memory, batch, strides = Memory(), problem.batch, problem.strides
+    result = _poisoned(in_c, batch, strides[2]) if c is None else _lay_out(in_c, c, batch, strides[2], problem.c)
+    inputs = {
+        "A": _lay_out(in_a, a, batch, strides[0], problem.a),
+        "B": _lay_out(in_b, b, batch, strides[1], problem.b),
+    }
     if bias is not None:
         inputs["bias"] = _bias(gemm, bias)
     for array in inputs.values():
@@ -102,7 +105,7 @@ def execute(
     names = [name if name == "bias" else name.upper() for name, kind in gemm.parameters if kind == "i64"]
     addresses = {name: memory.bind(name, array) for name, array in inputs.items()}
     rows = result.reshape(-1, in_c.pitch)
-    extent = rows.shape[0], in_c.columns
+    extent = rows.shape[0] - result.shape[1] + in_c.rows, in_c.columns
     addresses["C"] = memory.bind("C", rows, extent=extent, initialised=c is not None)
     executed = run_kernel(
         gemm.emit(level) if text is None else text,
@@ -114,7 +117,7 @@ def execute(
         work=_work(gemm),
         counted=counted,
     )
-    found = result[:, :, : in_c.columns].copy()
+    found = result[:, : in_c.rows, : in_c.columns].copy()
     return found if batch > 1 else found[0], executed
 
 
@@ -142,10 +145,10 @@ def check_size(gemm: Gemm) -> None:
             raise SizeError(f"{many}{matrix}: {size} bytes; at most {MAX_BYTES} are simulated")
 
 
-def _poisoned(matrix: Matrix, batch: int) -> NDArray[Any]:
-    """The matrices of a batch [batch, row, pitch], filled with what shows."""
-    kind = numpy_type(matrix.element)
-    return np.full((batch, matrix.rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
+def _poisoned(matrix: Matrix, batch: int, stride: int) -> NDArray[Any]:
+    """The matrices of a batch [batch, row, pitch], filled with what shows; there may be rows between them."""
+    kind, rows = numpy_type(matrix.element), matrix.rows if batch == 1 else stride // matrix.pitch
+    return np.full((batch, rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
 
 
 def _length(values: Sized) -> int:
@@ -155,12 +158,12 @@ def _length(values: Sized) -> int:
         return -1
 
 
-def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, kind: str) -> NDArray[Any]:
+def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, stride: int, kind: str) -> NDArray[Any]:
     """The matrices in memory, with poison between their rows where they are padded."""
     shape = (matrix.rows, matrix.columns) if batch == 1 else (batch, matrix.rows, matrix.columns)
     given = _numbers(matrix.name, values, shape)
-    made = _poisoned(matrix, batch)
-    made[:, :, : matrix.columns] = _held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
+    made = _poisoned(matrix, batch, stride)
+    made[:, : matrix.rows, : matrix.columns] = _held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
     return made
 
 

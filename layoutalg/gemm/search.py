@@ -268,8 +268,9 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
             form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
             if needed is None:
                 yield form, why, max(1, alone - held)
-            elif prefetch != "none" and not takes_whole_lines(problem, k):
-                yield form, f"prefetches ask for whole cache lines, and steps of {k} are parts of one", 1
+            elif prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+                what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
+                yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
             elif replace(needed, prefetch=prefetch).fits:
                 yield form, "", 0
             else:

@@ -96,14 +96,20 @@ def line_elements(gemm: Gemm) -> int:
     return LINE_BYTES * 8 // element_bits(gemm.element_of("A"))
 
 
-def takes_whole_lines(problem: Problem, k_step: int) -> bool:
+def takes_whole_lines(problem: Problem, k_step: int, prefetch: str = "shared") -> bool:
     """Whether steps of k along the rows of A or B are whole cache lines, so that no two steps ask for the same one.
+
+    For `lines`, whether rows are whole lines apart too: a lane asks for one line of a row.
 
     >>> takes_whole_lines(Problem.of(64, 64, 64), 16), takes_whole_lines(Problem.of(64, 64, 64, trans_a=True), 16)
     (False, True)
+    >>> [takes_whole_lines(Problem.of(64, 80, 64), 32, prefetch) for prefetch in ("shared", "lines")]
+    [True, False]
     """
-    bits = element_bits(problem.matrices[0].element)
-    return (problem.trans_a and not problem.trans_b) or k_step * bits % (LINE_BYTES * 8) == 0
+    in_a, in_b, _ = problem.matrices
+    if prefetch == "lines" and (in_a.pitch_bytes % LINE_BYTES or in_b.pitch_bytes % LINE_BYTES):
+        return False
+    return (problem.trans_a and not problem.trans_b) or k_step * in_a.element_bytes % LINE_BYTES == 0
 
 
 def slices(gemm: Gemm) -> tuple[Slice, Slice]:
@@ -165,10 +171,21 @@ def shared_blocks(gemm: Gemm) -> Shares:
 def lines_of_lanes(gemm: Gemm) -> Shares:
     """The lines that lanes ask for.
 
+    Raises:
+        PlanError: rows are no whole number of lines apart.
+
     >>> from layoutalg.gemm import plan_gemm
     >>> lines_of_lanes(plan_gemm(64, 64, 64, tile=(32, 32), k_step=32, subgroups=(2, 2), registers=256))
     Shares(rows=1, lines=1, counts=(64, 64), rounds=2)
     """
     of_a, of_b = (part.rows * part.lines for part in slices(gemm))
+    for matrix in gemm.matrices[:2]:
+        if matrix.pitch_bytes % LINE_BYTES:
+            fit = -(-matrix.pitch_bytes // LINE_BYTES) * LINE_BYTES // matrix.element_bytes
+            raise PlanError(
+                f"prefetch lines: the rows of {matrix} are {matrix.pitch_bytes} bytes apart, no whole number of cache lines of "
+                f"{LINE_BYTES} bytes, so no lane could ask for one line of a row; ld{matrix.name.lower()} = {fit} would do, or "
+                "prefetch shared"
+            )
     lanes = gemm.dpas.subgroup_size * gemm.tiling.count
     return Shares(1, 1, (of_a, of_b), -(-(of_a + of_b) // lanes))

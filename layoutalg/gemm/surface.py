@@ -15,7 +15,6 @@ message needs; 32 columns would fit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, lcm
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
@@ -23,7 +22,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole
 from layoutalg.hardware import SurfaceLimits
 
-__all__ = ["Matrix", "check_batch", "check_matrix", "whole_number"]
+__all__ = ["Matrix", "check_matrix", "whole_number"]
 
 LIMITS = SurfaceLimits()
 
@@ -118,28 +117,6 @@ def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
         problem = f"a 2D block message reaches {limits.height_most} rows; {limits.height_most} rows would fit"
     if problem:
         raise PlanError(f"{matrix}: {problem}")
-
-
-def check_batch(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
-    """Refuse a matrix whose copies in a batch, one after the other, don't begin where a 2D block message's base may be.
-
-    Raises:
-        PlanError: names the bytes from one to the next, and a leading dimension that would fit.
-
-    >>> check_batch(Matrix("C", rows=37, columns=40, pitch=40, element="f16"))
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: C is 37x40 f16: in a batch the next one begins 2960 bytes later, which is not a multiple \
-    of the 64 bytes that a base of a 2D block message needs; a leading dimension ldc = 64 would fit
-    """
-    apart = matrix.rows * matrix.pitch_bytes
-    if apart % limits.base_alignment:
-        aligned = limits.base_alignment // gcd(limits.base_alignment, matrix.rows * matrix.element_bytes)
-        step = lcm(aligned, limits.pitch_multiple // matrix.element_bytes)
-        raise PlanError(
-            f"{matrix}: in a batch the next one begins {apart} bytes later, which is not a multiple of the "
-            f"{limits.base_alignment} bytes that a base of a 2D block message needs; a leading dimension "
-            f"ld{matrix.name.lower()} = {_up(matrix.pitch, step)} would fit"
-        )
 
 
 def _up(value: int, multiple: int) -> int:

@@ -15,6 +15,7 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.numerics import computed
 from layoutalg.gemm.run import execute
+from layoutalg.gemm.sharing import shared_blocks
 
 TYPES = (("f16", "f16"), ("bf16", "bf16"), ("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8"), ("tf32", "tf32"))
 STORED = ({}, {"trans_b": True}, {"trans_a": True})
@@ -116,12 +117,12 @@ def random_plan(random):
         a, b = random.choice(TYPES)
         sizes = (random.randint(1, 160), random.randint(1, 200), random.randint(1, 300))
         stored = random.choice(STORED)
-        arguments, options = addressable(*sizes, a, batch=random.choice((1, 1, 1, 2)), **stored)
+        choices = {"batch": random.choice((1, 1, 1, 2)), "prefetch": random.choice(("none", "shared"))}
+        arguments, options = addressable(*sizes, a, **choices, **stored)
         if random.random() < 0.6:
             options |= {"tile": (random.choice((8, 16, 32)), random.choice((16, 32, 64))),
                         "subgroups": random.choice(((1, 1), (2, 2), (1, 4), (4, 2), (8, 4))),
-                        "k_step": random.choice((32, 64)), "registers": 256,
-                        "prefetch": random.choice(("none", "shared")), "distance": random.choice((1, 2, 3))}  # fmt: skip
+                        "k_step": random.choice((32, 64)), "registers": 256, "distance": random.choice((1, 2, 3))}  # fmt: skip
         try:
             return la.plan_gemm(*arguments, b, **options)
         except PlanError:
@@ -141,7 +142,8 @@ def test_the_plan_counts_what_is_executed(seed):
     reads = {name: found.messages for name, found in executed.by_name.items() if name.startswith("read")}
     assert reads == {name: count * steps for name, count in names.items()}
     # Every step but the first is asked for in advance.
-    assert executed.total("prefetch").messages == step.prefetches * (steps - gemm.subgroups_total)
+    rounds = shared_blocks(gemm).rounds if gemm.tiling.prefetch == "shared" else 0
+    assert executed.total("prefetch").messages == rounds * (steps - gemm.subgroups_total)
     assert executed.total("store").messages == stored
     # Of C exactly its elements are written.
     problem = gemm.problem

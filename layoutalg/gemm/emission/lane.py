@@ -108,19 +108,16 @@ def _depth(kernel: KernelWriter) -> Value:
     """Where the loop ends: at max(k, one step), which promises the compiler that it runs.
 
     As 1 <= k that changes no result: beyond k reads give 0. Without it the compiler keeps a second set of accumulators for
-    the way around the loop.
+    the way around the loop. A static kernel hides its k: by a number of steps that it knows the compiler unrolls (3 steps of
+    64 dpas for k = 4096, and on pvc 1.66 instructions per dpas instead of 1.44).
     """
-    k, step = kernel.gemm.k, kernel.gemm.tile.k
-    if kernel.static:
-        return kernel.constant(max(k, step), "i32")
-    return kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], kernel.constant(step, "i32")))
+    k = hidden(kernel, kernel.constant(kernel.gemm.k, "i32")) if kernel.static else kernel.arguments["k"]
+    return kernel.named("depth", kernel.op("maxsi", k, kernel.constant(kernel.gemm.tile.k, "i32")))
 
 
 def _steps_before_the_last(kernel: KernelWriter, depth: Value) -> Value:
     """Where the last steps begin, `distance` of them, which have nothing to ask for: a multiple of a step."""
     step, ahead = kernel.gemm.tile.k, kernel.gemm.tile.k * kernel.gemm.tiling.distance
-    if kernel.static:
-        return kernel.constant(-(-max(max(kernel.gemm.k, step) - ahead, 0) // step) * step, "i32")
     before = kernel.op("maxsi", kernel.plus(depth, -ahead), kernel.constant(0, "i32"))
     steps = kernel.op("divui", kernel.plus(before, step - 1), kernel.constant(step, "i32"))
     return kernel.named("last", kernel.op("muli", steps, kernel.constant(step, "i32")))
@@ -138,7 +135,7 @@ def _ask_first(
     counter = Value("i32", name="counter")
     form, results, arguments = _carrying(asked)
     with kernel.region(form, _operands(counter, k_step, end, k_step, arguments, asked), results, (counter, *arguments)):
-        following = _ask(kernel, ahead, arguments)
+        following = _ask(kernel, ahead, arguments, counter)
         _yield(kernel, following)
     return results
 
@@ -157,15 +154,18 @@ def _loop(
     The counter is i32 and becomes an index once, which costs 3 instructions a loop; a counter of type index, 64 bits, costs
     more in every step.
     """
-    carried = [*held.values(), *asked]
+    gemm, carried = kernel.gemm, [*held.values(), *asked]
     form, results, arguments = _carrying(carried)
     for (i, j), inside, outside in zip(held, arguments, results, strict=False):
         inside.name, outside.name = f"c{i}x{j}", f"tile{i}x{j}"
     counter = Value("i32", name="counter")
     first, end = (_in_units(kernel, place, step.unit) for place in (first, end))
-    by = kernel.constant(kernel.gemm.tile.k // step.unit, "i32")
+    by = kernel.constant(gemm.tile.k // step.unit, "i32")
     with kernel.region(form, _operands(counter, first, end, by, arguments, carried), results, (counter, *arguments)):
-        following = _ask(kernel, ahead, arguments[len(held) :])
+        following: list[Value] = []
+        if ahead:
+            k = counter if step.unit == 1 else kernel.op("muli", counter, kernel.constant(step.unit, "i32"))
+            following = _ask(kernel, ahead, arguments[len(held) :], k, gemm.tile.k * gemm.tiling.distance)
         inside = step.write(counter, dict(zip(held, arguments, strict=False)))
         _yield(kernel, [*inside.values(), *following])
     return dict(zip(held, results, strict=False))
@@ -192,11 +192,13 @@ def _operands(
     return [counter, first, end, step, *pairs]
 
 
-def _ask(kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value]) -> list[Value]:
-    """Write the prefetches of a step; returns the places of the next step's."""
+def _ask(
+    kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value], k: Value, further: int = 0
+) -> list[Value]:
+    """Write the prefetches for the step at `k + further`; returns where they ask."""
     following: list[Value] = []
     for prefetch in ahead:
-        following += prefetch.ask(kernel, asked[len(following) : len(following) + len(prefetch.starts)])
+        following += prefetch.ask(kernel, asked[len(following) : len(following) + len(prefetch.starts)], k, further)
     return following
 
 

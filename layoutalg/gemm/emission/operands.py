@@ -267,7 +267,7 @@ class Operands:
     >>> kernel = KernelWriter(plan_gemm(64, 64, 64, "s8", trans_a=True, tile=(8, 16)))
     >>> zero, bases = kernel.constant(0), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]}
     >>> operands = Loads(kernel, bases, zero, zero).at(kernel.constant(0, "i32"))
-    >>> even, odd, _ = kernel.gemm.messages
+    >>> even, odd, *_ = kernel.gemm.messages
     >>> operands.load(even)
     >>> operands.load(odd)
     >>> operands["A", 0, 0].kind

@@ -7,7 +7,7 @@ before the loop, of which matrix it asks; in the loop nothing tells the subgroup
 >>> gemm = plan_gemm(4096, 4096, 4096, tile=(32, 32), k_step=64, subgroups=(4, 4), registers=256, prefetch="shared")
 >>> kernel = KernelWriter(gemm)
 >>> [prefetch] = prefetches(kernel, Places.of(kernel), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]})
->>> next_place = prefetch.ask(kernel, prefetch.starts)
+>>> next_place = prefetch.ask(kernel, prefetch.starts, kernel.arguments["k"])
 >>> print("\\n".join(line[:99] for line in kernel.writer.text().splitlines()[-5:]))
 %prefetch_row_2 = arith.addi %prefetch_row_1, %down_1 : i32
 %prefetch_column_2 = arith.addi %prefetch_column_1, %across_1 : i32
@@ -29,7 +29,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, surface
 from layoutalg.gemm.emission.places import Places, another, hidden
-from layoutalg.gemm.sharing import Shares, Slice, line_elements, shared_blocks, slices
+from layoutalg.gemm.sharing import LINE_BYTES, Shares, Slice, line_elements, lines_of_lanes, shared_blocks, slices
 
 __all__ = ["Prefetch", "prefetches"]
 
@@ -39,31 +39,37 @@ class Prefetch:
     """A prefetch of every step: the values that say where it asks, for the step after the first, how far they move from step
     to step, and the operation that asks there.
 
-    >>> Prefetch((), (), lambda where: None).starts
+    >>> Prefetch((), (), lambda where, k, ahead: None).starts
     ()
     """
 
     starts: tuple[Value, ...]
     moves: tuple[Value, ...]
-    write: Callable[[Sequence[Value]], None]
+    write: Callable[[Sequence[Value], Value, int], None]
 
-    def ask(self, kernel: KernelWriter, last: Sequence[Value]) -> tuple[Value, ...]:
-        """Move on from where the last step asked, and ask; returns where."""
+    def ask(self, kernel: KernelWriter, last: Sequence[Value], k: Value, ahead: int = 0) -> tuple[Value, ...]:
+        """Move on from where the last step asked, and ask for the step at `k + ahead`; returns where."""
         where = tuple(
             kernel.named(value.name or "", kernel.op("addi", value, move))
             for value, move in zip(last, self.moves, strict=True)
         )
-        self.write(where)
+        self.write(where, k, ahead)
         return where
 
 
 def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> tuple[Prefetch, ...]:
-    """The prefetches of a step, in the form of the tiling."""
+    """The prefetches of a step, in the form of the tiling.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> kernel = KernelWriter(plan_gemm(64, 64, 64, prefetch="none"))
+    >>> prefetches(kernel, Places.of(kernel), {})
+    ()
+    """
     form = kernel.gemm.tiling.prefetch
     if form == "none":
         return ()
-    shares = shared_blocks(kernel.gemm)
-    return tuple(_shared(kernel, places, bases, number) for number in range(shares.rounds))
+    write, shares = (_shared, shared_blocks) if form == "shared" else (_lines, lines_of_lanes)
+    return tuple(write(kernel, places, bases, number) for number in range(shares(kernel.gemm).rounds))
 
 
 def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
@@ -91,8 +97,7 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
     def chosen(values: Sequence[Value], name: str) -> Value:
         if len(values) == 1 or of_a is None or values[0] is values[1]:
             return values[0]
-        form = f"arith.select %s, %s, %s : {values[0].kind}"
-        return kernel.named(name, kernel.writer.value(form, (of_a, *values), values[0].kind))
+        return kernel.named(name, _chosen(kernel, of_a, values))
 
     matrices = [gemm.matrices["AB".index(part.operand)] for part, _ in sides]
     # a base that was chosen, or that loads use too, is put together of two halves in every step: 2 instructions on bmg
@@ -127,7 +132,7 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         # else the compiler keeps 0 or the step as a byte, and widens it in every step
         moves.append(kernel.named(name, hidden(kernel, move)) if len(set(steps)) == 2 else move)
 
-    def write(where: Sequence[Value]) -> None:
+    def write(where: Sequence[Value], k: Value, ahead: int) -> None:
         row, column = (kernel.cast(value, "index") for value in where)
         for beside in range(shares.lines):
             place = (described, row, kernel.plus(column, beside * line))
@@ -136,8 +141,59 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
     return Prefetch(tuple(starts), tuple(moves), write)
 
 
+def _lines(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
+    """The lines of one round: `number * lanes` and on, one for each lane of the workgroup.
+
+    Unlike a 2-D message this one knows no edges, so each lane compares the step with the last one that has its line.
+    """
+    gemm, lanes = kernel.gemm, kernel.gemm.dpas.subgroup_size
+    shares = lines_of_lanes(gemm)
+    count = lanes * gemm.tiling.count
+    lane = kernel.once("lane", lambda: kernel.writer.value("gpu.lane_id", (), "index"))
+    if places.subgroup is not None:
+        lane = kernel.op("addi", lane, kernel.op("muli", places.subgroup, kernel.constant(lanes)))
+    own = _Number(kernel, lane).plus(number * count)
+    found: list[tuple[Value, Value, Value]] = []
+    for part, begin in zip(slices(gemm), (0, shares.counts[0]), strict=True):
+        matrix = gemm.matrices["AB".index(part.operand)]
+        row, column = _corner(kernel, places, part, own.plus(-begin), shares)
+        rows, columns, pitch = surface(kernel, matrix)
+        size = kernel.constant(matrix.element_bytes)
+        place = kernel.op("addi", kernel.op("muli", row, pitch), column)
+        address = kernel.op("addi", bases[part.operand], kernel.cast(kernel.op("muli", place, size), "i64"))
+        step = kernel.constant(gemm.tile.k)
+        if part.along == 0:
+            step = kernel.op("muli", step, pitch)
+        move = kernel.cast(kernel.op("muli", step, size), "i64")
+        across, fixed, edge = (column, row, rows) if part.along == 1 else (row, column, columns)
+        inside = kernel.writer.value("arith.cmpi ult, %s, %s : index", (fixed, edge), "i1")
+        depth = kernel.index(kernel.arguments["k"])
+        until = kernel.cast(kernel.op("subi", depth, across), "i32")
+        found.append((address, move, _chosen(kernel, inside, (until, kernel.constant(0, "i32")))))
+    of_a = kernel.writer.value("arith.cmpi ult, %s, %s : index", (own.value, kernel.constant(shares.counts[0])), "i1")
+    address, move, until = (_chosen(kernel, of_a, values) for values in zip(*found, strict=True))
+    if (number + 1) * count > shares.total:
+        busy = kernel.writer.value("arith.cmpi ult, %s, %s : index", (own.value, kernel.constant(shares.total)), "i1")
+        until = _chosen(kernel, busy, (until, kernel.constant(0, "i32")))
+    # the compiler sees the alignment; otherwise it tests it in every step
+    address = kernel.named("prefetch_line", kernel.op("andi", address, kernel.constant(-LINE_BYTES, "i64")))
+
+    def write(where: Sequence[Value], k: Value, ahead: int) -> None:
+        asks = kernel.writer.value("arith.cmpi slt, %s, %s : i32", (k, kernel.plus(until, -ahead)), "i1")
+        with kernel.region("scf.if %s {", (asks,)):
+            form = f"xegpu.prefetch %s[%s] <{{offset_align_byte = {LINE_BYTES}, {HINTS}}}> : i64, index"
+            kernel.writer.do(form, (where[0], kernel.constant(0)))
+
+    return Prefetch((address,), (move,), write)
+
+
+def _chosen(kernel: KernelWriter, condition: Value, values: Sequence[Value]) -> Value:
+    form = f"arith.select %s, %s, %s : {values[0].kind}"
+    return kernel.writer.value(form, (condition, *values), values[0].kind)
+
+
 def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, shares: Shares) -> tuple[Value, Value]:
-    """Row and column of a block of a slice, for the second step; blocks count row-major."""
+    """Row and column of a block of a slice in the first step; blocks count row-major."""
     line = line_elements(kernel.gemm)
     corner = places.workgroup_row if part.operand == "A" else places.workgroup_column
     abreast = part.lines // shares.lines

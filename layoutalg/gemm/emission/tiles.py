@@ -143,14 +143,22 @@ def _loaded(
     operand: tuple[tuple[int, int], bool],
     place: tuple[Value, Value],
 ) -> Value:
-    """The tile as dpas takes it: transposed in registers where memory has it the other way round."""
+    """The tile as dpas takes it: transposed in registers where memory has it the other way round, and in its blocks.
+
+    A conversion between blocks moves nothing: it says where the cuts of a wide load are.
+    """
     shape, transposed = operand
     element = kernel.gemm.element_of(name)
     stored = Tile(element, shape[::-1] if transposed else shape, f"stored_{name.lower()}")
     form = f"xegpu.load_nd %s[%s, %s]{_stands(f'load {name}')} : {source.kind} -> {stored.kind}"
     kernel.writer.values(form, (source, *place), (stored,))
     if not transposed:
-        return stored
+        if kernel.aliases[_alias(f"load {name}")] == kernel.aliases[_alias(name)]:
+            return stored
+        cut = Tile(element, shape, name.lower())
+        layouts = f"<{{input_layout = #{_alias(f'load {name}')}, target_layout = #{_alias(name)}}}>"
+        kernel.writer.values(f"xegpu.convert_layout %s {layouts} : {stored.kind}", (stored,), (cut,))
+        return cut
     turned = Tile(element, shape, name.lower())
     marks = f" {{layout_result_0 = #{_alias(name)}}}"
     kernel.writer.values(f"vector.transpose %s, [1, 0]{marks} : {stored.kind} to {turned.kind}", (stored,), (turned,))

@@ -1,0 +1,129 @@
+"""Attention on Intel's OpenCL runtime for CPUs: LLVM's SPIR-V of the kernel, run as real work-items, gives the model's bits.
+
+The model says everything but exp2, which OpenCL's native_exp2 leaves to the device. So the device is asked: what the model
+takes exp2 of does not depend on exp2, and one more launch computes it all with the operation that the kernel has. With the
+device's exp2 the model's result must be the kernel's, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutalg.core.elements import numpy_type
+from layoutalg.gemm.attention import Attention, plan_attention
+from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.numerics import exp2_of_simulator, model
+from tests.gemm.attention_runs import Array, random_arrays, same_bits
+from tests.oracle.kernel_cpu import CpuLaunch, run_kernels_on_cpu
+from tests.oracle.toolchains import require_new
+
+EXP2 = """
+builtin.module attributes {gpu.container_module} {
+  gpu.module @exp2 {
+    gpu.func @exp2(%from: i64, %to: i64, %rows: i32) kernel attributes
+        {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
+      %c8 = arith.constant 8 : index
+      %size = arith.index_cast %rows : i32 to index
+      %block = gpu.block_id x
+      %row = arith.muli %block, %c8 : index
+      %in = xegpu.create_nd_tdesc %from, shape : [%size, 16], strides : [16, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
+      %out = xegpu.create_nd_tdesc %to, shape : [%size, 16], strides : [16, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
+      %x = xegpu.load_nd %in[%row, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>
+      %y = math.exp2 %x fastmath<afn> : vector<8xf32>
+      xegpu.store_nd %y, %out[%row, 0] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>
+      gpu.return
+    }
+  }
+}
+"""
+
+
+def launch_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> CpuLaunch:
+    laid = laid_out(plan, *arrays)
+    o = np.full(laid.q.shape, np.nan, numpy_type(plan.problem.out))
+    kinds = [np.int32 if kind == "i32" else np.int64 for _, kind in plan.parameters[4:]]
+    sizes = [kind(size) for kind, size in zip(kinds, plan.arguments, strict=True)]
+    return CpuLaunch(plan.emit(), (laid.q, laid.k, laid.v, o, *sizes), plan.grid, plan.workgroup, plan.llvm)
+
+
+def exponents_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> Array:
+    """All that the model takes exp2 of, in order, with zeros up to a multiple of 128."""
+    seen: list[Array] = []
+
+    def noted(value: Array) -> Array:
+        seen.append(value.reshape(-1))
+        return exp2_of_simulator(value)
+
+    model(plan, *arrays, exp2=noted)
+    whole = np.concatenate(seen)
+    return np.pad(whole, (0, -len(whole) % 128)).reshape(-1, 16)
+
+
+def launch_of_exp2(exponents: Array) -> CpuLaunch:
+    rows = len(exponents)
+    arguments = (exponents, np.full_like(exponents, np.nan), np.int32(rows))
+    return CpuLaunch(EXP2, arguments, (rows // 8, 1, 1), (16, 1, 1), 24)
+
+
+def expected_with(powers: Array, plan: Attention, arrays: tuple[Array, Array, Array]) -> Array:
+    """The model's result with the device's powers in the order of the exponents."""
+    given, used = powers.reshape(-1), 0
+
+    def looked_up(value: Array) -> Array:
+        nonlocal used
+        found = given[used : used + value.size].reshape(value.shape)
+        used += value.size
+        return found
+
+    return model(plan, *arrays, exp2=looked_up)
+
+
+def check_on_cpu(plans: Sequence[Attention], directory: Path) -> None:
+    for name in ("mlir-opt-23", "mlir-opt-24"):
+        require_new(name)
+    arrays = [random_arrays(plan, number, 2.0) for number, plan in enumerate(plans)]
+    pairs = list(zip(plans, arrays, strict=True))
+    exponents = [exponents_of(plan, given) for plan, given in pairs]
+    done = run_kernels_on_cpu([*(launch_of(*pair) for pair in pairs), *map(launch_of_exp2, exponents)], directory)
+    for (plan, given), after, (_, powers) in zip(pairs, done, done[len(pairs) :], strict=False):
+        q, k, v, o = after
+        laid = laid_out(plan, *given)
+        assert same_bits(q, laid.q)
+        assert same_bits(k, laid.k)
+        assert same_bits(v, laid.v)
+        assert np.allclose(powers, exp2_of_simulator(exponents[plans.index(plan)]), rtol=2**-20, atol=1e-37)
+        assert same_bits(heads_of(plan, o), expected_with(powers, plan, given)), plan.problem
+
+
+def test_the_spirv_gives_the_models_bits(tmp_path: Path) -> None:
+    check_on_cpu(
+        [
+            plan_attention(40, 100, 64),
+            plan_attention(20, 140, 32, "bf16", "bf16", heads=2, kv_heads=1, causal=True, llvm=23),
+        ],
+        tmp_path,
+    )
+
+
+FULL: list[dict[str, Any]] = [
+    {"queries": 256, "keys": 256, "d": 64},
+    {"queries": 256, "keys": 256, "d": 64, "type": "bf16", "causal": True},
+    {"queries": 64, "keys": 1000, "d": 64, "causal": True, "out": "bf16"},
+    {"queries": 100, "keys": 61, "d": 96, "causal": True, "heads": 4, "kv_heads": 2, "batch": 2, "llvm": 23},
+    {"queries": 256, "keys": 256, "d": 128, "out": "f16"},
+    {"queries": 64, "keys": 1000, "d": 128, "type": "bf16", "causal": True},
+    {"queries": 17, "keys": 31, "d": 40},
+    {"queries": 1, "keys": 1, "d": 72},
+    {"queries": 20, "keys": 200, "d": 256, "causal": True},
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("case", FULL, ids=str)
+def test_the_spirv_of_every_kind_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -> None:
+    check_on_cpu([plan_attention(**case)], tmp_path)
