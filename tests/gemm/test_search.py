@@ -8,15 +8,14 @@ import sys
 from dataclasses import replace
 from math import ceil
 
-import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg.gemm.counting import counted, prefetches_per_step
+from layoutalg.gemm.counting import counted
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import LIMITS, PARTS, Forms, roofline, times
-from layoutalg.gemm.search import Choices, refused, search, shared_out
+from layoutalg.gemm.search import Choices, refused, search
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import xe_chip
 
@@ -90,20 +89,6 @@ def test_the_default_is_the_form_that_was_measured_as_the_best(target: str) -> N
     assert best.limit == "issue"
 
 
-@pytest.mark.parametrize("target", ["bmg", "pvc", "lnl"])
-def test_a_search_takes_less_than_a_tenth_of_a_second(target: str) -> None:
-    # In a process of its own, the best of three: other tests share the machine and the caches.
-    code = (
-        "import time, numpy; start = time.perf_counter(); from layoutalg.gemm.search import search, Problem;"
-        f"search(Problem.of(4096, 4096, 4096, target='{target}')); print(time.perf_counter() - start)"
-    )
-    seconds = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(seconds) < 0.25  # 0.1 s on a machine that does nothing else; the imports of this room are most of it
-
-
 def test_the_order_and_every_sentence_are_the_same_in_another_process() -> None:
     code = (
         "from layoutalg.gemm.search import search, Problem; import hashlib;"
@@ -140,9 +125,6 @@ def test_the_instructions_are_those_of_the_counting_model() -> None:
         for place in random.Random(1).sample(range(len(found)), 60):
             candidate = found[place]
             assert candidate.instructions == counted(problem, candidate.tiling).total, target
-            if candidate.tiling.prefetch != "none":
-                grid = np.array([candidate.tiling.subgroups], dtype=np.float64).T
-                assert shared_out(problem, candidate.tiling, grid)[0] == prefetches_per_step(problem, candidate.tiling)
 
 
 def by_hand(problem: Problem, tiling: Tiling, instructions: float) -> float:
