@@ -15,7 +15,6 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.numerics import computed
 from layoutalg.gemm.run import execute
-from layoutalg.gemm.sharing import shared_blocks
 
 TYPES = (("f16", "f16"), ("bf16", "bf16"), ("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8"), ("tf32", "tf32"))
 STORED = ({}, {"trans_b": True}, {"trans_a": True})
@@ -117,7 +116,7 @@ def random_plan(random):
         a, b = random.choice(TYPES)
         sizes = (random.randint(1, 160), random.randint(1, 200), random.randint(1, 300))
         stored = random.choice(STORED)
-        choices = {"batch": random.choice((1, 1, 1, 2)), "prefetch": random.choice(("none", "shared"))}
+        choices = {"batch": random.choice((1, 1, 1, 2)), "prefetch": random.choice(("none", "shared", "lines"))}
         arguments, options = addressable(*sizes, a, **choices, **stored)
         if random.random() < 0.6:
             options |= {"tile": (random.choice((8, 16, 32)), random.choice((16, 32, 64))),
@@ -141,9 +140,10 @@ def test_the_plan_counts_what_is_executed(seed):
     names = Counter(message.load.name for message in gemm.messages)
     reads = {name: found.messages for name, found in executed.by_name.items() if name.startswith("read")}
     assert reads == {name: count * steps for name, count in names.items()}
-    # Every step but the first is asked for in advance.
-    rounds = shared_blocks(gemm).rounds if gemm.tiling.prefetch == "shared" else 0
-    assert executed.total("prefetch").messages == rounds * (steps - gemm.subgroups_total)
+    # Every step but the first is asked for in advance. In the form of lines, subgroups all of whose lanes would ask for what is
+    # outside of the matrices are masked, and send nothing.
+    sent, planned = executed.total("prefetch").messages, step.prefetches * (steps - gemm.subgroups_total)
+    assert sent <= planned if gemm.tiling.prefetch == "lines" else sent == planned
     assert executed.total("store").messages == stored
     # Of C exactly its elements are written.
     problem = gemm.problem
