@@ -25,19 +25,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import payloads
 from layoutalg.gemm.sharing import Shares, lines_of_lanes, shared_blocks
-from layoutalg.gemm.surface import Matrix
-from layoutalg.gemm.tiling import Tile, Tiling
-from layoutalg.hardware import Dpas
-
-if TYPE_CHECKING:
-    from layoutalg.gemm.plan import Gemm
+from layoutalg.gemm.tiling import Tiling
 
 __all__ = ["Counted", "counted", "prefetches_per_step"]
 
@@ -126,35 +120,7 @@ def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
 def _shares(problem: Problem, tiling: Tiling) -> Shares | None:
     if tiling.prefetch == "none":
         return None
-    divided = cast("Gemm", _Divided(problem, tiling))
-    return shared_blocks(divided) if tiling.prefetch == "shared" else lines_of_lanes(divided)
-
-
-@dataclass(frozen=True, slots=True)
-class _Divided:
-    """As much of a plan as `sharing` asks for: counting comes before plans."""
-
-    problem: Problem
-    tiling: Tiling
-
-    @property
-    def target(self) -> str:
-        return self.problem.target
-
-    @property
-    def tile(self) -> Tile:
-        return self.tiling.tile
-
-    @property
-    def dpas(self) -> Dpas:
-        return self.problem.dpas
-
-    @property
-    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
-        return self.problem.matrices
-
-    def element_of(self, operand: str) -> str:
-        return self.matrices["ABC".index(operand)].element
+    return (shared_blocks if tiling.prefetch == "shared" else lines_of_lanes)(problem, tiling)
 
 
 def _mixed(shares: Shares, subgroups: int) -> int:
