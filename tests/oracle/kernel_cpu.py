@@ -101,7 +101,8 @@ def run_kernels_on_cpu(launches: Sequence[CpuLaunch], directory: Path) -> list[l
         texts = list(dict.fromkeys(launch.text for launch in chosen))
         # LLVM 23 and 24 write SPIR-V of bf16, which the runtime does not read.
         expanded = [] if version == 22 else ["--arith-expand=include-bf16=true"]
-        paths = spirv_of_all(texts, directory, version, f"llvm{version}_{level}", expanded, level)
+        blocked = ["--xegpu-blocking"] if level == "subgroup" else []  # the pipeline expects tiles that are cut
+        paths = spirv_of_all(texts, directory, version, f"llvm{version}_{level}", [*blocked, *expanded], level)
         for text, path in zip(texts, paths, strict=True):
             path.write_bytes(without_bf16(path.read_bytes()))
             binaries[version, level, text] = path
