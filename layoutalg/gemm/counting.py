@@ -25,18 +25,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from layoutalg.gemm.messages import Message, messages
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import payloads
 from layoutalg.gemm.sharing import Shares, lines_of_lanes, shared_blocks
-from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.gemm.tiling import Tiling
 from layoutalg.gemm.waits import measured_waits
-from layoutalg.hardware import Dpas, xe_chip
+from layoutalg.hardware import xe_chip
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.plan import Gemm
+    pass
 
 __all__ = ["Counted", "counted", "prefetches_per_step"]
 
@@ -119,28 +119,7 @@ def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
 def _shares(problem: Problem, tiling: Tiling) -> Shares | None:
     if tiling.prefetch == "none":
         return None
-    divided = cast("Gemm", _Divided(problem, tiling))
-    return shared_blocks(divided) if tiling.prefetch == "shared" else lines_of_lanes(divided)
-
-
-@dataclass(frozen=True, slots=True)
-class _Divided:
-    """As much of a plan as `sharing` asks for: counting comes before plans."""
-
-    problem: Problem
-    tiling: Tiling
-
-    @property
-    def tile(self) -> Tile:
-        return self.tiling.tile
-
-    @property
-    def dpas(self) -> Dpas:
-        return self.problem.dpas
-
-    def element_of(self, operand: str) -> str:
-        name = self.problem.a if operand == "A" else self.problem.b
-        return IN_MEMORY.get(name, name)
+    return (shared_blocks if tiling.prefetch == "shared" else lines_of_lanes)(problem, tiling)
 
 
 def _mixed(shares: Shares, subgroups: int) -> int:

@@ -5,11 +5,11 @@ Both forms of prefetch share out cache lines of 64 bytes. By hand: 8x4 subgroups
 with 32 rows they are 8x2 and 2x4 blocks, 24 for 32 subgroups. `lines` gives one line to each of the 512 lanes, and then the
 other 256.
 
->>> from layoutalg.gemm import plan_gemm
->>> gemm = plan_gemm(4096, 4096, 4096, tile=(32, 32), k_step=64, subgroups=(8, 4), registers=256)
->>> slices(gemm)
+>>> from layoutalg.gemm.tiling import Tile
+>>> problem, tiling = Problem.of(4096, 4096, 4096), Tiling(Tile(32, 32, 64), (8, 4), 256)
+>>> slices(problem, tiling)
 (Slice(operand='A', rows=256, lines=2, along=1), Slice(operand='B', rows=64, lines=4, along=0))
->>> shared_blocks(gemm), lines_of_lanes(gemm)
+>>> shared_blocks(problem, tiling), lines_of_lanes(problem, tiling)
 (Shares(rows=32, lines=1, counts=(16, 8), rounds=1), Shares(rows=1, lines=1, counts=(512, 256), rounds=2))
 
 The laws: every line that a workgroup needs in a step belongs to one block; the blocks of a round are as many as those who ask,
@@ -20,15 +20,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import xe_chip
-
-if TYPE_CHECKING:
-    from layoutalg.gemm.plan import Gemm
 
 __all__ = [
     "LINE_BYTES",
@@ -86,14 +83,13 @@ class Shares:
         return self.rounds * self.lines
 
 
-def line_elements(gemm: Gemm) -> int:
+def line_elements(problem: Problem) -> int:
     """The elements of A or B in a cache line.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> line_elements(plan_gemm(64, 64, 64))
+    >>> line_elements(Problem.of(64, 64, 64))
     32
     """
-    return LINE_BYTES * 8 // element_bits(gemm.element_of("A"))
+    return LINE_BYTES * 8 // element_bits(problem.matrices[0].element)
 
 
 def takes_whole_lines(problem: Problem, k_step: int, prefetch: str = "shared") -> bool:
@@ -112,7 +108,7 @@ def takes_whole_lines(problem: Problem, k_step: int, prefetch: str = "shared") -
     return (problem.trans_a and not problem.trans_b) or k_step * in_a.element_bytes % LINE_BYTES == 0
 
 
-def slices(gemm: Gemm) -> tuple[Slice, Slice]:
+def slices(problem: Problem, tiling: Tiling) -> tuple[Slice, Slice]:
     """The slices of A and of B.
 
     A workgroup that begins within a line takes the whole of it in, so a slice can have one line more than it has elements for.
@@ -120,46 +116,48 @@ def slices(gemm: Gemm) -> tuple[Slice, Slice]:
     Raises:
         PlanError: a step along the rows is no whole number of lines, so that two steps would ask for the same line.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> slices(plan_gemm(64, 96, 64, tile=(32, 48), k_step=32, subgroups=(1, 1), registers=256))[1]
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> slices(Problem.of(64, 96, 64), Tiling(Tile(32, 48, 32), (1, 1), 256))[1]
     Slice(operand='B', rows=32, lines=2, along=0)
     """
-    problem, whole = gemm.problem, gemm.tiling.workgroup_tile
+    whole = tiling.workgroup_tile
     return (
-        _slice(gemm, "A", whole.m, 0 if problem.trans_a else 1),
-        _slice(gemm, "B", whole.n, 1 if problem.trans_b else 0),
+        _slice(problem, tiling, "A", whole.m, 0 if problem.trans_a else 1),
+        _slice(problem, tiling, "B", whole.n, 1 if problem.trans_b else 0),
     )
 
 
-def _slice(gemm: Gemm, operand: str, extent: int, along: int) -> Slice:
-    line, step = line_elements(gemm), gemm.tile.k
+def _slice(problem: Problem, tiling: Tiling, operand: str, extent: int, along: int) -> Slice:
+    line, step = line_elements(problem), tiling.tile.k
+    element = problem.matrices["AB".index(operand)].element
     if along == 0:
         return Slice(operand, step, -(-(extent + line - gcd(extent, line)) // line), along)
     if step % line:
+        whole = -(-step // line) * line
         raise PlanError(
-            f"prefetch {gemm.tiling.prefetch} with k_step = {step}: prefetches ask for whole cache lines, and {step} "
-            f"{gemm.element_of(operand)} along the rows of {operand} are not; k_step = {-(-step // line) * line} would do"
+            f"prefetch {tiling.prefetch} with k_step = {step}: prefetches ask for whole cache lines, and {step} "
+            f"{element} along the rows of {operand} are not; k_step = {whole} would do"
         )
     return Slice(operand, extent, step // line, along)
 
 
-def shared_blocks(gemm: Gemm) -> Shares:
+def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
     """The blocks of 2-D prefetches: those with the fewest messages, and of these the smallest, so that all have work.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> shared_blocks(plan_gemm(64, 64, 64, tile=(32, 32), k_step=32, subgroups=(2, 2), registers=256))
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> shared_blocks(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32), (2, 2), 256))
     Shares(rows=32, lines=1, counts=(2, 2), rounds=1)
-    >>> shared_blocks(plan_gemm(64, 64, 64, tile=(32, 32), k_step=64, subgroups=(2, 2), registers=256))
+    >>> shared_blocks(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 64), (2, 2), 256))
     Shares(rows=32, lines=2, counts=(2, 2), rounds=1)
     """
-    parts, apart = slices(gemm), xe_chip(gemm.target).immediate_offsets
+    parts, apart = slices(problem, tiling), xe_chip(problem.target).immediate_offsets
     found: list[Shares] = []
     for rows in (1, 2, 4, 8, 16, 32):
         for lines in (1, 2, 4, 8):
             if any(part.rows % rows or part.lines % lines for part in parts):
                 continue
             of_a, of_b = (part.rows // rows * part.lines // lines for part in parts)
-            found.append(Shares(rows, lines, (of_a, of_b), -(-(of_a + of_b) // gemm.tiling.count)))
+            found.append(Shares(rows, lines, (of_a, of_b), -(-(of_a + of_b) // tiling.count)))
 
     def cost(shares: Shares) -> tuple[int, int, int]:
         # bmg: 1.55 and 1.58 for 32x32, 128 deep, with lines apart and side by side; pvc: 1.77 and 1.69 (IGC 2.40)
@@ -168,18 +166,18 @@ def shared_blocks(gemm: Gemm) -> Shares:
     return min(found, key=cost)
 
 
-def lines_of_lanes(gemm: Gemm) -> Shares:
+def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:
     """The lines that lanes ask for.
 
     Raises:
         PlanError: rows are no whole number of lines apart.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> lines_of_lanes(plan_gemm(64, 64, 64, tile=(32, 32), k_step=32, subgroups=(2, 2), registers=256))
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> lines_of_lanes(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32), (2, 2), 256))
     Shares(rows=1, lines=1, counts=(64, 64), rounds=2)
     """
-    of_a, of_b = (part.rows * part.lines for part in slices(gemm))
-    for matrix in gemm.matrices[:2]:
+    of_a, of_b = (part.rows * part.lines for part in slices(problem, tiling))
+    for matrix in problem.matrices[:2]:
         if matrix.pitch_bytes % LINE_BYTES:
             fit = -(-matrix.pitch_bytes // LINE_BYTES) * LINE_BYTES // matrix.element_bytes
             raise PlanError(
@@ -187,5 +185,5 @@ def lines_of_lanes(gemm: Gemm) -> Shares:
                 f"{LINE_BYTES} bytes, so no lane could ask for one line of a row; ld{matrix.name.lower()} = {fit} would do, or "
                 "prefetch shared"
             )
-    lanes = gemm.dpas.subgroup_size * gemm.tiling.count
+    lanes = problem.dpas.subgroup_size * tiling.count
     return Shares(1, 1, (of_a, of_b), -(-(of_a + of_b) // lanes))

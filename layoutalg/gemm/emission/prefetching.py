@@ -69,13 +69,15 @@ def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value])
     if form == "none":
         return ()
     write, shares = (_shared, shared_blocks) if form == "shared" else (_lines, lines_of_lanes)
-    return tuple(write(kernel, places, bases, number) for number in range(shares(kernel.gemm).rounds))
+    return tuple(
+        write(kernel, places, bases, number) for number in range(shares(kernel.gemm.problem, kernel.gemm.tiling).rounds)
+    )
 
 
 def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
     """The 2-D prefetch of one round: blocks `number * subgroups` and on, one for each subgroup."""
     gemm, count = kernel.gemm, kernel.gemm.tiling.count
-    shares, line = shared_blocks(gemm), line_elements(gemm)
+    shares, line = shared_blocks(gemm.problem, gemm.tiling), line_elements(gemm.problem)
     block = _Number(kernel, number * count if places.subgroup is None else places.subgroup)
     if places.subgroup is not None:
         block = block.plus(number * count)
@@ -83,7 +85,7 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
     sides = [
         (part, begin)
         for part, begin, behind in zip(
-            slices(gemm), (0, shares.counts[0]), (shares.counts[0], shares.total), strict=True
+            slices(gemm.problem, gemm.tiling), (0, shares.counts[0]), (shares.counts[0], shares.total), strict=True
         )
         if first < behind and begin < end
     ]
@@ -147,14 +149,14 @@ def _lines(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], num
     Unlike a 2-D message this one knows no edges, so each lane compares the step with the last one that has its line.
     """
     gemm, lanes = kernel.gemm, kernel.gemm.dpas.subgroup_size
-    shares = lines_of_lanes(gemm)
+    shares = lines_of_lanes(gemm.problem, gemm.tiling)
     count = lanes * gemm.tiling.count
     lane = kernel.once("lane", lambda: kernel.writer.value("gpu.lane_id", (), "index"))
     if places.subgroup is not None:
         lane = kernel.op("addi", lane, kernel.op("muli", places.subgroup, kernel.constant(lanes)))
     own = _Number(kernel, lane).plus(number * count)
     found: list[tuple[Value, Value, Value]] = []
-    for part, begin in zip(slices(gemm), (0, shares.counts[0]), strict=True):
+    for part, begin in zip(slices(gemm.problem, gemm.tiling), (0, shares.counts[0]), strict=True):
         matrix = gemm.matrices["AB".index(part.operand)]
         row, column = _corner(kernel, places, part, own.plus(-begin), shares)
         rows, columns, pitch = surface(kernel, matrix)
@@ -194,7 +196,7 @@ def _chosen(kernel: KernelWriter, condition: Value, values: Sequence[Value]) -> 
 
 def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, shares: Shares) -> tuple[Value, Value]:
     """Row and column of a block of a slice in the first step; blocks count row-major."""
-    line = line_elements(kernel.gemm)
+    line = line_elements(kernel.gemm.problem)
     corner = places.workgroup_row if part.operand == "A" else places.workgroup_column
     abreast = part.lines // shares.lines
     down, across = block.over(abreast).times(shares.rows), block.rest(abreast).times(line * shares.lines)
