@@ -29,11 +29,10 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.counting import counted
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times

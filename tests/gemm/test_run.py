@@ -142,7 +142,7 @@ def test_the_plan_counts_what_is_executed(seed):
     reads = {name: found.messages for name, found in executed.by_name.items() if name.startswith("read")}
     assert reads == {name: count * steps for name, count in names.items()}
     # Every step but the first is asked for in advance.
-    rounds = shared_blocks(gemm.problem, gemm.tiling).rounds if gemm.tiling.prefetch == "shared" else 0
+    rounds = shared_blocks(gemm.problem, gemm.tiling).messages if gemm.tiling.prefetch == "shared" else 0
     assert executed.total("prefetch").messages == rounds * (steps - gemm.subgroups_total)
     assert executed.total("store").messages == stored
     # Of C exactly its elements are written.
