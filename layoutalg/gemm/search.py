@@ -301,8 +301,8 @@ def _instructions(problem: Problem, form: Tiling, grids: Numbers, llvm: int) -> 
     """The instructions of a step for every grid, at least: they differ in the prefetches that are a subgroup's share."""
     if form.prefetch == "none":
         return np.full(len(grids[0]), float(counted(problem, form, llvm).total), dtype=np.float64)
-    bits = element_bits(IN_MEMORY.get(problem.a, problem.a))
-    asked = (form.tile.m * grids[0] + form.tile.n * grids[1]) * form.tile.k * bits / 8
+    row = form.tile.k * problem.matrices[0].element_bytes
+    asked = (form.tile.m * grids[0] + form.tile.n * grids[1]) * row
     most = 2048 if form.prefetch == "shared" else LINE_BYTES * problem.dpas.subgroup_size
     shares = np.ceil(asked / (most * grids[0] * grids[1])).tolist()
     totals: dict[float, float] = {}
