@@ -484,6 +484,11 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
         bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
     )  # fmt: skip
+    if problem.dpas.target.surface is None:
+        raise PlanError(
+            f"target {problem.target} has no 2D block messages: its A and B must be packed, fragment by fragment; "
+            "layoutalg.gemm.packed.plan_packed plans that, with the order in memory and a kernel"
+        )
     version = checked_version(llvm)
     choices = Choices(
         None if tile is None else _pair("tile", tile),
