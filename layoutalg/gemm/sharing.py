@@ -133,9 +133,10 @@ def _slice(problem: Problem, tiling: Tiling, operand: str, extent: int, along: i
     if along == 0:
         return Slice(operand, step, -(-(extent + line - gcd(extent, line)) // line), along)
     if step % line:
+        whole = -(-step // line) * line
         raise PlanError(
             f"prefetch {tiling.prefetch} with k_step = {step}: prefetches ask for whole cache lines, and {step} "
-            f"{problem.matrices['AB'.index(operand)].element} along the rows of {operand} are not; k_step = {-(-step // line) * line} would do"
+            f"{element} along the rows of {operand} are not; k_step = {whole} would do"
         )
     return Slice(operand, extent, step // line, along)
 
