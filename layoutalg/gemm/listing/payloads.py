@@ -188,7 +188,8 @@ class _Words:
             constant = first.constant >> second.constant
             if first.base is None:
                 return Amount(None, constant)
-            return self.nested(mnemonic, constant, Amount(first.base, below), second)
+            # places are not negative: the compiler takes the one or the other
+            return self.nested("shr", constant, Amount(first.base, below), second)
         if mnemonic == "bfn.0xFE":  # a | b | c
             *others, constant = sorted(amounts, key=lambda amount: amount.base is None)
             return self.result("or", [self.result("or", others), constant])
