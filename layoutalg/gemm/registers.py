@@ -53,7 +53,7 @@ __all__ = ["Registers", "payloads", "registers"]
 
 _SCALARS = 3
 """Registers for sizes, the counter, and what else the compiler keeps."""
-_MUCH = {128: 8, 256: 24}
+_MUCH = {128: 8, 256: 23}
 """Registers that must be left beside payloads where the compiler has to move the loads of B apart."""
 _AHEAD = {"none": 0, "shared": 1, "lines": 12}
 """Registers that a prefetch keeps: a place; or for lines the addresses of 16 lanes, 64 bits each, and how far they move."""

@@ -250,26 +250,31 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
     prefetches = (choices.prefetch,) if choices.prefetch else PREFETCHES
     files = (choices.registers,) if choices.registers else REGISTERS
-    for (m, n), k, held, prefetch in product(tiles, depths, files, prefetches):
-        form = Tiling(Tile(m, n, k), (1, 1), held, prefetch, choices.distance or 1)
+    for (m, n), k, held in product(tiles, depths, files):
+        tile = Tile(m, n, k)
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
+        if 4 * alone < held == REGISTERS[-1] and not choices.registers:
+            continue  # it fits twice as often into threads of 128
+        needed, why = None, ""
         if alone >= held:
-            yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
-            continue
-        if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
-            what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
-            yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
-            continue
-        try:
-            needed = registers(_loop_of(problem), form, llvm)
-        except PlanError as error:
-            yield form, str(error), 1
-            continue
-        if needed.fits:
-            yield form, "", 0
+            why = f"its accumulators alone are {alone} registers, and a thread has {held}"
         else:
-            over = max(1, needed.used - held)
-            yield form, f"with {prefetch} prefetch it needs {needed.used} of {held} registers", over
+            try:
+                needed = registers(_loop_of(problem), Tiling(tile, registers=held), llvm)
+            except PlanError as error:
+                why = str(error)
+        for prefetch in prefetches:
+            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
+            if needed is None:
+                yield form, why, max(1, alone - held)
+            elif prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+                what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
+                yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
+            elif replace(needed, prefetch=prefetch).fits:
+                yield form, "", 0
+            else:
+                over = max(1, needed.used - held)
+                yield form, f"with {prefetch} prefetch its {needed.used} registers of {held} leave too few", over
 
 
 def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
