@@ -82,14 +82,6 @@ class Shares:
         """The prefetches of one subgroup in a step: a message brings one line of each row."""
         return self.rounds * self.lines
 
-    def mixed(self, subgroups: int) -> int:
-        """The rounds in which some subgroups ask for A and others for B: 0 or 1.
-
-        >>> Shares(rows=32, lines=1, counts=(16, 16), rounds=1).mixed(32), Shares(32, 1, (32, 16), 2).mixed(32)
-        (1, 0)
-        """
-        return int(self.counts[0] % subgroups > 0 and self.counts[1] > 0)
-
 
 def line_elements(problem: Problem) -> int:
     """The elements of A or B in a cache line.
