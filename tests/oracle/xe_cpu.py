@@ -22,16 +22,16 @@ Array = NDArray[Any]
 
 POISON = 99
 """What fills the padding of matrices of integers; of floats it is NaN."""
-_EXP = re.compile(r"^( *)(%\w+) = math\.(exp2?) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
+_EXP = re.compile(r"^( *)%(\w+) = math\.(exp2?) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
 
 
 def rounded_once(text: str) -> str:
     """The kernel with exp and exp2 of f32 computed in f64."""
     narrow, wide = r"\5f32\6", r"\5f64\6"
     return _EXP.sub(
-        rf"\1\2_wide = arith.extf \4 : {narrow} to {wide}\n"
-        rf"\1\2_power = math.\3 \2_wide : {wide}\n"
-        rf"\1\2 = arith.truncf \2_power : {wide} to {narrow}",
+        rf"\1%wide_\2 = arith.extf \4 : {narrow} to {wide}\n"
+        rf"\1%power_\2 = math.\3 %wide_\2 : {wide}\n"
+        rf"\1%\2 = arith.truncf %power_\2 : {wide} to {narrow}",
         text,
     )
 
@@ -45,6 +45,7 @@ def launch_of(
     *,
     text: str | None = None,
     llvm: int | None = None,
+    level: str = "lane",
 ) -> CpuLaunch:
     """The launch that computes C from matrices as they lie in memory, of a batch with another dimension in front."""
     given = {"a": a, "b": b, "c": c, "bias": bias}
@@ -57,8 +58,9 @@ def launch_of(
         np.int64(size) if kind == "i64" else np.int32(size) for size, kind in zip(gemm.arguments, kinds, strict=True)
     ]
     version = gemm.llvm if llvm is None else llvm
-    kernel = gemm.emit("lane", llvm=version) if text is None else text
-    return CpuLaunch(rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version)
+    kernel = gemm.emit(level, llvm=version) if text is None else text
+    given = rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version
+    return CpuLaunch(*given, level=level)
 
 
 def result_of(gemm: Gemm, after: Sequence[Array]) -> Array:
