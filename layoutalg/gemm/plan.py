@@ -127,6 +127,17 @@ class Gemm(Distributed):
         return self.problem.dpas
 
     @property
+    def instruction(self) -> str:
+        """The operation that becomes the matrix instruction: what LLVM lowers for these types.
+
+        >>> plan_gemm(64, 64, 64, "s8").instruction, plan_gemm(64, 64, 64, "tf32").instruction
+        ('llvm.call', 'xevm.mma')
+        """
+        from layoutalg.gemm.emission.products import instruction
+
+        return instruction(self.problem.a)
+
+    @property
     def accumulator(self) -> str:
         """The MLIR type of an accumulator.
 
