@@ -8,13 +8,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-fast exhaustive attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
+.PHONY: demo test test-fast exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the tests"
 	@echo "make test-fast   run the quick ones, without compilers: under a minute on two cores"
 	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB, more generated kernels (half an hour)"
+	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
 	@echo "make sdist-test  build the sdist, install what it makes, run its own tests"
 	@echo "make toolchains  install the compilers that the tests use (Debian packages and large wheels)"
@@ -57,6 +58,9 @@ test-fast: $(VENV)/installed-test
 
 exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) -m exhaustive tests
+
+oracle-full: $(VENV)/installed-test
+	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/oracle/test_kernels_on_cpu.py tests/oracle/test_builtins.py
 
 attack: $(VENV)/installed-test
 	LAYOUTALG_ATTACK_MINUTES=$(ATTACK_MINUTES) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/attack

@@ -35,6 +35,12 @@ def _targets() -> Sequence[str]:
     return target_names(dpas=True)
 
 
+def _prefetches() -> Sequence[str]:
+    from layoutalg.gemm.attention.plan import PREFETCHES
+
+    return PREFETCHES
+
+
 def _levels() -> Sequence[str]:
     from layoutalg.gemm.attention.plan import LEVELS
 
@@ -56,6 +62,9 @@ def _levels() -> Sequence[str]:
 @click.option("--scale", type=float, help="What scores are multiplied by (1/sqrt(d) unless given).")
 @click.option("--target", type=OneOf(_targets), default="bmg", show_default=True, help="The chip.")
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
+@click.option(
+    "--prefetch", type=OneOf(_prefetches), help="Whether subgroups prefetch for one another (chosen unless given)."
+)
 @click.option("--llvm", type=int, default=24, show_default=True, help="The version of LLVM that the kernel is for.")
 @click.option(
     "--emit", "level", type=OneOf(_levels), default="lane", show_default=True, help="The level of the kernel."
@@ -80,6 +89,7 @@ def attention(
     scale: float | None,
     target: str,
     subgroups: int | None,
+    prefetch: str | None,
     llvm: int,
     level: str,
     output: Path | None,
@@ -108,6 +118,7 @@ def attention(
         causal=causal,
         scale=scale,
         subgroups=subgroups,
+        prefetch=prefetch,
         llvm=llvm,
     )
     text = plan.emit(level)
@@ -143,6 +154,7 @@ def _plan_facts(plan: Attention) -> dict[str, Any]:
         "steps": {"masked": steps.masked, "seen": steps.seen},
         "step": {"keys": step.keys, "dpas": step.dpas, "loads": step.loads, "bytes": step.bytes},
         "masked_step": {"keys": masked.keys, "dpas": masked.dpas, "loads": masked.loads, "bytes": masked.bytes},
+        "prefetch": {"form": plan.prefetch, "in_step": 0 if plan.share is None else plan.share.rounds},
         "dpas_total": plan.dpas_total,
         "bytes_total": plan.bytes_total,
         "instructions": plan.instructions,
@@ -172,6 +184,12 @@ def _print_plan(facts: dict[str, Any]) -> None:
             "steps",
             f"{facts['steps']['seen']} without a mask, {facts['steps']['masked']} with one, "
             f"{facts['dpas_total']} dpas in all",
+        ),
+        (
+            "prefetch",
+            f"{facts['prefetch']['in_step']} of 32 keys by 32 columns in a step, shared by the subgroups"
+            if facts["prefetch"]["in_step"]
+            else "none",
         ),
         (
             "registers",

@@ -31,7 +31,7 @@ from layoutalg.xegpu import LayoutAttr, SliceAttr
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["Layouts", "layouts"]
+__all__ = ["Layouts", "layout_of_bias", "layouts"]
 
 LINE = 64
 """Bytes of a cache line: prefetches are as wide, so that no two ask for one line."""
@@ -40,17 +40,38 @@ LINE = 64
 @dataclass(frozen=True)
 class Layouts:
     """The layouts at each level, by operand: `A`, `B`, `C` of dpas; `load A`, `load B` of what lies in memory (transposed
-    where the problem says so); `prefetch A`, `prefetch B` where the plan prefetches; `bias` where
-    there is one.
+    where the problem says so); `prefetch A`, `prefetch B` where the plan prefetches.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> list(layouts(plan_gemm(64, 64, 64, prefetch="none")).lane)
     ['A', 'B', 'C', 'load A', 'load B']
     """
 
-    workgroup: Mapping[str, LayoutAttr | SliceAttr]
-    subgroup: Mapping[str, LayoutAttr | SliceAttr]
-    lane: Mapping[str, LayoutAttr | SliceAttr]
+    workgroup: Mapping[str, LayoutAttr]
+    subgroup: Mapping[str, LayoutAttr]
+    lane: Mapping[str, LayoutAttr]
+
+    def with_lanes(self, level: str) -> Mapping[str, LayoutAttr]:
+        """The layouts of workgroup or subgroup, with those of the lanes inside: what a value's layout is when all is decided.
+
+        Loads bring single operands here: where several are in one message, no `lane_data` says in which register what is.
+
+        >>> from layoutalg.gemm import plan_gemm
+        >>> print(layouts(plan_gemm(64, 64, 64)).with_lanes("subgroup")["C"])
+        #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+        """
+
+        outer = self.workgroup if level == "workgroup" else self.subgroup
+
+        def inside(name: str, layout: LayoutAttr) -> LayoutAttr:
+            operand = name.removeprefix("load ")
+            lane = self.lane.get(name, self.lane["C"])
+            block = layout.inst_data
+            if operand != name and lane.lane_layout == self.lane[operand].lane_layout:
+                block = outer[operand].inst_data
+            return replace(layout, inst_data=block, lane_layout=lane.lane_layout, lane_data=lane.lane_data)
+
+        return MappingProxyType({name: inside(name, layout) for name, layout in outer.items()})
 
 
 def layouts(gemm: Gemm) -> Layouts:
@@ -79,18 +100,20 @@ def layouts(gemm: Gemm) -> Layouts:
             if found is not None:
                 whole[f"prefetch {name}"] = found
     parts = {name: LayoutAttr(inst_data=layout.inst_data) for name, layout in whole.items()}
-    return Layouts(
-        _with_bias(problem.bias, whole, unit.n), _with_bias(problem.bias, parts, unit.n), MappingProxyType(lanes)
-    )
+    return Layouts(*(MappingProxyType(found) for found in (whole, parts, lanes)))
 
 
-def _with_bias(bias: str | None, found: Mapping[str, LayoutAttr], columns: int) -> Mapping[str, LayoutAttr | SliceAttr]:
-    """Where a bias is: of columns, what is left of C's layout; of rows, C's with instructions of one row."""
-    if bias is None:
-        return MappingProxyType(dict(found))
-    of_c = found["C"]
-    own = SliceAttr(of_c, (0,)) if bias == "column" else replace(of_c, inst_data=(1, columns))
-    return MappingProxyType({**found, "bias": own})
+def layout_of_bias(bias: str, of_c: LayoutAttr) -> LayoutAttr | SliceAttr:
+    """Where a bias is: of columns, what is left of C's layout; of rows, C's cut into single rows.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> of_c = layouts(plan_gemm(64, 64, 64)).subgroup["C"]
+    >>> print(layout_of_bias("column", of_c), layout_of_bias("row", of_c))
+    #xegpu.slice<#xegpu.layout<inst_data = [8, 16]>, dims = [0]> #xegpu.layout<inst_data = [1, 16]>
+    """
+    if bias == "column":
+        return SliceAttr(of_c, (0,))
+    return replace(of_c, inst_data=(1, *(of_c.inst_data or ())[1:]))
 
 
 def _lanes(name: str, bits: int, lanes: int) -> LayoutAttr:

@@ -41,6 +41,7 @@ from layoutalg.hardware import Dpas, xe_chip
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.layouts import Layouts
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
@@ -301,6 +302,17 @@ class Gemm(Distributed):
 
         found = picture_of(self, shape, machine=machine, title=str(self.problem) if title is None else title)
         return PlanPicture(found.parts, found.title, plan=self)
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """Every operand's XeGPU layout at workgroup, subgroup and lane level.
+
+        >>> print(plan_gemm(64, 64, 64).layouts.lane["A"])
+        #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+        """
+        from layoutalg.gemm.layouts import layouts
+
+        return layouts(self)
 
     @property
     def registers(self) -> Registers:

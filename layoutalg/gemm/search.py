@@ -29,15 +29,14 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.counting import counted
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import takes_whole_lines
+from layoutalg.gemm.sharing import LINE_BYTES, takes_whole_lines
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -302,7 +301,14 @@ def shared_out(problem: Problem, form: Tiling, grids: Numbers) -> Numbers:
     >>> shared_out(Problem.of(64, 64, 64), form, np.array([[8, 16], [4, 2]])).tolist()
     [1.0, 2.0]
     """
-    bits = element_bits(IN_MEMORY.get(problem.a, problem.a))
-    bytes_of_step = (form.tile.m * grids[0] + form.tile.n * grids[1]) * form.tile.k * bits / 8
-    asked = 2048 if form.prefetch == "shared" else 64 * problem.dpas.subgroup_size
-    return np.ceil(bytes_of_step / (asked * grids[0] * grids[1]))
+    line, step = LINE_BYTES // problem.matrices[0].element_bytes, form.tile.k
+    rows: list[Numbers] = []
+    lines: list[Numbers] = []
+    for extent, transposed in ((form.tile.m * grids[0], problem.trans_a), (form.tile.n * grids[1], not problem.trans_b)):
+        extent = extent.astype(np.int64)
+        part = -(-(extent + line - np.gcd(extent, line)) // line)
+        rows.append(np.full_like(extent, step) if transposed else extent)
+        lines.append(part if transposed else np.full_like(extent, step // line))
+    total = rows[0] * lines[0] + rows[1] * lines[1]
+    high = np.gcd(np.gcd(rows[0], rows[1]), 32) if form.prefetch == "shared" else problem.dpas.subgroup_size
+    return np.ceil(total / (high * grids[0] * grids[1]))

@@ -48,6 +48,18 @@ def inputs(gemm: Gemm, seed: int = 0) -> Inputs:
     )
 
 
+def reals(gemm: Gemm, seed: int = 0) -> Inputs:
+    """Numbers whose sums round, so that their order can be seen."""
+    problem, rng = gemm.problem, np.random.default_rng(seed)
+    given = inputs(gemm)
+
+    def numbers(like: Array, kind: str) -> Array:
+        return rng.standard_normal(like.shape).astype(DTYPES[kind])
+
+    bias = None if given.bias is None else numbers(given.bias, problem.c)
+    return Inputs(numbers(given.a, problem.a), numbers(given.b, problem.b), numbers(given.c, problem.c), bias)
+
+
 def run(gemm: Gemm, given: Inputs, text: str | None = None) -> Array:
     """C of every matrix of the batch; what pads the rows in memory is NaN (or 99) and must stay so."""
     problem = gemm.problem

@@ -180,6 +180,30 @@ def test_planned_counts_are_those_of_the_executed_kernel(queries: int, keys: int
     assert (executed.dpas, loaded.messages, loaded.bytes) == (plan.dpas_total, plan.messages_total, plan.bytes_total)
     blocks = plan.grid[0] * plan.subgroups * plan.row_blocks * plan.depth_blocks * plan.grid[2]
     assert stored.messages == blocks
+    assert executed.total("prefetch").messages == plan.prefetches_total
+
+
+def test_with_a_causal_mask_no_prefetch_is_wasted_or_late() -> None:
+    plan = plan_attention(200, 300, 64, causal=True)
+    executed = execute(plan, *random_arrays(plan), counted="lines")[1]
+    assert executed is not None
+    assert executed.lines is not None
+    lines = executed.lines
+    assert len(lines.asked_twice) == len(lines.late) == len(lines.never_loaded) == 0
+    # Two workgroups of 128 queries: the first query of each sees 101 and 229 keys, which are 1 and 3 steps of 64 keys.
+    assert (lines.asked == 1).sum() == 2 * (1 + 3) * 64 * 64 * 2 // 64
+
+
+@pytest.mark.parametrize(("d", "element"), [(64, "f16"), (128, "bf16"), (32, "f16")])
+def test_a_prefetched_line_is_asked_for_once_and_in_time(d: int, element: str) -> None:
+    plan = plan_attention(64, 300, d, element, prefetch="shared")
+    executed = execute(plan, *random_arrays(plan), counted="lines")[1]
+    assert executed is not None
+    assert executed.lines is not None
+    lines = executed.lines
+    assert len(lines.asked_twice) == len(lines.late) == len(lines.never_loaded) == 0
+    # All of K and V but the keys behind the last whole step of 64, in each workgroup.
+    assert (lines.asked == 1).sum() == 2 * (300 // 64 * 64) * d * 2 // 64 * plan.grid[0]
 
 
 def test_planning_does_not_depend_on_the_size() -> None:
@@ -215,6 +239,11 @@ def test_planning_does_not_depend_on_the_size() -> None:
         ({"scale": float("nan")}, "expected a finite number above 0"),
         ({"scale": 1e300}, "expected 2^-100 to 2^100"),
         ({"subgroups": 0}, "subgroups = 0: expected a whole number from 1 to 32"),
+        ({"prefetch": "lines"}, "prefetch 'lines': expected 'none' or 'shared'"),
+        (
+            {"prefetch": "shared", "d": 96, "subgroups": 8},
+            "the 12 blocks of K and V of a step evenly; 1, 2, 3, 4, 6, 12",
+        ),
         ({"llvm": 22}, "LLVM 22 does not lower loads of more than 16 elements"),
         ({"llvm": "x"}, "llvm = 'x': expected a whole number"),
         ({"llvm": 25}, "llvm = 25: attention is planned for LLVM 23 and 24"),

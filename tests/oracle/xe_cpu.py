@@ -22,16 +22,16 @@ Array = NDArray[Any]
 
 POISON = 99
 """What fills the padding of matrices of integers; of floats it is NaN."""
-_EXP = re.compile(r"^( *)(%\w+) = math\.(exp2?) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
+_EXP = re.compile(r"^( *)%(\w+) = math\.(exp2?) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
 
 
 def rounded_once(text: str) -> str:
     """The kernel with exp and exp2 of f32 computed in f64."""
     narrow, wide = r"\5f32\6", r"\5f64\6"
     return _EXP.sub(
-        rf"\1\2_wide = arith.extf \4 : {narrow} to {wide}\n"
-        rf"\1\2_power = math.\3 \2_wide : {wide}\n"
-        rf"\1\2 = arith.truncf \2_power : {wide} to {narrow}",
+        rf"\1%wide_\2 = arith.extf \4 : {narrow} to {wide}\n"
+        rf"\1%power_\2 = math.\3 %wide_\2 : {wide}\n"
+        rf"\1%\2 = arith.truncf %power_\2 : {wide} to {narrow}",
         text,
     )
 

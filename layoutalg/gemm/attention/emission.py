@@ -120,6 +120,7 @@ class _Kernel:
             tuple(self.floats(_LEAST, "least") for _ in range(self.row_blocks)),
             tuple(self.floats("0.0", "zeros") for _ in range(self.row_blocks)),
         )
+        self._ahead()
         begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
         ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
         self._store(ended)
@@ -140,7 +141,8 @@ class _Kernel:
         return self.constants[text, kind]
 
     def number(self, number: int, element: str = "i32") -> Value:
-        return self.constant(str(number), element, name=f"c{number}".replace("-", "minus"))
+        name = f"c{number}".replace("-", "m") + ("" if element == "index" else f"_{element}")
+        return self.constant(str(number), element, name=name)
 
     def floats(self, text: str, name: str) -> Value:
         return self.constant(f"dense<{text}>", "f32", _ROWS, name)
@@ -183,21 +185,30 @@ class _Kernel:
     def _places(self) -> None:
         plan, queries, keys = self.plan, self.arguments["queries"], self.arguments["keys"]
         block = self.cast(self.let("gpu.block_id x", (), "index"), "i32", "block")
-        subgroup = self.cast(self.let("gpu.subgroup_id : index", (), "index"), "i32", "subgroup")
-        first = self.binary("muli", block, self.number(plan.subgroups * plan.rows))
-        own = self.binary("muli", subgroup, self.number(plan.rows))
-        self.row = self.binary("addi", first, own, "row")
+        self.subgroup = self.cast(self.let("gpu.subgroup_id : index", (), "index"), "i32", "subgroup")
+        self.first = self.binary("muli", block, self.number(plan.subgroups * plan.rows), "first_of_workgroup")
+        own = self.binary("muli", self.subgroup, self.number(plan.rows))
+        self.row = self.binary("addi", self.first, own, "row")
         self.row_index = self.cast(self.row, "index", "row_index")
         self.lane = self.cast(self.let("gpu.lane_id", (), "index"), "i32", "lane")
+        self.end, self.seen = keys, keys
         if self.problem.causal:
-            shift = self.binary("subi", keys, queries, "shift")
-            self.seen = self.binary("addi", self.binary("addi", self.row, shift), self.number(1), "seen_by_first")
-            by_all = self.binary("maxsi", self.binary("minsi", self.seen, keys), self.number(0), "seen_by_all")
+            self.shift = self.binary("subi", keys, queries, "shift")
+            self.seen = self._seen_by(self.row, "seen_by_first")
             by_last = self.binary("addi", self.seen, self.number(plan.rows - 1), "seen_by_last")
             self.end = self.binary("minsi", by_last, keys, "end")
-        else:
-            by_all = self.end = keys
-        self.full = self.binary("andi", by_all, self.number(-plan.keys_per_step), "full")
+        self.full = self._whole_steps(self.seen, "full")
+
+    def _seen_by(self, query: Value, name: str) -> Value:
+        """How many keys a query sees by the causal mask, if there are as many."""
+        return self.binary("addi", self.binary("addi", query, self.shift), self.number(1), name)
+
+    def _whole_steps(self, seen: Value, name: str) -> Value:
+        """How many of the keys that a query sees fill steps without a mask."""
+        if self.problem.causal:
+            there = self.binary("minsi", seen, self.arguments["keys"])
+            seen = self.binary("maxsi", there, self.number(0))
+        return self.binary("andi", seen, self.number(-self.plan.keys_per_step), name)
 
     def _descriptors(self) -> None:
         """Of every matrix one descriptor for each shape of message: the last one of a row may have to bring one block."""
@@ -212,11 +223,11 @@ class _Kernel:
                 continue
             shapes += [(name, 2, f"{load.rows}x{load.width}x{element}{_TWO}", d)] * (self.depths > 1)
             shapes += [(name, 1, f"{load.rows}x{load.width}x{element}", d)] * (self.depths % 2)
-        pointers = {name: self._of_head(name, head) for name in "QKVO"}
+        self.pointers = {name: self._of_head(name, head) for name in "QKVO"}
         for name, count, shape, width in shapes:
             kind = f"!xegpu.tensor_desc<{shape}>"
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [{width}, 1] : i64 -> {kind}"
-            operands = (pointers[name], keys if name in "KV" else queries)
+            operands = (self.pointers[name], keys if name in "KV" else queries)
             self.described[name, count] = self.let(form, operands, kind, name=f"matrix_{name.lower()}")
 
     def _of_head(self, name: str, head: Value | None) -> Value:
@@ -232,6 +243,43 @@ class _Kernel:
         size = self.number(4 if element == "f32" else 2, "i64")
         elements = self.binary("muli", self.cast(head, "i64"), stride)
         return self.binary("addi", pointer, self.binary("muli", elements, size))
+
+    # Prefetches
+
+    def _ahead(self) -> None:
+        """What this subgroup prefetches for all of the workgroup: its blocks of K and V, 32 keys by 32 columns each.
+
+        Keys that have a mask in one of the workgroup's subgroups are loaded first. The matrix of prefetches ends where they
+        begin, so nothing is asked for too late, and the last step asks for nothing.
+        """
+        self.ahead: list[tuple[Value, Value, Value]] = []
+        share = self.plan.share
+        if share is None:
+            return
+        full = self.full
+        if self.problem.causal:
+            full = self._whole_steps(self._seen_by(self.first, "seen_by_workgroup"), "full_ahead")
+        height = self.cast(self.binary("maxsi", full, self.number(1)), "index", "height_ahead")
+        d, kind = self.problem.d, f"!xegpu.tensor_desc<32x16x{self.problem.type}{_TWO}>"
+        for first in range(0, 2 * share.blocks, self.plan.subgroups):
+            block = self.binary("addi", self.subgroup, self.number(first)) if first else self.subgroup
+            behind = first + self.plan.subgroups
+            if first < share.blocks < behind:
+                of_k = self._less(block, self.number(share.blocks))
+                pointer = self.select(of_k, self.pointers["K"], self.pointers["V"])
+            else:
+                pointer = self.pointers["K" if behind <= share.blocks else "V"]
+            block = self.binary("remui", block, self.number(share.blocks)) if behind > share.blocks else block
+            row = self.binary("muli", self.binary("divui", block, self.number(share.columns)), self.number(32))
+            column = self.binary("muli", self.binary("remui", block, self.number(share.columns)), self.number(32))
+            form = f"xegpu.create_nd_tdesc %s, shape : [%s, {d}], strides : [{d}, 1] : i64 -> {kind}"
+            described = self.let(form, (pointer, height), kind, name="matrix_ahead")
+            row, column = self.cast(row, "index", "row_ahead"), self.cast(column, "index", "column_ahead")
+            self._prefetch(described, row, column)
+            self.ahead.append((described, self.at(row, self.plan.keys_per_step), column))
+
+    def _prefetch(self, matrix: Value, row: Value, column: Value) -> None:
+        self.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{_CACHED}}}> : {matrix.kind}", (matrix, row, column))
 
     # Loads
 
@@ -293,6 +341,9 @@ class _Kernel:
     def _step(self, key: Value, state: _State, keys: int, *, masked: bool) -> _State:
         row = self.cast(key, "index")
         places = [self.at(row, start) for start in range(0, keys, _LANES)]
+        if not masked:
+            for matrix, start, column in self.ahead:
+                self._prefetch(matrix, self.binary("addi", row, start), column)
         scores = self._scores(places)
         if masked:
             scores = self._masked(scores, key)

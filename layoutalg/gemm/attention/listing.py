@@ -56,6 +56,8 @@ def purpose(one: Instruction) -> str:
         return "S = Q K^T, first 16 of d" if begins else "S += Q K^T or O += P V"
     if one.kind == "load":
         return "load of K" if ".d32t" in one.message else "load of V" if ".d16v" in one.message else "load of Q"
+    if one.kind == "prefetch":
+        return "prefetch of K and V"
     if one.kind == "sync":
         return "wait"
     if one.is_jump or name == "cmp":

@@ -32,9 +32,9 @@ from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
-from layoutalg.core.whole_numbers import whole_number
+from layoutalg.core.whole_numbers import one_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
-from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Step, Steps, all_steps, steps_of
+from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Share, Step, Steps, all_steps, shared, steps_of
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
 if TYPE_CHECKING:
@@ -46,17 +46,17 @@ __all__ = ["Attention", "plan_attention"]
 
 VERSIONS = (23, 24)
 LEVELS = ("lane",)
-OPERANDS = ("Q", "K", "S", "P", "V", "O")
 
 _REGISTERS = 256
 _MOST_SUBGROUPS = 8
+_MOST_IN_WORKGROUP = 32
+"""Subgroups that a core runs at once with 256 registers each."""
+PREFETCHES = ("none", "shared")
 
 
 @dataclass(frozen=True)
 class Attention(Distributed):
-    """A planned attention: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
-
-    `rows` are the queries of a subgroup, `subgroups` those of a workgroup. `llvm` is the version that the kernel is for.
+    """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
     >>> plan_attention(256, 256, 64).rows, plan_attention(256, 256, 192).rows
     (16, 8)
@@ -66,6 +66,7 @@ class Attention(Distributed):
     rows: int
     subgroups: int
     llvm: int = 24
+    prefetch: str = "none"
     registers: int = _REGISTERS
 
     @property
@@ -136,6 +137,15 @@ class Attention(Distributed):
         """
         bits = 32 if self.problem.out == "f32" else 16
         return block_store(self.dpas.m, self.dpas.n, bits, subgroup_size=self.dpas.subgroup_size)
+
+    @property
+    def share(self) -> Share | None:
+        """What the subgroups of a workgroup prefetch for one another in a step; None where nothing is prefetched.
+
+        >>> plan_attention(1024, 1024, 128).share
+        Share(blocks=8, columns=4, rounds=2)
+        """
+        return shared(self.depth_blocks, self.subgroups) if self.prefetch == "shared" else None
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -224,6 +234,16 @@ class Attention(Distributed):
         return steps.seen * self.step.messages + steps.masked * self.masked_step.messages
 
     @property
+    def prefetches_total(self) -> int:
+        """Prefetch messages that the whole grid sends: one round before the first step, and one in each step without a mask.
+
+        >>> plan_attention(256, 256, 64).prefetches_total
+        80
+        """
+        rounds = 0 if self.share is None else self.share.rounds
+        return rounds * (self.steps_total.seen + self._subgroups_along * self.grid[2])
+
+    @property
     def bytes_total(self) -> int:
         """Bytes that those messages bring into registers.
 
@@ -249,7 +269,7 @@ class Attention(Distributed):
         """Those instructions for each DPAS.
 
         >>> round(plan_attention(256, 256, 64).instructions_per_dpas, 1)
-        8.9
+        9.0
         """
         return sum(self.instructions.values()) / self.step.dpas
 
@@ -414,13 +434,15 @@ def plan_attention(
     causal: bool = False,
     scale: float | None = None,
     subgroups: int | None = None,
+    prefetch: str | None = None,
     llvm: int = 24,
 ) -> Attention:
     """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
 
     `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
     each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
-    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries.
+    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
+    "shared" each asks for a part of the next step's keys, for all of them: the default where the parts come out even.
 
     Raises:
         PlanError: for types, targets and sizes that are not planned; says what would fit.
@@ -450,9 +472,18 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
     if subgroups is None:
         subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
     else:
-        # With 256 registers a core has half of its threads, and a workgroup at most 32 of them.
-        subgroups = whole_number(subgroups, "subgroups =", 1, 32, PlanError)
-    return Attention(problem, rows, subgroups, _version(llvm))
+        subgroups = whole_number(subgroups, "subgroups =", 1, _MOST_IN_WORKGROUP, PlanError)
+    plan = Attention(problem, rows, subgroups, _version(llvm), PREFETCHES[1])
+    if prefetch is None:
+        return plan if plan.share else replace(plan, prefetch="none")
+    prefetch = one_of(prefetch, PREFETCHES, "prefetch", PlanError)
+    if prefetch == "shared" and plan.share is None:
+        blocks = KEYS // 32 * -(-plan.depth_blocks // 2) * 2
+        fit = ", ".join(str(count) for count in range(1, _MOST_IN_WORKGROUP + 1) if blocks % count == 0)
+        raise PlanError(
+            f"{subgroups} subgroups do not share the {blocks} blocks of K and V of a step evenly; {fit} would"
+        )
+    return replace(plan, prefetch=prefetch)
 
 
 def _version(llvm: object) -> int:

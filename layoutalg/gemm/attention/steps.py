@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from layoutalg.gemm.attention.problem import AttentionProblem
 
-__all__ = ["KEYS", "MASKED_KEYS", "Step", "Steps", "all_steps", "steps_of", "visible"]
+__all__ = ["KEYS", "MASKED_KEYS", "Share", "Step", "Steps", "all_steps", "shared", "steps_of", "visible"]
 
 KEYS, MASKED_KEYS = 64, 32
 """Keys of a step. A mask needs registers: with 64 keys under it a head of 128 would spill."""
@@ -62,6 +62,34 @@ class Step:
         12
         """
         return sum(self.loads.values())
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is prefetched in a step: `blocks` of 32 keys by 32 columns of K and as many of V, `columns` of them side by side.
+
+    Each subgroup of a workgroup asks for `rounds` of them.
+
+    >>> Share(4, 2, 1).rounds
+    1
+    """
+
+    blocks: int
+    columns: int
+    rounds: int
+
+
+def shared(depth_blocks: int, subgroups: int) -> Share | None:
+    """How the blocks of a step are shared; None where they cannot be, evenly.
+
+    >>> shared(4, 8), shared(5, 8)
+    (Share(blocks=4, columns=2, rounds=1), None)
+    """
+    columns = -(-depth_blocks // 2)
+    blocks = KEYS // 32 * columns
+    if 2 * blocks % subgroups:
+        return None
+    return Share(blocks, columns, 2 * blocks // subgroups)
 
 
 def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:

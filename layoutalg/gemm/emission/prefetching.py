@@ -121,7 +121,7 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         row.name = "prefetch_row"
 
     element = gemm.element_of("A")
-    blocks = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>" if gemm.llvm > 22 else ""
+    blocks = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
     kind = f"!xegpu.tensor_desc<{shares.rows}x{line // 2}x{element}{blocks}>"
     form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
     described = kernel.named("matrix_ahead", kernel.writer.value(form, (base, height, width, pitch), kind))

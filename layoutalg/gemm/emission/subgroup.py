@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["emit_subgroup"]
 
 
-def emit_subgroup(gemm: Gemm, *, static: bool = False) -> str:
-    """The text of the kernel.
+def emit_subgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> str:
+    """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> emit_subgroup(plan_gemm(64, 64, 64)).count("xegpu.dpas")
@@ -43,9 +43,10 @@ def emit_subgroup(gemm: Gemm, *, static: bool = False) -> str:
     asked = {
         name: _own_block(kernel, gemm, name, layout, places.subgroup, corner)
         for name, corner in corners.items()
-        if isinstance(layout := found.workgroup.get(f"prefetch {name}"), LayoutAttr) and places.subgroup is not None
+        if (layout := found.workgroup.get(f"prefetch {name}")) is not None and places.subgroup is not None
     }
-    return write_tiles(kernel, found.subgroup, gemm.tile, places.row, places.column, asked)
+    own = found.with_lanes("subgroup") if lanes else found.subgroup
+    return write_tiles(kernel, own, gemm.tile, places.row, places.column, asked)
 
 
 def _own_block(

@@ -25,8 +25,9 @@ from layoutalg.gemm.emission.elementwise import Tile, constant_like, elementwise
 from layoutalg.gemm.emission.epilogue import arithmetic, as_computed, check_epilogue, in_memory
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
+from layoutalg.gemm.layouts import layout_of_bias
 from layoutalg.gemm.tiling import Tile as Sizes
-from layoutalg.xegpu import LayoutAttr, SliceAttr
+from layoutalg.xegpu import LayoutAttr
 
 __all__ = ["Asked", "write_tiles"]
 
@@ -47,7 +48,7 @@ class Asked:
 
 def write_tiles(
     kernel: KernelWriter,
-    layouts: Mapping[str, LayoutAttr | SliceAttr],
+    layouts: Mapping[str, LayoutAttr],
     sizes: Sizes,
     row: Value,
     column: Value,
@@ -69,6 +70,8 @@ def write_tiles(
     check_epilogue(gemm.problem)
     for name, layout in layouts.items():
         kernel.aliases[_alias(name)] = str(layout)
+    if gemm.problem.bias is not None:
+        kernel.aliases["bias"] = str(layout_of_bias(gemm.problem.bias, layouts["C"]))
     bases = addresses(kernel)
     operands = {
         "A": ((sizes.m, sizes.k), gemm.problem.trans_a, row),
@@ -198,11 +201,13 @@ def _bias(kernel: KernelWriter, tile: Tile, row: Value, column: Value) -> Value 
     places = _places(kernel, tile.shape[0], row)
     kernel.marks = " {layout_result_0 = #bias}"
     alone = Tile("index", (tile.shape[0], 1))
-    form = f"vector.shape_cast %s{kernel.marks} : {places.kind} to {alone.kind}"
-    kernel.writer.values(form, (places,), (alone,))
+    kernel.writer.values(f"vector.shape_cast %s : {places.kind} to {alone.kind}", (places,), (alone,))
     loaded = _gathered(kernel, _spread(kernel, alone, tile.shape), "m")
     kernel.marks = before
-    return as_computed(kernel, loaded)
+    joined = like(loaded, loaded.element)
+    layouts = "<{input_layout = #bias, target_layout = #c}>"
+    kernel.writer.values(f"xegpu.convert_layout %s {layouts} : {loaded.kind}", (loaded,), (joined,))
+    return as_computed(kernel, joined)
 
 
 def _places(kernel: KernelWriter, count: int, start: Value) -> Tile:

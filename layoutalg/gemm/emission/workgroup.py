@@ -31,20 +31,21 @@ if TYPE_CHECKING:
 __all__ = ["emit_workgroup"]
 
 
-def emit_workgroup(gemm: Gemm, *, static: bool = False) -> str:
-    """The text of the kernel.
+def emit_workgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> str:
+    """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> emit_workgroup(plan_gemm(64, 64, 64)).count("xegpu.dpas")
     1
     """
     kernel = KernelWriter(gemm, static=static)
-    found, whole = layouts(gemm).workgroup, gemm.tiling.workgroup_tile
+    made, whole = layouts(gemm), gemm.tiling.workgroup_tile
+    found = made.with_lanes("workgroup") if lanes else made.workgroup
     rows, columns = _corner(kernel, "row", "y", whole.m), _corner(kernel, "column", "x", whole.n)
     asked = {
         name: Asked(_whole(layout), corner)
         for name, corner in (("A", rows), ("B", columns))
-        if isinstance(layout := found.get(f"prefetch {name}"), LayoutAttr)
+        if (layout := found.get(f"prefetch {name}")) is not None
     }
     return write_tiles(kernel, found, whole, rows, columns, asked)
 
