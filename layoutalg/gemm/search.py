@@ -31,16 +31,16 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.counting import counted
+from layoutalg.gemm.counting import instructions
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import LINE_BYTES, takes_whole_lines
+from layoutalg.gemm.sharing import takes_whole_lines
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["Candidate", "Choices", "Found", "refused", "search", "shared_out"]
+__all__ = ["Candidate", "Choices", "Found", "refused", "search"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
@@ -208,7 +208,8 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         count = grids.shape[1]
         fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
-        counts = _instructions(_loop_of(problem), form, grids, llvm)
+        rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
+        counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
     return Forms(*np.concatenate(blocks, axis=1))
 
@@ -250,26 +251,31 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
     prefetches = (choices.prefetch,) if choices.prefetch else PREFETCHES
     files = (choices.registers,) if choices.registers else REGISTERS
-    for (m, n), k, held, prefetch in product(tiles, depths, files, prefetches):
-        form = Tiling(Tile(m, n, k), (1, 1), held, prefetch, choices.distance or 1)
+    for (m, n), k, held in product(tiles, depths, files):
+        tile = Tile(m, n, k)
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
+        if 4 * alone < held == REGISTERS[-1] and not choices.registers:
+            continue  # it fits twice as often into threads of 128
+        needed, why = None, ""
         if alone >= held:
-            yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
-            continue
-        if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
-            what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
-            yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
-            continue
-        try:
-            needed = registers(_loop_of(problem), form, llvm)
-        except PlanError as error:
-            yield form, str(error), 1
-            continue
-        if needed.fits:
-            yield form, "", 0
+            why = f"its accumulators alone are {alone} registers, and a thread has {held}"
         else:
-            over = max(1, needed.used - held)
-            yield form, f"with {prefetch} prefetch it needs {needed.used} of {held} registers", over
+            try:
+                needed = registers(_loop_of(problem), Tiling(tile, registers=held), llvm)
+            except PlanError as error:
+                why = str(error)
+        for prefetch in prefetches:
+            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
+            if needed is None:
+                yield form, why, max(1, alone - held)
+            elif prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+                what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
+                yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
+            elif replace(needed, prefetch=prefetch).fits:
+                yield form, "", 0
+            else:
+                over = max(1, needed.used - held)
+                yield form, f"with {prefetch} prefetch its {needed.used} registers of {held} leave too few", over
 
 
 def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
@@ -279,36 +285,3 @@ def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
     'its accumulators alone are 256 registers, and a thread has 256'
     """
     return tuple((form, why) for form, why, _ in _tried(problem, Choices(), llvm) if why)
-
-
-def _instructions(problem: Problem, form: Tiling, grids: Numbers, llvm: int) -> Numbers:
-    """The instructions of a step for every grid: they differ in the prefetches that are a subgroup's share."""
-    if form.prefetch == "none":
-        return np.full(len(grids[0]), float(counted(problem, form, llvm).total), dtype=np.float64)
-    shares = shared_out(problem, form, grids)
-    totals: dict[float, float] = {}
-    for place, share in enumerate(shares.tolist()):
-        if share not in totals:
-            subgroups = int(grids[0, place]), int(grids[1, place])
-            totals[share] = float(counted(problem, replace(form, subgroups=subgroups), llvm).total)
-    return np.array([totals[share] for share in shares.tolist()])
-
-
-def shared_out(problem: Problem, form: Tiling, grids: Numbers) -> Numbers:
-    """The prefetches of one subgroup in a step, for every grid of subgroups: a row of rows and a row of columns.
-
-    >>> form = Tiling(Tile(32, 64, 64), prefetch="shared")
-    >>> shared_out(Problem.of(64, 64, 64), form, np.array([[8, 16], [4, 2]])).tolist()
-    [1.0, 2.0]
-    """
-    line, step = LINE_BYTES // problem.matrices[0].element_bytes, form.tile.k
-    rows: list[Numbers] = []
-    lines: list[Numbers] = []
-    for extent, transposed in ((form.tile.m * grids[0], problem.trans_a), (form.tile.n * grids[1], not problem.trans_b)):
-        extent = extent.astype(np.int64)
-        part = -(-(extent + line - np.gcd(extent, line)) // line)
-        rows.append(np.full_like(extent, step) if transposed else extent)
-        lines.append(part if transposed else np.full_like(extent, step // line))
-    total = rows[0] * lines[0] + rows[1] * lines[1]
-    high = np.gcd(np.gcd(rows[0], rows[1]), 32) if form.prefetch == "shared" else problem.dpas.subgroup_size
-    return np.ceil(total / (high * grids[0] * grids[1]))

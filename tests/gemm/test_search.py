@@ -8,15 +8,14 @@ import sys
 from dataclasses import replace
 from math import ceil
 
-import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg.gemm.counting import counted, prefetches_per_step
+from layoutalg.gemm.counting import counted
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import LIMITS, PARTS, Forms, roofline, times
-from layoutalg.gemm.search import Choices, refused, search, shared_out
+from layoutalg.gemm.search import Choices, refused, search
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import xe_chip
 
@@ -126,9 +125,6 @@ def test_the_instructions_are_those_of_the_counting_model() -> None:
         for place in random.Random(1).sample(range(len(found)), 60):
             candidate = found[place]
             assert candidate.instructions == counted(problem, candidate.tiling).total, target
-            if candidate.tiling.prefetch != "none":
-                grid = np.array([candidate.tiling.subgroups], dtype=np.float64).T
-                assert shared_out(problem, candidate.tiling, grid)[0] == prefetches_per_step(problem, candidate.tiling)
 
 
 def by_hand(problem: Problem, tiling: Tiling, instructions: float) -> float:
