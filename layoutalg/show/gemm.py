@@ -9,7 +9,7 @@ C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc
   subgroups     1x1 in a workgroup (16 work-items), grid 2x4x1, 2 steps
   prefetch      none
   registers     A 16, B 32, C 32; 82 of 256
-  written for   LLVM 24
+  written for   LLVM 24, products as xegpu.dpas
 ...
 """
 
@@ -71,6 +71,7 @@ def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
         "problem": {name: getattr(problem, name) for name in (*names, *epilogue)},
         "target": plan.target,
         "llvm": plan.llvm,
+        "instruction": plan.instruction,
         "tile": [plan.tile.m, plan.tile.n, plan.tile.k],
         "subgroups": list(tiling.subgroups),
         "workgroup_tile": [tiling.workgroup_tile.m, tiling.workgroup_tile.n],
@@ -158,7 +159,7 @@ def _choices(plan: Gemm) -> list[Row]:
             "registers",
             f"A {registers.a}, B {registers.b}, C {registers.c}; {registers.used} of {registers.available}",
         ),
-        ("written for", f"LLVM {plan.llvm}"),
+        ("written for", f"LLVM {plan.llvm}, products as {plan.instruction}"),
     ]
 
 
