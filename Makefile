@@ -60,7 +60,7 @@ exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) -m exhaustive tests
 
 oracle-full: $(VENV)/installed-test
-	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/oracle/test_kernels_on_cpu.py tests/oracle/test_builtins.py
+	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/oracle/test_kernels_on_cpu.py tests/oracle/test_attention_on_cpu.py tests/oracle/test_builtins.py
 
 attack: $(VENV)/installed-test
 	LAYOUTALG_ATTACK_MINUTES=$(ATTACK_MINUTES) $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/attack

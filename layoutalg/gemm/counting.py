@@ -23,22 +23,33 @@ subgroups that ask for A and others that ask for B. For waits, and for what pvc 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.core.elements import element_bits
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import payloads
-from layoutalg.gemm.sharing import Shares, lines_of_lanes, shared_blocks
+from layoutalg.gemm.sharing import LINE_BYTES
 from layoutalg.gemm.tiling import Tiling
+from layoutalg.hardware import xe_chip
 
-__all__ = ["Counted", "counted", "prefetches_per_step"]
+__all__ = ["Counted", "asked", "counted", "instructions", "prefetches_per_step"]
 
 _LOOP = 3
 """The counter is added to and compared, and the loop jumps."""
 _PREFETCH = 7
 """What a shared prefetch takes: the compiler writes its payload in every step, and its place moves on."""
+
+Grids: TypeAlias = NDArray[np.int64]
+_FORMS = [(height, abreast) for height in (1, 2, 4, 8, 16, 32) for abreast in (1, 2, 4, 8)]
+_HEIGHTS, _ABREAST = (np.array([form[side] for form in _FORMS])[:, None] for side in (0, 1))
+"""The blocks that a shared prefetch may have: rows, and cache lines side by side, one message each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +97,8 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = 24, *, by_rule: bool =
     tile, unit = tiling.tile, problem.dpas
     loads = messages(problem, tiling, llvm)
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
-    shares = _shares(problem, tiling)
-    asked = 0 if shares is None else shares.messages
-    addresses, control, syncs = payloads(problem, loads), _LOOP, 1 + len(loads)
-    if shares is not None and tiling.prefetch == "shared":
-        mixed = _mixed(shares, tiling.count) > 0
-        addresses += _PREFETCH * asked - 1
-        control += mixed
-    elif shares is not None:
-        addresses += asked
-        control += 1
+    ahead, mixed = _asked_by(problem, tiling)
+    addresses, syncs = payloads(problem, loads), 1 + len(loads)
     found = None
     if not (by_rule or problem.trans_a or problem.trans_b):
         depth = tile.k * 16 // unit.k  # as many bytes along k as f16 has
@@ -103,7 +106,29 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = 24, *, by_rule: bool =
     if found is not None:
         syncs = found.waits
         addresses += found.extra if tiling.prefetch == "shared" else 0
-    return Counted(dpas, len(loads), asked, syncs, addresses, control)
+    if tiling.prefetch == "shared":
+        addresses += _PREFETCH * ahead - 1
+    elif tiling.prefetch == "lines":
+        addresses += ahead
+    control = _LOOP + {"none": 0, "shared": int(mixed), "lines": 1}[tiling.prefetch]
+    return Counted(dpas, len(loads), ahead, syncs, addresses, control)
+
+
+def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = 24) -> Grids:
+    """The instructions of one step for many grids of subgroups at once: `counted(...).total` of each.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> problem, form = Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), registers=256, prefetch="shared")
+    >>> many = instructions(problem, form, np.array([8, 1]), np.array([4, 1])).tolist()
+    >>> many == [counted(problem, replace(form, subgroups=grid)).total for grid in ((8, 4), (1, 1))]
+    True
+    """
+    single = replace(tiling, subgroups=(1, 1))
+    one = counted(problem, single, llvm)
+    (ahead, mixed), (alone, of_both) = asked(problem, tiling, rows, columns), _asked_by(problem, single)
+    each = {"none": 0, "shared": 1 + _PREFETCH, "lines": 2}[tiling.prefetch]
+    jumps = mixed.astype(np.int64) - of_both if tiling.prefetch == "shared" else 0
+    return one.total + each * (ahead - alone) + jumps
 
 
 def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
@@ -113,17 +138,50 @@ def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
     >>> prefetches_per_step(Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"))
     1
     """
-    shares = _shares(problem, tiling)
-    return 0 if shares is None else shares.messages
+    return _asked_by(problem, tiling)[0]
 
 
-def _shares(problem: Problem, tiling: Tiling) -> Shares | None:
+def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tuple[Grids, NDArray[np.bool_]]:
+    """The prefetches of a subgroup in a step, for many grids of subgroups at once, and whether some ask for A, others for B.
+
+    It is what `sharing` says of one plan: the form of block with the fewest messages.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> problem, form = Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), registers=256, prefetch="shared")
+    >>> [part.tolist() for part in asked(problem, form, np.array([8, 1]), np.array([4, 1]))]
+    [[1, 6], [True, False]]
+    """
+    count = rows * columns
     if tiling.prefetch == "none":
-        return None
-    return (shared_blocks if tiling.prefetch == "shared" else lines_of_lanes)(problem, tiling)
+        return np.zeros_like(count), np.zeros(count.shape, np.bool_)
+    line = LINE_BYTES * 8 // element_bits(problem.matrices[0].element)
+    sides = (tiling.tile.m * rows, problem.trans_a), (tiling.tile.n * columns, not problem.trans_b)
+    slices = [_slice(extent, tiling.tile.k, line, down=down) for extent, down in sides]
+    if tiling.prefetch == "lines":
+        total = sum(height * lines for height, lines in slices)
+        return -(-total // (problem.dpas.subgroup_size * count)), np.ones(count.shape, np.bool_)
+    fits = np.ones((_HEIGHTS.size, count.size), np.bool_)
+    parts: list[Grids] = []
+    for height, lines in slices:
+        fits &= (height % _HEIGHTS == 0) & (lines % _ABREAST == 0)
+        parts.append(height // _HEIGHTS * lines // _ABREAST)
+    of_a, total = parts[0], parts[0] + parts[1]
+    rounds = -(-total // count)
+    second = _ABREAST if xe_chip(problem.target).immediate_offsets else rounds
+    cost = np.where(fits, (rounds * _ABREAST * 2**20 + second) * 64 + _HEIGHTS, 2**62)
+    best = np.argmin(cost, axis=0), np.arange(count.size)
+    of_a, total, rounds = of_a[best], total[best], rounds[best]
+    return rounds * _ABREAST[best[0], 0], (of_a % count != 0) & (of_a < total)
 
 
-def _mixed(shares: Shares, subgroups: int) -> int:
-    """Rounds in which some subgroups ask for A and others for B."""
-    of_a, total = shares.counts[0], shares.total
-    return sum(start < of_a < min(start + subgroups, total) for start in range(0, shares.rounds * subgroups, subgroups))
+def _slice(extent: Grids, deep: int, line: int, *, down: bool) -> tuple[Grids, Grids]:
+    """Rows and cache lines of what a workgroup needs of a matrix in a step; `down`: k goes down the rows in memory."""
+    if down:
+        return np.full_like(extent, deep), -(-(extent + line - np.gcd(extent, line)) // line)
+    return extent, np.full_like(extent, -(-deep // line))
+
+
+def _asked_by(problem: Problem, tiling: Tiling) -> tuple[int, bool]:
+    rows, columns = tiling.subgroups
+    ahead, mixed = asked(problem, tiling, np.array([rows]), np.array([columns]))
+    return int(ahead[0]), bool(mixed[0])

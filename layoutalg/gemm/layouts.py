@@ -99,6 +99,7 @@ def layouts(gemm: Gemm) -> Layouts:
             found = _shared(stored, gemm.tiling.count, element_bits(gemm.element_of(name)), widest)
             if found is not None:
                 whole[f"prefetch {name}"] = found
+                lanes[f"prefetch {name}"] = lanes["A"]
     parts = {name: LayoutAttr(inst_data=layout.inst_data) for name, layout in whole.items()}
     return Layouts(*(MappingProxyType(found) for found in (whole, parts, lanes)))
 

@@ -150,6 +150,9 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message,
 
     Raises:
         PlanError: for storage that no message brings.
+
+    >>> [message.load.name for message in messages(Problem.of(64, 64, 64), Tiling(Tile(16, 32, 16)), llvm=22)]
+    ['read_16b_8r16x1c', 'read_16b_8r16x1c', 'read_transform_16b_16r16x1c', 'read_transform_16b_16r16x1c']
     """
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
     found = _messages(kind, tiling.tile, tiling.registers, llvm)

@@ -9,7 +9,7 @@ of one register, and the place of a prefetch takes one.
 >>> from layoutalg.gemm.tiling import Tile
 >>> needed = registers(Problem.of(512, 512, 512), Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"))
 >>> needed
-Registers(a=32, b=64, c=128, streamed=32, addresses=7, available=256, prefetch='shared')
+Registers(a=32, b=64, c=128, streamed=32, addresses=6, available=256, prefetch='shared')
 >>> needed.used, needed.fits
 (231, True)
 
@@ -64,7 +64,7 @@ class Registers:
     """Registers that one subgroup needs at the same time, against those that it has.
 
     `a` and `b` are the operands that are there together, `streamed` the largest message of B where B may come one message at a
-    time (else as many as `b`), `addresses` the payloads of the messages and what a prefetch keeps.
+    time (else as many as `b`), `addresses` the payloads of the messages.
 
     >>> Registers(a=16, b=16, c=64, streamed=16, addresses=6, available=128).used
     102
@@ -85,7 +85,7 @@ class Registers:
         >>> Registers(16, 16, 64, 16, 6, 128).used
         102
         """
-        return self.a + self.b + self.c + self.addresses
+        return self.a + self.b + self.c + self.addresses + _AHEAD[self.prefetch]
 
     @property
     def least(self) -> int:
@@ -103,12 +103,12 @@ class Registers:
         >>> Registers(32, 32, 64, 32, 6, 128).fits, Registers(16, 32, 64, 32, 6, 128).fits
         (False, True)
         """
-        written = self.a + self.b + self.c
-        if written + self.addresses <= self.available - _SCALARS:
+        written, addresses = self.a + self.b + self.c, self.addresses + _AHEAD[self.prefetch]
+        if written + addresses <= self.available - _SCALARS:
             return True
         if self.least < written <= self.available - 8 and self.least <= self.available - 16:
-            return self.least + self.addresses <= self.available + 1
-        return self.least + self.addresses <= self.available - _MUCH[self.available]
+            return self.least + addresses <= self.available + 1
+        return self.least + addresses <= self.available - _MUCH[self.available]
 
 
 @lru_cache(maxsize=4096)
@@ -130,7 +130,7 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     alone = all(not (first < other <= last) for first, last in together for other, _ in together)
     largest = max(one.registers for one in loads if one.operand == "B")
     streamed = largest if alone else most["B"]
-    addresses = payloads(problem, messages(problem, tiling, llvm)) + _AHEAD[tiling.prefetch]
+    addresses = payloads(problem, messages(problem, tiling, llvm))
     return Registers(
         most["A"], most["B"], accumulators, streamed, addresses, tiling.registers, prefetch=tiling.prefetch
     )

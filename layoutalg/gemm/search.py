@@ -7,7 +7,7 @@ For 4096x4096x4096 in f16 on B580 the search finds the form that was measured as
 32x64x64 per subgroup, 8x4 subgroups, 256 registers, shared prefetch 1 step ahead
 
 The candidates: tiles of 8 to 64 rows and 16 to 64 columns whose accumulators and operands fit into the registers, steps of one
-to four instructions along k, workgroups of 1 to as many subgroups as a core has threads for (powers of two), 128 and 256
+to eight instructions along k, workgroups of 1 to as many subgroups as a core has threads for (powers of two), 128 and 256
 registers, every form of prefetch. What a caller fixes (`Choices`) the search leaves alone:
 
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
@@ -31,12 +31,12 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.counting import counted
+from layoutalg.gemm.counting import instructions
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import LINE_BYTES, takes_whole_lines
+from layoutalg.gemm.sharing import takes_whole_lines
 from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -44,11 +44,8 @@ __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
-DEPTHS = (1, 2, 4)
-"""Instructions along k in one step of the loop: 128 bytes of a row at most. Twice as deep steps have 1 % fewer instructions
-(listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
-EXACT = 32
-"""Of so many candidates the instructions are counted one by one; of the others they are those of a similar workgroup."""
+DEPTHS = (1, 2, 4, 8)
+"""Instructions along k in one step of the loop."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -154,7 +151,13 @@ class Found(Sequence[Candidate]):
 
     def _made(self, row: int) -> Candidate:
         forms = self.forms
-        tiling = forms.tiling(row)
+        m, n, k, rows, columns, registers, prefetch, distance = (
+            int(column[row])
+            for column in (
+                forms.m, forms.n, forms.k, forms.rows, forms.columns, forms.registers, forms.prefetch, forms.distance
+            )
+        )  # fmt: skip
+        tiling = Tiling(Tile(m, n, k), (rows, columns), registers, PREFETCHES[prefetch], distance)
         limits = {name: float(clocks[row]) for name, clocks in self.times.limits.items()}
         best = int(self.order[0])
         why = "" if row == best else reason(self.problem, self.forms, self.times, row, best)
@@ -188,28 +191,13 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
-    counts = forms.instructions.copy()
-    exact: set[int] = set()
-    while True:
-        forms = replace(forms, instructions=counts)
-        found = times(problem, forms, chip)
-        order = _order(forms, found)
-        nearest = [int(row) for row in order[:EXACT]]
-        if exact.issuperset(nearest):
-            return Found(problem, chip, forms, found, order)
-        counts = counts.copy()
-        for row in set(nearest) - exact:
-            counts[row] = counted(_loop_of(problem), forms.tiling(row), llvm).total
-        exact.update(nearest)
-
-
-def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
+    found = times(problem, forms, chip)
     # The last key counts most: time to a tenth of a per cent (less means nothing here), then what is likely to be better.
     keys = (
         forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n, found.l3_bytes,
         found.resident < 2, np.round(np.log(found.clocks) * 1e3),
     )  # fmt: skip
-    return np.lexsort(keys)
+    return Found(problem, chip, forms, found, np.lexsort(keys))
 
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
@@ -220,7 +208,8 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         count = grids.shape[1]
         fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
-        counts = _instructions(_loop_of(problem), form, grids, llvm)
+        rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
+        counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
     return Forms(*np.concatenate(blocks, axis=1))
 
@@ -267,21 +256,22 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
         if 4 * alone < held == REGISTERS[-1] and not choices.registers:
             continue  # it fits twice as often into threads of 128
+        needed, why = None, ""
+        if alone >= held:
+            why = f"its accumulators alone are {alone} registers, and a thread has {held}"
+        else:
+            try:
+                needed = registers(_loop_of(problem), Tiling(tile, registers=held), llvm)
+            except PlanError as error:
+                why = str(error)
         for prefetch in prefetches:
             form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
-            if alone >= held:
-                yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
-                continue
-            if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+            if needed is None:
+                yield form, why, max(1, alone - held)
+            elif prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
                 what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
                 yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
-                continue
-            try:
-                needed = registers(_loop_of(problem), form, llvm)
-            except PlanError as error:
-                yield form, str(error), 1
-                continue
-            if needed.fits:
+            elif replace(needed, prefetch=prefetch).fits:
                 yield form, "", 0
             else:
                 over = max(1, needed.used - held)
@@ -295,19 +285,3 @@ def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
     'its accumulators alone are 256 registers, and a thread has 256'
     """
     return tuple((form, why) for form, why, _ in _tried(problem, Choices(), llvm) if why)
-
-
-def _instructions(problem: Problem, form: Tiling, grids: Numbers, llvm: int) -> Numbers:
-    """The instructions of a step for every grid, at least: they differ in the prefetches that are a subgroup's share."""
-    if form.prefetch == "none":
-        return np.full(len(grids[0]), float(counted(problem, form, llvm).total), dtype=np.float64)
-    row = form.tile.k * problem.matrices[0].element_bytes
-    asked = (form.tile.m * grids[0] + form.tile.n * grids[1]) * row
-    most = 2048 if form.prefetch == "shared" else LINE_BYTES * problem.dpas.subgroup_size
-    shares = np.ceil(asked / (most * grids[0] * grids[1])).tolist()
-    totals: dict[float, float] = {}
-    for place, share in enumerate(shares):
-        if share not in totals:
-            subgroups = int(grids[0, place]), int(grids[1, place])
-            totals[share] = float(counted(problem, replace(form, subgroups=subgroups), llvm).total)
-    return np.array([totals[share] for share in shares])

@@ -98,7 +98,7 @@ def test_the_parts_of_the_workgroup_cover_its_tile_once(llvm: int) -> None:
     assert owners == set(range(0, 32, 4))
 
 
-REFUSED = [
+REFUSED: list[tuple[str, int, dict[str, Any], str]] = [
     ("s8", 24, {}, "failed to legalize operation 'xegpu.dpas'.*LLVM 22 lowers it"),
     ("u8", 22, {}, "takes i8 for signed.*level 'lane'"),
     ("tf32", 23, {}, "level 'lane' has it for every version"),

@@ -15,7 +15,6 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.numerics import computed
 from layoutalg.gemm.run import execute
-from layoutalg.gemm.sharing import shared_blocks
 
 TYPES = (("f16", "f16"), ("bf16", "bf16"), ("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8"), ("tf32", "tf32"))
 STORED = ({}, {"trans_b": True}, {"trans_a": True})
@@ -117,7 +116,7 @@ def random_plan(random):
         a, b = random.choice(TYPES)
         sizes = (random.randint(1, 160), random.randint(1, 200), random.randint(1, 300))
         stored = random.choice(STORED)
-        choices = {"batch": random.choice((1, 1, 1, 2)), "prefetch": random.choice(("none", "shared"))}
+        choices = {"batch": random.choice((1, 1, 1, 2)), "prefetch": random.choice(("none", "shared", "lines"))}
         arguments, options = addressable(*sizes, a, **choices, **stored)
         if random.random() < 0.6:
             options |= {"tile": (random.choice((8, 16, 32)), random.choice((16, 32, 64))),
@@ -141,9 +140,10 @@ def test_the_plan_counts_what_is_executed(seed):
     names = Counter(message.load.name for message in gemm.messages)
     reads = {name: found.messages for name, found in executed.by_name.items() if name.startswith("read")}
     assert reads == {name: count * steps for name, count in names.items()}
-    # Every step but the first is asked for in advance.
-    rounds = shared_blocks(gemm.problem, gemm.tiling).messages if gemm.tiling.prefetch == "shared" else 0
-    assert executed.total("prefetch").messages == rounds * (steps - gemm.subgroups_total)
+    # Every step but the first is asked for in advance. In the form of lines, subgroups all of whose lanes would ask for what is
+    # outside of the matrices are masked, and send nothing.
+    sent, planned = executed.total("prefetch").messages, step.prefetches * (steps - gemm.subgroups_total)
+    assert sent <= planned if gemm.tiling.prefetch == "lines" else sent == planned
     assert executed.total("store").messages == stored
     # Of C exactly its elements are written.
     problem = gemm.problem
@@ -196,3 +196,36 @@ def test_arrays_that_are_not_what_is_planned_are_refused_in_words():
         assert said in str(problem.value)
     with pytest.raises(SizeError, match="2048 x A is 512x512 f16: 1073741824 bytes; at most 134217728 are simulated"):
         la.plan_gemm(512, 512, 512, batch=2048).simulate(a, b)
+
+
+@pytest.mark.parametrize("level", ["subgroup", "workgroup"])
+@pytest.mark.parametrize("options", [{}, {"trans_b": True, "beta": 1}, {"trans_a": True, "bias": "row", "activation": "relu"}],
+                         ids=["plain", "trans_b", "trans_a"])  # fmt: skip
+def test_kernels_of_every_level_have_the_bits_of_the_model(level, options):
+    sizes, options = addressable(40, 80, 160, "f16", tile=(16, 32), subgroups=(2, 2), k_step=32, **options)
+    gemm = la.plan_gemm(*sizes, **options)
+    assert check(gemm, counted="messages", level=level).dpas == gemm.dpas_total
+
+
+def test_a_wrong_prefetch_changes_no_result_and_is_said():
+    gemm = la.plan_gemm(64, 64, 256, tile=(32, 32), subgroups=(2, 2), k_step=32, registers=256, prefetch="shared")
+    text, arrays = gemm.emit(), operands(gemm)
+    expected = computed(gemm.problem, *arrays)
+    right = next(line for line in text.splitlines() if "xegpu.prefetch_nd" in line)
+    place = right[right.index("[") : right.index("]") + 1]
+    row, column = place.strip("[]").split(", ")
+    wrong = {
+        "nothing is asked for": "",
+        "the place's row and column are swapped": right.replace(place, f"[{column}, {row}]"),
+        "everything is asked for twice": f"{right}\n{right}",
+        "rows and columns of another step": right.replace(place, f"[{column}, {column}]"),
+    }
+    rules = {}
+    for name, line in {"as planned": right, **wrong}.items():
+        found, executed = execute(gemm, *arrays, text=text.replace(right, line), counted="lines")
+        assert np.array_equal(found, expected)
+        rules[name] = {finding.rule for finding in executed.lines.findings(1)}
+    assert rules.pop("as planned") == set()
+    assert rules["nothing is asked for"] == {"prefetch.missing"}
+    assert "prefetch.twice" in rules["everything is asked for twice"]
+    assert all(rules.values())

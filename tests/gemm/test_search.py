@@ -91,7 +91,7 @@ def test_the_default_is_the_form_that_was_measured_as_the_best(target: str) -> N
 
 @pytest.mark.parametrize("target", ["bmg", "pvc", "lnl"])
 def test_a_search_takes_less_than_a_tenth_of_a_second(target: str) -> None:
-    # Of a processor's time, and in a process of its own: other tests share the machine and the caches. Alone it takes 0.05 s.
+    # Of a processor's time, and in a process of its own: other tests share the machine and the caches.
     code = (
         "import time; from layoutalg.gemm.search import search, Problem; start = time.process_time();"
         f"search(Problem.of(4096, 4096, 4096, target='{target}')); print(time.process_time() - start)"
@@ -135,7 +135,9 @@ def test_every_candidate_fits_and_every_loser_has_a_reason(shape: tuple[int, int
 
 def test_the_instructions_are_those_of_the_counting_model() -> None:
     for target, problem in BIG.items():
-        for candidate in search(problem)[:32]:
+        found = search(problem)
+        for place in random.Random(1).sample(range(len(found)), 60):
+            candidate = found[place]
             assert candidate.instructions == counted(problem, candidate.tiling).total, target
 
 

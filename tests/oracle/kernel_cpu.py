@@ -65,7 +65,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class CpuLaunch:
-    """One launch of the only kernel of a module, lowered by a version of LLVM."""
+    """One launch of the only kernel of a module, lowered by a version of LLVM from the level that the text has."""
 
     text: str
     arguments: tuple[Array | np.generic, ...]
@@ -73,6 +73,7 @@ class CpuLaunch:
     block: Size = (16, 1, 1)
     llvm: int = 24
     local: tuple[int, ...] = ()
+    level: str = "lane"
 
     @property
     def kernel(self) -> str:
@@ -94,19 +95,21 @@ def run_kernel_on_cpu(launch: CpuLaunch, directory: Path) -> list[Array]:
 
 def run_kernels_on_cpu(launches: Sequence[CpuLaunch], directory: Path) -> list[list[Array]]:
     """The array arguments after each launch; a text that several launches share is lowered once."""
-    binaries: dict[tuple[int, str], Path] = {}
-    for version in sorted({launch.llvm for launch in launches}):
-        texts = list(dict.fromkeys(launch.text for launch in launches if launch.llvm == version))
+    binaries: dict[tuple[int, str, str], Path] = {}
+    for version, level in sorted({(launch.llvm, launch.level) for launch in launches}):
+        chosen = [launch for launch in launches if (launch.llvm, launch.level) == (version, level)]
+        texts = list(dict.fromkeys(launch.text for launch in chosen))
         # LLVM 23 and 24 write SPIR-V of bf16, which the runtime does not read.
         expanded = [] if version == 22 else ["--arith-expand=include-bf16=true"]
-        paths = spirv_of_all(texts, directory, version, f"llvm{version}", expanded)
-        for path in paths:
+        blocked = ["--xegpu-blocking"] if level == "subgroup" else []  # the pipeline expects tiles that are cut
+        paths = spirv_of_all(texts, directory, version, f"llvm{version}_{level}", [*blocked, *expanded], level)
+        for text, path in zip(texts, paths, strict=True):
             path.write_bytes(without_bf16(path.read_bytes()))
-        binaries.update({(version, text): path for text, path in zip(texts, paths, strict=True)})
+            binaries[version, level, text] = path
     return launch_all(
         [
             (
-                binaries[launch.llvm, launch.text],
+                binaries[launch.llvm, launch.level, launch.text],
                 Launch(launch.kernel, launch.arguments, launch.grid, launch.block, launch.local),
             )
             for launch in launches

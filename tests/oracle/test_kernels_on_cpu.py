@@ -1,4 +1,4 @@
-"""Products and attention as work-items on Intel's CPU runtime: the same bits as the simulator and as the stated model.
+"""Products, and attention, as work-items on Intel's CPU runtime: the same bits as the simulator and as the stated model.
 
 LLVM 24 (and 22, 23 for some) lowers the emitted text to SPIR-V; the runtime has no DPAS and no block messages, so those are the
 loops of `xe_shim`. All launches of a test share one process. `make oracle-full` runs every type, both transposes and all sizes.
@@ -32,14 +32,14 @@ SIZES = ((64, 64, 64), (40, 80, 160), (256, 256, 128), (256, 256, 256), (8, 256,
 WIDE: dict[str, Any] = {"tile": (32, 64), "subgroups": (2, 2), "registers": 256, "prefetch": "shared", "distance": 1}
 
 
-def check(plans: list[Gemm], directory: Path) -> None:
+def check(plans: list[Gemm], directory: Path, level: str = "lane") -> None:
     """Run all plans in one process and compare bits with the model, and with the simulator, which runs the same text."""
     given = [operands(gemm) for gemm in plans]
-    launches = [launch_of(gemm, *arrays) for gemm, arrays in zip(plans, given, strict=True)]
+    launches = [launch_of(gemm, *arrays, level=level) for gemm, arrays in zip(plans, given, strict=True)]
     for gemm, arrays, after in zip(plans, given, run_kernels_on_cpu(launches, directory), strict=True):
         found, model = result_of(gemm, after), computed(gemm.problem, *arrays)
         assert same_bits(found, model), f"{gemm.problem}, {gemm.tiling}: {where(found, model)}"
-        assert same_bits(gemm.simulate(*arrays), found), f"{gemm.problem}, {gemm.tiling}: the simulator"
+        assert same_bits(gemm.simulate(*arrays, level=level), found), f"{gemm.problem}, {gemm.tiling}: the simulator"
 
 
 def where(found: Array, expected: Array) -> str:
@@ -66,16 +66,26 @@ def test_kernels_for_other_versions_compute_the_same(llvm: int, tmp_path: Path) 
     check([plan_gemm(40, 80, 96, "bf16", c="bf16", bias="row", llvm=llvm, **SMALL)], tmp_path)
 
 
+LEVELS = [(24, "workgroup"), (24, "subgroup"), *(pytest.param(llvm, level, marks=pytest.mark.exhaustive)
+          for llvm in (22, 23) for level in ("workgroup", "subgroup"))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("llvm", "level"), LEVELS)
+def test_what_llvm_distributes_itself_computes_the_same(llvm: int, level: str, tmp_path: Path) -> None:
+    """Its own pipeline takes the tiles of a workgroup, or of a subgroup, to lanes."""
+    more: dict[str, Any] = {**SMALL, "subgroups": (2, 2), "llvm": llvm}
+    plans = [plan_gemm(40, 80, 96, **more)]
+    if llvm == 23:
+        plans += [plan_gemm(40, 80, 96, "bf16", c="bf16", bias="column", batch=2, **more)]
+    check(plans, tmp_path, level)
+
+
 def check_attention(shapes: list[tuple[int, int, int, dict[str, Any]]], directory: Path) -> None:
     plans = [plan_attention(queries, keys, d, **more) for queries, keys, d, more in shapes]
     given = [random_arrays(plan) for plan in plans]
     launches = [attention_launch(plan, *arrays) for plan, arrays in zip(plans, given, strict=True)]
     for plan, arrays, after in zip(plans, given, run_kernels_on_cpu(launches, directory), strict=True):
         assert same_bits(after[3], plan.simulate(*arrays)), plan.problem
-
-
-def test_attention_has_the_bits_of_the_simulator(tmp_path: Path) -> None:
-    check_attention([(20, 100, 64, {"causal": True})], tmp_path)
 
 
 def plannable(size: Size, **choices: Any) -> list[Gemm]:

@@ -45,6 +45,7 @@ def launch_of(
     *,
     text: str | None = None,
     llvm: int | None = None,
+    level: str = "lane",
 ) -> CpuLaunch:
     """The launch that computes C from matrices as they lie in memory, of a batch with another dimension in front."""
     given = {"a": a, "b": b, "c": c, "bias": bias}
@@ -57,8 +58,9 @@ def launch_of(
         np.int64(size) if kind == "i64" else np.int32(size) for size, kind in zip(gemm.arguments, kinds, strict=True)
     ]
     version = gemm.llvm if llvm is None else llvm
-    kernel = gemm.emit("lane", llvm=version) if text is None else text
-    return CpuLaunch(rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version)
+    kernel = gemm.emit(level, llvm=version) if text is None else text
+    given = rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version
+    return CpuLaunch(*given, level=level)
 
 
 def result_of(gemm: Gemm, after: Sequence[Array]) -> Array:

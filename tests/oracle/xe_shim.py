@@ -104,7 +104,7 @@ class BlockBuiltin:
                 f'  __asm__ volatile("lsc_store_block2d.ugm (M1,1) flat[%0,%1,%2,%3,%4,%5] %6:{shape}" '
                 f':: {MESSAGE}, "rw"(v)); }}'
             )
-        if count > MOST_REGISTERS:
+        if count > MOST_REGISTERS and self.kind != PREFETCH:
             raise ValueError(f"{self.name} fills {self.registers} registers, more than a variable of OpenCL C has")
         shape = self.columns - 1 | self.rows - 1 << 8 | self.blocks - 1 << 16
         header = f"uint header = MESSAGE_HEADER(0x{shape:x})"

@@ -39,6 +39,21 @@ class Listing:
     def instructions(self) -> list[str]:
         return [line for line in self.text.splitlines() if re.match(r"^(\(|\s{4,}[a-z])", line)]
 
+    @cached_property
+    def loop(self) -> list[str]:
+        """The instructions from a label to the jump back to it, of the loop with most products; of two, the longer one."""
+        labels, lines, loops = dict[str, int](), list[str](), list[list[str]]()
+        for line in self.text.splitlines():
+            label = re.match(r"(\w+):\s*$", line)
+            if label is not None:
+                labels[label[1]] = len(lines)
+            elif re.match(r"^(\(|\s{4,}[a-z])", line):
+                lines.append(line)
+                target = re.search(r"\b(?:jmpi|while|goto|brc?)\b.*\b(L\d+)\b", line)
+                if target is not None and target[1] in labels:
+                    loops.append(lines[labels[target[1]] :])
+        return max(loops, key=lambda loop: (sum("dpas" in line for line in loop), len(loop)), default=list[str]())
+
     def count(self, mnemonic: str) -> int:
         return sum(mnemonic in line for line in self.instructions)
 
@@ -78,15 +93,21 @@ def spirv_of(text: str, directory: Path, llvm: int = 22) -> Path:
 
 
 def spirv_of_all(
-    texts: Sequence[str], directory: Path, llvm: int = 22, name: str = "kernel", passes: Sequence[str] = ()
+    texts: Sequence[str],
+    directory: Path,
+    llvm: int = 22,
+    name: str = "kernel",
+    passes: Sequence[str] = (),
+    level: str = "lane",
 ) -> list[Path]:
     """Lower several modules in one run of mlir-opt; files `kernel.spv`, `kernel_1.spv`, ... in the order of the texts.
 
-    `passes` are options of mlir-opt that come before the pipeline.
+    `passes` are options of mlir-opt that come before the pipeline; `level` is that of the text.
     """
     compiler = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
     (directory / f"{name}.mlir").write_text("\n// -----\n".join(texts))
-    options = ["--split-input-file", *passes, PIPELINES[llvm], f"{name}.mlir", "-o", f"{name}.lowered.mlir"]
+    pipeline = PIPELINES[llvm].replace("xegpu-op-level=lane", f"xegpu-op-level={level}")
+    options = ["--split-input-file", *passes, pipeline, f"{name}.mlir", "-o", f"{name}.lowered.mlir"]
     run_tool([compiler, *options], directory)
     found = list(payloads((directory / f"{name}.lowered.mlir").read_text()))
     assert len(found) == len(texts), f"{len(texts)} modules, {len(found)} binaries"

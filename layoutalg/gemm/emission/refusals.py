@@ -89,8 +89,9 @@ REFUSALS = (
         "a bias by row",
         lambda problem: problem.bias == "row",
         {
-            22: _both(
-                "'vector.insert_strided_slice' op operand #0 must be vector of any type values, but got 'vector<index>'"
+            22: (
+                "failed to legalize unresolved materialization",
+                "'vector.insert_strided_slice' op operand #0 must be vector of any type values, but got 'vector<index>'",
             )
         },
     ),

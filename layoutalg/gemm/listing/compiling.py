@@ -104,7 +104,8 @@ def compile_kernel(
 ) -> Compiled:
     """The machine code that LLVM `llvm` and the installed graphics compiler make of a kernel.
 
-    `text` is a module with one `gpu.module`, written for `level`. `registers` is the register file of a thread, 128 or 256;
+    `text` is a module with one `gpu.module`, written for `level` (a subgroup's tiles are cut into instructions by LLVM's pass
+    xegpu-blocking before its pipeline, which expects them cut). `registers` is the register file of a thread, 128 or 256;
     each program may take `seconds`.
 
     Raises:
@@ -136,7 +137,8 @@ def compile_kernel(
         options = f"xegpu-op-level={level} zebin-chip={lowered_for}" + (
             f" igc-cmd-options={_LARGE}" * (registers == 256)
         )
-        pipeline = f"--gpu-lower-to-xevm-pipeline={options}"
+        blocking = "gpu.module(xegpu-blocking,canonicalize,cse)," if level == "subgroup" else ""
+        pipeline = f"--pass-pipeline=builtin.module({blocking}gpu-lower-to-xevm-pipeline{{{options}}})"
         _run([lowering, "kernel.mlir", pipeline, "-o", "lowered.mlir"], folder, ocloc, seconds)
         (folder / "kernel.bin").write_bytes(_binary((folder / "lowered.mlir").read_text(encoding="utf-8")))
         disassemble = [ocloc, "disasm", "-dump", "dump", "-file"]

@@ -1,0 +1,53 @@
+"""Counting for many grids at once against what is shared out for one plan, which the kernels are written from."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.counting import asked, counted, instructions
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.sharing import lines_of_lanes, shared_blocks
+from layoutalg.gemm.tiling import Tile, Tiling
+
+GRIDS = np.array([[1, 1], [2, 2], [8, 4], [4, 8], [1, 16], [16, 1], [8, 2]]).T
+
+
+def test_prefetches_of_many_grids_are_those_of_each_plan() -> None:
+    random_choice = random.Random(1)
+    compared = 0
+    for _ in range(120):
+        problem = Problem.of(
+            4096, 4096, 4096, random_choice.choice(["f16", "s8", "tf32"]),
+            trans_a=random_choice.random() < 0.3, trans_b=random_choice.random() < 0.3,
+            target=random_choice.choice(["bmg", "pvc"]),
+        )  # fmt: skip
+        tile = Tile(8 * random_choice.randint(1, 8), 16 * random_choice.randint(1, 4), 32 * random_choice.randint(1, 4))
+        form = Tiling(tile, (1, 1), 256, random_choice.choice(["shared", "lines"]))
+        ahead, mixed = asked(problem, form, *GRIDS)
+        for place, grid in enumerate(GRIDS.T.tolist()):
+            tiling = replace(form, subgroups=(grid[0], grid[1]))
+            try:
+                shares = (shared_blocks if form.prefetch == "shared" else lines_of_lanes)(problem, tiling)
+            except PlanError:
+                continue
+            assert ahead[place] == shares.messages, tiling
+            if form.prefetch == "shared":
+                rounds = [
+                    range(start, min(start + tiling.count, shares.total))
+                    for start in range(0, shares.total, tiling.count)
+                ]
+                assert mixed[place] == any(one.start < shares.counts[0] < one.stop for one in rounds), tiling
+            compared += 1
+    assert compared > 400
+
+
+def test_instructions_of_many_grids_are_those_of_each() -> None:
+    problem = Problem.of(4096, 4096, 4096, target="pvc")
+    for prefetch in ("none", "shared", "lines"):
+        form = Tiling(Tile(32, 48, 64), (1, 1), 256, prefetch)
+        each = [counted(problem, replace(form, subgroups=(int(r), int(c)))).total for r, c in GRIDS.T]
+        assert instructions(problem, form, *GRIDS).tolist() == each
