@@ -21,6 +21,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
+from layoutalg.simulate.conversions import converted
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
 from layoutalg.simulate.values.elements import element
@@ -29,8 +30,6 @@ from layoutalg.simulate.values.vectors import bitcast
 __all__ = ["product_of_fragments"]
 
 _NAMES = {"i8": "s8", "si8": "s8", "ui8": "u8", "i4": "s4", "si4": "s4", "ui4": "u4", "i32": "s32", "si32": "s32"}
-_MOST_KEPT = 1 << 24
-"""Bytes of converted operands that are kept for the next products."""
 
 
 @compiled_by(block.DpasOp)
@@ -143,36 +142,23 @@ def _operand(
     own = "swapped" if order == (0, 1) and _is_plain(layout, (1, 0)) else "plain" if _is_plain(layout, order) else ""
 
     def numbers(run: Run, value: Array, batch: tuple[int, ...]) -> Array:
-        key = (id(value), kind, order, batch)
-        kept = run.scratch.get("operands", {}).get(key)
-        if kept is not None:
-            return kept[1]
+        if kind in ("f32", "s32"):  # an accumulator, which no other product takes
+            return made(run, value, batch)
+        return converted(run, value, (kind, order, batch), lambda: made(run, value, batch))
+
+    def made(run: Run, value: Array, batch: tuple[int, ...]) -> Array:
         spread = run.machine.spread(value if elements is None else elements(value))
         if spread.shape[:2] not in ((1, 1), batch):
             spread = np.broadcast_to(spread, (*batch, *spread.shape[2:]))
         view = spread.transpose(2, 3, 0, 1)
         view = view if own == "plain" else view.swapaxes(0, 1) if own else view[lane, reg]
         if kind in ("f32", "s32"):
-            made = np.ascontiguousarray(view, np.float32 if kind == "f32" else np.int32)
+            found = np.ascontiguousarray(view, np.float32 if kind == "f32" else np.int32)
         else:
-            made = as_factor(view, kind)
-        made = made.reshape(*made.shape[:2], -1)
-        if kind not in ("f32", "s32"):
-            _keep(run, key, (value, made), made.nbytes)
-        return made
+            found = as_factor(view, kind)
+        return found.reshape(*found.shape[:2], -1)
 
     return numbers
-
-
-def _keep(run: Run, key: Any, entry: Any, size: int) -> None:
-    """Keep a converted operand (and the operand, whose identity is the key) for the products that follow."""
-    kept: dict[Any, Any] = run.scratch.setdefault("operands", {})
-    held = run.scratch.get("held", 0) + size
-    if held > _MOST_KEPT:
-        kept.clear()
-        held = size
-    run.scratch["held"] = held
-    kept[key] = entry
 
 
 def _finished(name: str) -> Callable[[Array], Array]:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
+from layoutalg.simulate.conversions import converted
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.operations.declared import element_of, pointwise, undefined, whole_numbers
 from layoutalg.simulate.values import vectors
@@ -182,7 +183,11 @@ def bitcast(op: Operation, compiling: Compiling) -> Step:
         result = vectors.bitcast(value, source, kind)
         return result.reshape(*result.shape[: vectors.ITEMS], *shape)
 
-    return pointwise(compute)
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        value: Array = values[0]
+        return (converted(run, value, ("bitcast", source.name, kind.name), lambda: compute(value)),)
+
+    return step
 
 
 @compiled_by("vector.transpose")
