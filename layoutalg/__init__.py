@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     )
     from layoutalg.gemm import plan_gemm as plan_gemm
     from layoutalg.gemm.attention import plan_attention as plan_attention
+    from layoutalg.gemm.packed import plan_packed as plan_packed
     from layoutalg.gemm.sweep import sweep as sweep
     from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
     from layoutalg.ir.findings import Finding as Finding
@@ -123,6 +124,7 @@ _NAMES = {
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
     "gemm": ("plan_gemm",),
     "gemm.attention": ("plan_attention",),
+    "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
     "ir.findings": ("Finding",),

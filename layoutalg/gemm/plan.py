@@ -500,7 +500,7 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
     if problem.dpas.target.surface is None:
         raise PlanError(
             f"target {problem.target} has no 2D block messages: its A and B must be packed, fragment by fragment; "
-            "layoutalg.gemm.packed.plan_packed plans that, with the order in memory and a kernel"
+            "plan_packed plans that, with the order in memory and a kernel"
         )
     version = checked_version(llvm)
     choices = Choices(
