@@ -45,7 +45,7 @@ def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bo
     """
     step, line = _predicted(plan)
     _say(console, str(plan.problem))
-    for rows in (_choices(plan), _operands(plan), _step(plan, step), _time(line)):
+    for rows in (_choices(plan), _operands(plan), _layouts(plan), _step(plan, step), _time(line)):
         _say(console)
         _table(console, rows)
     if explain:
@@ -108,6 +108,10 @@ def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
                 "layout": str(fragment.layout),
             }
             for fragment in plan.fragments
+        },
+        "layouts": {
+            level: {name: str(layout) for name, layout in getattr(plan.layouts, level).items()}
+            for level in ("workgroup", "subgroup", "lane")
         },
         "roofline": {
             "chip": line.chip.product,
@@ -174,6 +178,12 @@ def _operands(plan: Gemm) -> list[Row]:
     return rows
 
 
+def _layouts(plan: Gemm) -> list[Row]:
+    """The layouts of the workgroup's tensors, as XeGPU writes them."""
+    written = ((name, str(layout).removeprefix("#xegpu.")) for name, layout in plan.layouts.workgroup.items())
+    return [("layouts", "at workgroup level"), *written]
+
+
 def _step(plan: Gemm, step: Counted) -> list[Row]:
     others = step.total - step.dpas - step.loads - step.prefetches
     what = [f"{step.dpas} dpas", f"{number_of(step.loads, 'load')} of {plan.bytes_per_step} bytes"]
@@ -202,6 +212,8 @@ def _time(line: Roofline) -> list[Row]:
 
 
 def _explained(plan: Gemm, line: Roofline) -> list[Row]:
+    from layoutalg.gemm.numerics import stated
+
     parts = [(name, seconds) for name, seconds in line.part_seconds.items() if seconds > line.seconds * 5e-4]
     moved = {"into registers": line.l1_bytes, "into L1": line.l3_bytes, "from and to memory": line.memory_bytes}
     waves = number_of(line.waves, "wave")
@@ -209,6 +221,7 @@ def _explained(plan: Gemm, line: Roofline) -> list[Row]:
         ("the time", ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in parts)),
         ("workgroups", f"{line.workgroups}, {line.resident} at once on a core, {waves}"),
         ("bytes", ", ".join(f"{_bytes(count)} {where}" for where, count in moved.items())),
+        *zip(("C", ""), stated(plan.problem), strict=True),
     ]
 
 

@@ -107,7 +107,7 @@ LOADS = (
     Load(16, 16, 16, 1, "transpose"),
 )
 ALWAYS = ("16b_8r16x2", "8b_8r32x1", "32b_8r8x1", "packed16b_16r16x1", "transpose32b_16r4x1")
-"""One of each order, and small: the CPU's compiler takes seconds for what writes 64 registers. The planner's kernels use those."""
+"""One of each order, and small: the CPU's compiler takes seconds for what writes 64 registers."""
 STORES = tuple((bits, rows) for bits in (8, 16, 32) for rows in (1, 2, 4, 8))
 PLACES = ((0, 0), (5, 32), (50, 64), (-3, -16), (62, 72))
 
