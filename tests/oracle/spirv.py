@@ -52,9 +52,8 @@ def without_bf16(binary: bytes) -> bytes:
         elif code > LAST_OF_TYPES and len(operands) > 1 and operands[0] in types:
             values.add(operands[1])
         if code == F_CONVERT:
-            kind, _, converted = operands
-            assert kind not in types, "a conversion to bf16 that was not expanded"
-            assert converted not in values, "a conversion of bf16 that was not expanded"
+            concerned = not types.isdisjoint(operands[:1]) or not values.isdisjoint(operands[2:])
+            assert not concerned, "a conversion of bf16 that was not expanded"
         made.append(struct.pack(f"<{len(operands) + 1}I", (len(operands) + 1) << 16 | code, *operands))
     return b"".join(made)
 
