@@ -41,6 +41,7 @@ simulator runs the emitted kernel by the same rules, and the tests compare both.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from math import pi, sqrt
 from typing import Any
 
@@ -51,7 +52,7 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 
-__all__ = ["accumulated", "check_given", "computed", "finished", "stated"]
+__all__ = ["accumulated", "check_given", "computed", "finished", "numbers", "stated"]
 
 Array = NDArray[Any]
 
@@ -105,6 +106,11 @@ def computed(
     np.float32(39.0)
     """
     check_given(problem, c, bias)
+    batch = (problem.batch,) if problem.batch > 1 else ()
+    if c is not None:
+        c = numbers("C", c, (*batch, problem.m, problem.n))
+    if bias is not None:
+        bias = numbers("bias", bias, (problem.m if problem.bias == "row" else problem.n,))
     return finished(problem, accumulated(problem, a, b), c, bias)
 
 
@@ -134,15 +140,17 @@ def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
     >>> accumulated(Problem.of(64, 64, 64, "s8"), np.full((64, 64), -3), np.full((64, 64), 5))[0, 0]
     np.int32(-960)
     """
-    left, right = _factor(a, problem.a, problem.trans_a), _factor(b, problem.b, problem.trans_b)
+    batch = (problem.batch,) if problem.batch > 1 else ()
+    of_a, of_b = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices[:2])
+    left = _factor(numbers("A", a, of_a), problem.a, problem.trans_a)
+    right = _factor(numbers("B", b, of_b), problem.b, problem.trans_b)
     if problem.batch > 1:
         return np.stack([_product(problem, x, y) for x, y in zip(left, right, strict=True)])
     return _product(problem, left, right)
 
 
-def _factor(values: ArrayLike, kind: str, transposed: bool) -> Array:
+def _factor(given: Array, kind: str, transposed: bool) -> Array:
     """The numbers of an operand, not transposed: f32 (without what tf32 drops), or f64 for integers of 8 bits."""
-    given = np.asarray(values)
     if kind in ("s8", "u8"):
         number = given.astype(np.int64).astype(np.int8 if kind == "s8" else np.uint8).astype(np.float64)
     else:
@@ -151,6 +159,40 @@ def _factor(values: ArrayLike, kind: str, transposed: bool) -> Array:
         if kind == "tf32":
             number = (number.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return number.swapaxes(-1, -2) if transposed else number
+
+
+def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of numbers of this shape.
+
+    Raises:
+        PlanError: it is something else.
+
+    >>> numbers("A", [[1, 2, 3]], (2, 2))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: A is planned as 2x2: expected 2 rows
+    """
+    planned = "x".join(map(str, shape))
+    if isinstance(values, Sized) and not isinstance(values, np.ndarray) and _length(values) != shape[0]:
+        raise PlanError(
+            f"{name} is planned as {planned}: expected {shape[0]} {'rows' if len(shape) == 2 else 'entries'}"
+        )
+    try:
+        given = np.asarray(values)
+    except (ValueError, TypeError, RecursionError) as problem:
+        raise PlanError(f"{name}: {problem}") from None
+    if given.shape != shape:
+        found = "x".join(map(str, given.shape)) or "a scalar"
+        raise PlanError(f"{name} is planned as {planned}, and the array is {found}")
+    if given.dtype.kind not in "biuf" and given.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        raise PlanError(f"{name} is an array of {given.dtype}; numbers are needed")
+    return given
+
+
+def _length(values: Sized) -> int:
+    try:
+        return len(values)
+    except OverflowError:  # a range of more than 2^63
+        return -1
 
 
 def _product(problem: Problem, left: Array, right: Array) -> Array:

@@ -126,6 +126,8 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     depths = range(tile.k // problem.dpas.k)
     held = [{operand: _held(loads, operand, depth) for operand in "AB"} for depth in depths]
     most = max(held, key=lambda one: one["A"] + one["B"])
+    if problem.trans_a:  # what the messages bring, and the rows that are put together from it
+        most["A"] *= 2
     together = {(one.first, one.last) for one in loads}
     alone = all(not (first < other <= last) for first, last in together for other, _ in together)
     largest = max(one.registers for one in loads if one.operand == "B")

@@ -14,7 +14,7 @@ is one that reads or writes outside of its matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.numerics import check_given
+from layoutalg.gemm.numerics import check_given, numbers
 from layoutalg.gemm.problem import IN_MEMORY
 
 if TYPE_CHECKING:
@@ -151,17 +151,10 @@ def _poisoned(matrix: Matrix, batch: int, stride: int) -> NDArray[Any]:
     return np.full((batch, rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
 
 
-def _length(values: Sized) -> int:
-    try:
-        return len(values)
-    except OverflowError:  # a range of more than 2^63
-        return -1
-
-
 def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, stride: int, kind: str) -> NDArray[Any]:
     """The matrices in memory, with poison between their rows where they are padded."""
     shape = (matrix.rows, matrix.columns) if batch == 1 else (batch, matrix.rows, matrix.columns)
-    given = _numbers(matrix.name, values, shape)
+    given = numbers(matrix.name, values, shape)
     made = _poisoned(matrix, batch, stride)
     made[:, : matrix.rows, : matrix.columns] = _held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
     return made
@@ -170,26 +163,7 @@ def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, stride: int, kind: s
 def _bias(gemm: Gemm, values: ArrayLike) -> NDArray[Any]:
     problem = gemm.problem
     count = problem.m if problem.bias == "row" else problem.n
-    return _held("bias", _numbers("bias", values, (count,)), problem.c)
-
-
-def _numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of numbers of this shape."""
-    planned = "x".join(map(str, shape))
-    if isinstance(values, Sized) and not isinstance(values, np.ndarray) and _length(values) != shape[0]:
-        raise PlanError(
-            f"{name} is planned as {planned}: expected {shape[0]} {'rows' if len(shape) == 2 else 'entries'}"
-        )
-    try:
-        given = np.asarray(values)
-    except (ValueError, TypeError, RecursionError) as problem:
-        raise PlanError(f"{name}: {problem}") from None
-    if given.shape != shape:
-        found = "x".join(map(str, given.shape)) or "a scalar"
-        raise PlanError(f"{name} is planned as {planned}, and the array is {found}")
-    if given.dtype.kind not in "biuf" and given.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        raise PlanError(f"{name} is an array of {given.dtype}; numbers are needed")
-    return given
+    return _held("bias", numbers("bias", values, (count,)), problem.c)
 
 
 def _held(name: str, given: NDArray[Any], element: str) -> NDArray[Any]:

@@ -142,3 +142,16 @@ def test_what_the_problem_does_not_read_is_refused_and_what_it_reads_is_asked_fo
         computed(Problem.of(64, 32, 64, bias="column"), a, a[:, :32])
     with pytest.raises(PlanError, match="plan with bias='row' or bias='column'"):
         computed(Problem.of(64, 64, 64), a, a, bias=a[0])
+
+
+def test_arrays_of_other_shapes_are_refused_in_words():
+    problem, a = Problem.of(64, 64, 64, batch=2), np.zeros((2, 64, 64))
+    for arrays, said in (
+        ((a[0], a), "A is planned as 2x64x64, and the array is 64x64"),
+        ((a, a[..., :32]), "B is planned as 2x64x64, and the array is 2x64x32"),
+        ((a, np.full(a.shape, "x")), "B is an array of <U1; numbers are needed"),
+        ((a, None), "B is planned as 2x64x64, and the array is a scalar"),
+    ):
+        with pytest.raises(PlanError) as found:
+            computed(problem, *arrays)
+        assert said in str(found.value)

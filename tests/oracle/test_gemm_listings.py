@@ -20,6 +20,7 @@ from layoutalg.gemm.listing import Listing, annotated, compile_kernel, counts, r
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import registers
+from layoutalg.gemm.sharing import takes_whole_lines
 from layoutalg.gemm.tiling import Tile, Tiling
 from tests.oracle.toolchains import require_new
 
@@ -157,12 +158,14 @@ def candidates(problem: Problem) -> list[Tiling]:
             for depth in (1, 2, 4, 8):
                 for held in (128, 256):
                     for prefetch in ("none", "shared", "lines"):
-                        tiling = Tiling(Tile(m, n, problem.dpas.k * depth), (8, 4), held, prefetch)
+                        k = problem.dpas.k * depth
+                        if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+                            continue
+                        tiling = Tiling(Tile(m, n, k), (8, 4), held, prefetch)
                         try:
                             if registers(problem, tiling).fits:
-                                counted(problem, tiling)
                                 found.append(tiling)
-                        except PlanError:
+                        except PlanError:  # no message brings such a tile
                             continue
     return found
 
