@@ -9,7 +9,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, DECORATE, F_CONVERT = 10, 17, 21, 22, 71, 115
+EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, DECORATE, F_CONVERT = 10, 17, 21, 22, 23, 71, 115
+LAST_OF_TYPES = 39
+"""OpTypeForwardPointer; instructions behind it that have a result have its type first."""
 LINKAGE_ATTRIBUTES, IMPORT, BFLOAT16_TYPE = 41, 1, 5116
 
 
@@ -36,7 +38,7 @@ def without_bf16(binary: bytes) -> bytes:
 
     That is the same module only where nothing computes with the type: conversions have been expanded before.
     """
-    made, types = [binary[:20]], set[int]()
+    made, types, values = [binary[:20]], set[int](), set[int]()
     for code, operands in instructions(binary):
         if code == CAPABILITY and operands[0] == BFLOAT16_TYPE:
             continue
@@ -45,7 +47,13 @@ def without_bf16(binary: bytes) -> bytes:
         if code == TYPE_FLOAT and len(operands) == 3:  # its encoding is not that of IEEE
             types.add(operands[0])
             code, operands = TYPE_INT, (operands[0], 16, 0)
-        assert code != F_CONVERT or not types, "a conversion of bf16 that was not expanded"
+        elif code == TYPE_VECTOR and operands[1] in types:
+            types.add(operands[0])
+        elif code > LAST_OF_TYPES and len(operands) > 1 and operands[0] in types:
+            values.add(operands[1])
+        if code == F_CONVERT:
+            concerned = not types.isdisjoint(operands[:1]) or not values.isdisjoint(operands[2:])
+            assert not concerned, "a conversion of bf16 that was not expanded"
         made.append(struct.pack(f"<{len(operands) + 1}I", (len(operands) + 1) << 16 | code, *operands))
     return b"".join(made)
 
