@@ -94,6 +94,7 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/conversions.py
 	$(BIN)/python benchmarks/modules.py
 	$(BIN)/python benchmarks/propagation.py
+	$(BIN)/python benchmarks/gemm.py
 
 picture: $(VENV)/installed
 	$(BIN)/python docs/picture.py

@@ -99,19 +99,38 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = 24, *, by_rule: bool =
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
     ahead, mixed = _asked_by(problem, tiling)
     addresses, syncs = payloads(problem, loads), 1 + len(loads)
-    found = None
-    if not (by_rule or problem.trans_a or problem.trans_b):
-        depth = tile.k * 16 // unit.k  # as many bytes along k as f16 has
-        found = measured(problem.target, tiling.registers, tile.m, tile.n, depth)
-    if found is not None:
-        syncs = found.waits
-        addresses += found.extra if tiling.prefetch == "shared" else 0
+    if not by_rule:
+        syncs, extra = _of_kind(problem, tiling, len(loads))
+        addresses += extra
     if tiling.prefetch == "shared":
         addresses += _PREFETCH * ahead - 1
     elif tiling.prefetch == "lines":
         addresses += ahead
     control = _LOOP + {"none": 0, "shared": int(mixed), "lines": 1}[tiling.prefetch]
     return Counted(dpas, len(loads), ahead, syncs, addresses, control)
+
+
+def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
+    """Waits, and instructions beyond the rule, by types and storage: f16 as measured tile by tile, others beside it.
+
+    Measured at tiles of 16x32 to 64x32 on bmg and pvc (LLVM 24, ocloc 26.27.039122, 2026-11-22). 8-bit types take a third more
+    waits than f16 with as many bytes along k, and 2 more instructions; B transposed 2 more and 60 % more waits. Rows of a
+    transposed A are put together in registers: one instruction for each row and 16 of k, of 8-bit types three for two of those.
+    """
+    tile = tiling.tile
+    narrow, wide = problem.dpas.k == 32, problem.dpas.k == 8
+    if problem.trans_a:
+        moved = tile.m * tile.k // 16
+        if narrow:
+            return loads // 2, moved * 3 // 2 + 3
+        return (loads // 2, 0) if wide else (loads, moved)
+    found = measured(problem.target, tiling.registers, tile.m, tile.n, tile.k * 16 // problem.dpas.k)
+    waits, extra = (1 + loads, 0) if found is None else (found.waits, found.extra)
+    if tiling.prefetch != "shared":
+        extra = 0
+    if problem.trans_b:
+        return round(waits * 1.6) if found else waits, extra + 2
+    return (round(waits * 1.35), extra + 2) if narrow else (waits, extra)
 
 
 def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = 24) -> Grids:

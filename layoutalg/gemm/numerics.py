@@ -52,7 +52,7 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 
-__all__ = ["accumulated", "check_given", "computed", "finished", "numbers"]
+__all__ = ["accumulated", "check_given", "computed", "finished", "numbers", "stated"]
 
 Array = NDArray[Any]
 
@@ -60,6 +60,35 @@ _LINK = {"tf32": 1, "f16": 2, "bf16": 2}
 """Products of a link of the chain."""
 _PIECE = 1 << 16
 """Accumulators that are worked on at a time: they and two temporaries stay in a core's cache."""
+
+
+def stated(problem: Problem) -> tuple[str, ...]:
+    """The order of the arithmetic of a problem, in lines: the sum of the products, and the steps behind the loop.
+
+    >>> for line in stated(Problem.of(64, 64, 64, "bf16", acc="bf16", alpha=0.5, bias="row", activation="relu")):
+    ...     print(line)
+    acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1])), in the order of k; acc = bf16(acc) after every 16
+    x = f32(acc); x = fma(0.5, x, bias); x = x < 0 ? 0 : x; C = bf16(x)
+    """
+    if problem.acc == "s32":
+        total = "acc = acc + a[k] * b[k], exact modulo 2^32"
+    elif problem.a == "tf32":
+        total = "acc = f32(acc + a[k] * b[k]), in the order of k; a and b without their 13 low bits"
+    else:
+        total = "acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1])), in the order of k"
+    if problem.acc in ("f16", "bf16"):
+        total += f"; acc = {problem.acc}(acc) after every {problem.dpas.k}"
+    steps: list[str] = []
+    if problem.alpha != 1 or problem.bias:
+        steps.append(f"x = fma({problem.alpha:g}, x, {'bias' if problem.bias else '0'})")
+    if problem.beta:
+        steps.append(f"x = fma({problem.beta:g}, C, x)")
+    if problem.activation:
+        ends = {"relu": "x < 0 ? 0 : x", "silu": "x / (1 + exp(-x))", "gelu": "x / (1 + exp(-x (c1 + c2 x^2)))"}
+        steps.append(f"x = {ends[problem.activation]}")
+    if not steps:
+        return total, "C = acc" if problem.c == problem.acc else f"C = {problem.c}(acc)"
+    return total, "; ".join(["x = f32(acc)", *steps, f"C = {problem.c}(x)"])
 
 
 def computed(

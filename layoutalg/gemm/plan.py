@@ -127,6 +127,17 @@ class Gemm(Distributed):
         return self.problem.dpas
 
     @property
+    def instruction(self) -> str:
+        """The operation that becomes the matrix instruction: what LLVM lowers for these types.
+
+        >>> plan_gemm(64, 64, 64, "s8").instruction, plan_gemm(64, 64, 64, "tf32").instruction
+        ('llvm.call', 'xevm.mma')
+        """
+        from layoutalg.gemm.emission.products import instruction
+
+        return instruction(self.problem.a)
+
+    @property
     def accumulator(self) -> str:
         """The MLIR type of an accumulator.
 
@@ -369,11 +380,13 @@ class Gemm(Distributed):
     def emit(self, level: str = "lane", *, llvm: int | None = None, static: bool = False) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (i64, multiples of 64) and `arguments`, and runs on `grid` workgroups of
-        `workgroup` work-items. `static` writes the sizes into it.
+        It takes the addresses of A, B and C (i64, multiples of 64), that of the bias if there is one, and `arguments`, and
+        runs on `grid` workgroups of `workgroup` work-items. `static` writes the sizes into it. Level `workgroup` is for LLVM's
+        pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
-            PlanError: for other levels and versions.
+            PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
+                says in LLVM's words why, and which level and version can.
 
         >>> plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
         8
@@ -484,6 +497,11 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
         bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
     )  # fmt: skip
+    if problem.dpas.target.surface is None:
+        raise PlanError(
+            f"target {problem.target} has no 2D block messages: its A and B must be packed, fragment by fragment; "
+            "layoutalg.gemm.packed.plan_packed plans that, with the order in memory and a kernel"
+        )
     version = checked_version(llvm)
     choices = Choices(
         None if tile is None else _pair("tile", tile),

@@ -140,8 +140,9 @@ class Problem:
             bias=None if bias is None else one_of(bias, BIASES, "bias", PlanError),
             activation=None if activation is None else one_of(activation, ACTIVATIONS, "activation", PlanError),
         )
-        for matrix in made.matrices:
-            check_matrix(matrix)
+        if target_info(target).surface is not None:
+            for matrix in made.matrices:
+                check_matrix(matrix)
         return made
 
     @cached_property

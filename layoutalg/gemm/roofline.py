@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from layoutalg.core.elements import element_bits
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.problem import IN_MEMORY, Problem
-from layoutalg.gemm.tiling import PREFETCHES, Tiling
+from layoutalg.gemm.tiling import PREFETCHES, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
@@ -101,6 +101,17 @@ class Forms:
             for t, count in tilings
         ]
         return cls(*np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls))).T)
+
+    def tiling(self, row: int) -> Tiling:
+        """One of the tilings.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> str(Forms.of([(Tiling(Tile(8, 16, 16)), 9)]).tiling(0).tile)
+        '8x16x16'
+        """
+        columns = (self.m, self.n, self.k, self.rows, self.columns, self.registers, self.prefetch, self.distance)
+        m, n, k, rows, across, registers, prefetch, distance = (int(column[row]) for column in columns)
+        return Tiling(Tile(m, n, k), (rows, across), registers, PREFETCHES[prefetch], distance)
 
     @property
     def count(self) -> Numbers:

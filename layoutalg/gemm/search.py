@@ -7,7 +7,7 @@ For 4096x4096x4096 in f16 on B580 the search finds the form that was measured as
 32x64x64 per subgroup, 8x4 subgroups, 256 registers, shared prefetch 1 step ahead
 
 The candidates: tiles of 8 to 64 rows and 16 to 64 columns whose accumulators and operands fit into the registers, steps of one
-to eight instructions along k, workgroups of 1 to as many subgroups as a core has threads for (powers of two), 128 and 256
+to four instructions along k, workgroups of 1 to as many subgroups as a core has threads for (powers of two), 128 and 256
 registers, every form of prefetch. What a caller fixes (`Choices`) the search leaves alone:
 
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
@@ -44,8 +44,9 @@ __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
-DEPTHS = (1, 2, 4, 8)
-"""Instructions along k in one step of the loop."""
+DEPTHS = (1, 2, 4)
+"""Instructions along k in one step of the loop: 128 bytes of a row at most. Twice as deep steps have 1 % fewer instructions
+(listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -151,13 +152,7 @@ class Found(Sequence[Candidate]):
 
     def _made(self, row: int) -> Candidate:
         forms = self.forms
-        m, n, k, rows, columns, registers, prefetch, distance = (
-            int(column[row])
-            for column in (
-                forms.m, forms.n, forms.k, forms.rows, forms.columns, forms.registers, forms.prefetch, forms.distance
-            )
-        )  # fmt: skip
-        tiling = Tiling(Tile(m, n, k), (rows, columns), registers, PREFETCHES[prefetch], distance)
+        tiling = forms.tiling(row)
         limits = {name: float(clocks[row]) for name, clocks in self.times.limits.items()}
         best = int(self.order[0])
         why = "" if row == best else reason(self.problem, self.forms, self.times, row, best)
@@ -192,12 +187,16 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
     found = times(problem, forms, chip)
+    return Found(problem, chip, forms, found, _order(forms, found))
+
+
+def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
     # The last key counts most: time to a tenth of a per cent (less means nothing here), then what is likely to be better.
     keys = (
         forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n, found.l3_bytes,
         found.resident < 2, np.round(np.log(found.clocks) * 1e3),
     )  # fmt: skip
-    return Found(problem, chip, forms, found, np.lexsort(keys))
+    return np.lexsort(keys)
 
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
@@ -256,22 +255,21 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
         if 4 * alone < held == REGISTERS[-1] and not choices.registers:
             continue  # it fits twice as often into threads of 128
-        needed, why = None, ""
-        if alone >= held:
-            why = f"its accumulators alone are {alone} registers, and a thread has {held}"
-        else:
-            try:
-                needed = registers(_loop_of(problem), Tiling(tile, registers=held), llvm)
-            except PlanError as error:
-                why = str(error)
         for prefetch in prefetches:
             form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
-            if needed is None:
-                yield form, why, max(1, alone - held)
-            elif prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
+            if alone >= held:
+                yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
+                continue
+            if prefetch != "none" and not takes_whole_lines(problem, k, prefetch):
                 what = f"steps of {k}" if not takes_whole_lines(problem, k) else "the distances of rows"
                 yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
-            elif replace(needed, prefetch=prefetch).fits:
+                continue
+            try:
+                needed = registers(_loop_of(problem), form, llvm)
+            except PlanError as error:
+                yield form, str(error), 1
+                continue
+            if needed.fits:
                 yield form, "", 0
             else:
                 over = max(1, needed.used - held)

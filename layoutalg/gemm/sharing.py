@@ -151,19 +151,23 @@ def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
     Shares(rows=32, lines=2, counts=(2, 2), rounds=1)
     """
     parts, apart = slices(problem, tiling), xe_chip(problem.target).immediate_offsets
-    found: list[Shares] = []
-    for rows in (1, 2, 4, 8, 16, 32):
-        for lines in (1, 2, 4, 8):
-            if any(part.rows % rows or part.lines % lines for part in parts):
+    best: tuple[tuple[int, int, int], Shares] | None = None
+    for lines in (1,) if apart else (1, 2, 4, 8):  # apart, more lines than one are never fewer messages
+        if any(part.lines % lines for part in parts):
+            break
+        for rows in (32, 16, 8, 4, 2, 1):
+            if any(part.rows % rows for part in parts):
                 continue
             of_a, of_b = (part.rows // rows * part.lines // lines for part in parts)
-            found.append(Shares(rows, lines, (of_a, of_b), -(-(of_a + of_b) // tiling.count)))
-
-    def cost(shares: Shares) -> tuple[int, int, int]:
-        # bmg: 1.55 and 1.58 for 32x32, 128 deep, with lines apart and side by side; pvc: 1.77 and 1.69 (IGC 2.40)
-        return shares.messages, shares.lines if apart else shares.rounds, shares.rows
-
-    return min(found, key=cost)
+            shares = Shares(rows, lines, (of_a, of_b), -(-(of_a + of_b) // tiling.count))
+            # bmg: 1.55 and 1.58 for 32x32, 128 deep, with lines apart and side by side; pvc: 1.77 and 1.69 (IGC 2.40)
+            cost = shares.messages, lines if apart else shares.rounds, rows
+            if best is None or cost < best[0]:
+                best = cost, shares
+            elif shares.messages > best[0][0]:
+                break  # smaller blocks are more messages
+    assert best is not None  # blocks of one row and one line always fit
+    return best[1]
 
 
 def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:

@@ -9,7 +9,7 @@ C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc
   subgroups     1x1 in a workgroup (16 work-items), grid 2x4x1, 2 steps
   prefetch      none
   registers     A 16, B 32, C 32; 82 of 256
-  written for   LLVM 24
+  written for   LLVM 24, products as xegpu.dpas
 ...
 """
 
@@ -45,7 +45,7 @@ def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bo
     """
     step, line = _predicted(plan)
     _say(console, str(plan.problem))
-    for rows in (_choices(plan), _operands(plan), _step(plan, step), _time(line)):
+    for rows in (_choices(plan), _operands(plan), _layouts(plan), _step(plan, step), _time(line)):
         _say(console)
         _table(console, rows)
     if explain:
@@ -71,6 +71,7 @@ def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
         "problem": {name: getattr(problem, name) for name in (*names, *epilogue)},
         "target": plan.target,
         "llvm": plan.llvm,
+        "instruction": plan.instruction,
         "tile": [plan.tile.m, plan.tile.n, plan.tile.k],
         "subgroups": list(tiling.subgroups),
         "workgroup_tile": [tiling.workgroup_tile.m, tiling.workgroup_tile.n],
@@ -107,6 +108,10 @@ def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
                 "layout": str(fragment.layout),
             }
             for fragment in plan.fragments
+        },
+        "layouts": {
+            level: {name: str(layout) for name, layout in getattr(plan.layouts, level).items()}
+            for level in ("workgroup", "subgroup", "lane")
         },
         "roofline": {
             "chip": line.chip.product,
@@ -158,7 +163,7 @@ def _choices(plan: Gemm) -> list[Row]:
             "registers",
             f"A {registers.a}, B {registers.b}, C {registers.c}; {registers.used} of {registers.available}",
         ),
-        ("written for", f"LLVM {plan.llvm}"),
+        ("written for", f"LLVM {plan.llvm}, products as {plan.instruction}"),
     ]
 
 
@@ -171,6 +176,12 @@ def _operands(plan: Gemm) -> list[Row]:
         held = f"{fragment.count} {fragment.vector}"
         rows.append((matrix.name, memory, names or "(stored at the end)", held, str(fragment.layout)))
     return rows
+
+
+def _layouts(plan: Gemm) -> list[Row]:
+    """The layouts of the workgroup's tensors, as XeGPU writes them."""
+    written = ((name, str(layout).removeprefix("#xegpu.")) for name, layout in plan.layouts.workgroup.items())
+    return [("layouts", "at workgroup level"), *written]
 
 
 def _step(plan: Gemm, step: Counted) -> list[Row]:
@@ -201,6 +212,8 @@ def _time(line: Roofline) -> list[Row]:
 
 
 def _explained(plan: Gemm, line: Roofline) -> list[Row]:
+    from layoutalg.gemm.numerics import stated
+
     parts = [(name, seconds) for name, seconds in line.part_seconds.items() if seconds > line.seconds * 5e-4]
     moved = {"into registers": line.l1_bytes, "into L1": line.l3_bytes, "from and to memory": line.memory_bytes}
     waves = number_of(line.waves, "wave")
@@ -208,6 +221,7 @@ def _explained(plan: Gemm, line: Roofline) -> list[Row]:
         ("the time", ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in parts)),
         ("workgroups", f"{line.workgroups}, {line.resident} at once on a core, {waves}"),
         ("bytes", ", ".join(f"{_bytes(count)} {where}" for where, count in moved.items())),
+        *zip(("C", ""), stated(plan.problem), strict=True),
     ]
 
 

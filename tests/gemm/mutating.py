@@ -28,7 +28,7 @@ class Mutant:
     text: str
 
 
-def mutants(text: str, most: int = 24) -> list[Mutant]:
+def mutants(text: str, most: int = 22) -> list[Mutant]:
     """At most so many mistakes of this kernel: the first of each sort, then the last of each, then those between."""
     return _made(text, _mistakes, most)
 

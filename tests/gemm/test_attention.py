@@ -41,7 +41,7 @@ def run_and_compare(plan: Attention, spread: float = 1.0) -> None:
     ids=str,
 )
 def test_kernels_give_the_models_bits(case: dict[str, Any]) -> None:
-    run_and_compare(plan_attention(case["keys"], **case))
+    run_and_compare(plan_attention(min(case["keys"], 256), **case))
 
 
 @pytest.mark.exhaustive
@@ -83,6 +83,15 @@ def test_exact_is_the_definition() -> None:
         assert np.allclose(exact(plan, *arrays), defined(plan.problem, *arrays), rtol=1e-12, atol=1e-12)
 
 
+def test_a_number_that_is_none_spoils_its_row_alone() -> None:
+    plan = plan_attention(20, 100)
+    q, k, v = random_arrays(plan)
+    q[3, 5] = np.nan
+    found, expected = plan.simulate(q, k, v), model(plan, q, k, v)
+    assert np.isnan(found[3]).all()
+    assert same_bits(np.delete(found, 3, 0), np.delete(expected, 3, 0))
+
+
 def test_large_scores_do_not_overflow() -> None:
     run_and_compare(plan_attention(32, 100, 64), spread=30.0)
 
@@ -101,6 +110,34 @@ def test_a_query_that_sees_no_key_gives_zero() -> None:
     found = plan.simulate(q, k, v)
     assert (found[:17] == 0).all()
     assert (found[17] == v[0]).all()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(60))
+def test_random_problems_give_the_models_bits_and_the_planned_counts(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    kv_heads, group = map(int, random.integers(1, 4, 2))
+    queries, keys = map(int, random.integers(1, 260, 2))
+    plan = plan_attention(
+        queries,
+        keys,
+        32 * int(random.integers(1, 9)),
+        str(random.choice(["f16", "bf16"])),
+        str(random.choice(["f32", "f16", "bf16"])),
+        heads=kv_heads * group,
+        kv_heads=kv_heads,
+        batch=int(random.integers(1, 3)),
+        causal=bool(random.integers(2)),
+        subgroups=int(random.integers(1, 17)),
+        prefetch=str(random.choice(["none", "shared"])),
+    )
+    arrays = random_arrays(plan, seed)
+    found, executed = execute(plan, *arrays, counted="messages")
+    assert same_bits(found, model(plan, *arrays))
+    assert executed is not None
+    loaded = executed.total("load")
+    assert (executed.dpas, loaded.messages, loaded.bytes) == (plan.dpas_total, plan.messages_total, plan.bytes_total)
+    assert executed.total("prefetch").messages == plan.prefetches_total
 
 
 # Plans
@@ -194,7 +231,7 @@ def test_with_a_causal_mask_no_prefetch_is_wasted_or_late() -> None:
     assert (lines.asked == 1).sum() == 2 * (1 + 3) * 64 * 64 * 2 // 64
 
 
-@pytest.mark.parametrize(("d", "element"), [(64, "f16"), (128, "bf16"), (32, "f16")])
+@pytest.mark.parametrize(("d", "element"), [(64, "f16"), (128, "bf16"), (32, "f16"), (96, "f16")])
 def test_a_prefetched_line_is_asked_for_once_and_in_time(d: int, element: str) -> None:
     plan = plan_attention(64, 300, d, element, prefetch="shared")
     executed = execute(plan, *random_arrays(plan), counted="lines")[1]
@@ -240,10 +277,6 @@ def test_planning_does_not_depend_on_the_size() -> None:
         ({"scale": 1e300}, "expected 2^-100 to 2^100"),
         ({"subgroups": 0}, "subgroups = 0: expected a whole number from 1 to 32"),
         ({"prefetch": "lines"}, "prefetch 'lines': expected 'none' or 'shared'"),
-        (
-            {"prefetch": "shared", "d": 96, "subgroups": 8},
-            "the 12 blocks of K and V of a step evenly; 1, 2, 3, 4, 6, 12",
-        ),
         ({"llvm": 22}, "LLVM 22 does not lower loads of more than 16 elements"),
         ({"llvm": "x"}, "llvm = 'x': expected a whole number"),
         ({"llvm": 25}, "llvm = 25: attention is planned for LLVM 23 and 24"),

@@ -10,9 +10,10 @@ import pytest
 
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm import plan_gemm
-from tests.gemm.running import DTYPES, exactly, inputs, run
+from layoutalg.gemm.numerics import computed
+from tests.gemm.running import DTYPES, exactly, inputs, reals, run
 
-RAGGED = {"m": 37, "n": 40, "k": 48, "ldc": 48}
+RAGGED: dict[str, Any] = {"m": 37, "n": 40, "k": 48, "ldc": 48}
 SMALL: dict[str, Any] = {"tile": (16, 32), "subgroups": (1, 2), "k_step": 32, "registers": 128, "prefetch": "none"}
 
 
@@ -110,3 +111,22 @@ def test_no_product_feeds_a_sum_that_a_compiler_could_contract() -> None:
 def test_factors_that_f32_cannot_hold_are_refused() -> None:
     with pytest.raises(PlanError, match="f32"):
         plan_gemm(64, 64, 64, alpha=1e300)
+
+
+MODELLED: list[dict[str, Any]] = [
+    {"alpha": 0.3, "beta": 1.7, "bias": "row", "activation": "gelu"},
+    {"alpha": 0.3, "beta": 1, "bias": "column", "activation": "silu", "c": "f16"},
+    {"alpha": -1.1, "beta": 0.7, "c": "bf16", "a": "bf16", "activation": "relu"},
+    {"alpha": -1.1, "beta": 0.7, "bias": "row", "c": "bf16", "a": "bf16", "llvm": 22},
+    {"acc": "f16", "beta": 0.3, "c": "f32", "bias": "column"},
+]
+
+
+@pytest.mark.parametrize("choices", MODELLED, ids=str)
+def test_the_bits_are_those_of_the_stated_numerics(choices: dict[str, Any]) -> None:
+    """Random reals: every product, sum and conversion rounds."""
+    more: dict[str, Any] = RAGGED | SMALL | choices
+    gemm = plan_gemm(**more)
+    given = reals(gemm)
+    model = computed(gemm.problem, given.a[0], given.b[0], given.c[0] if gemm.problem.beta else None, given.bias)
+    assert np.array_equal(run(gemm, given)[0], model)

@@ -121,9 +121,7 @@ def test_every_candidate_fits_and_every_loser_has_a_reason(shape: tuple[int, int
 
 def test_the_instructions_are_those_of_the_counting_model() -> None:
     for target, problem in BIG.items():
-        found = search(problem)
-        for place in random.Random(1).sample(range(len(found)), 60):
-            candidate = found[place]
+        for candidate in search(problem)[:32]:
             assert candidate.instructions == counted(problem, candidate.tiling).total, target
 
 

@@ -98,7 +98,7 @@ def test_loops_whose_counter_counts_units_end_where_the_others_do(
     check(plan(64, 96, 292, a, a, stored, target=target, prefetch="shared", distance=2, k_step=64))
 
 
-@pytest.mark.parametrize("k", [1, 2, 33])
+@pytest.mark.parametrize("k", [1, 2, 65])
 @pytest.mark.parametrize("a", ["f16", "s8", "u8", "tf32"])
 def test_rows_of_a_transposed_a_need_no_even_number(a: str, k: int) -> None:
     """A of 8 bits is read as its even and its odd rows; nothing is read beyond the last."""

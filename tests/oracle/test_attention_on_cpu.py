@@ -103,8 +103,8 @@ def check_on_cpu(plans: Sequence[Attention], directory: Path) -> None:
 def test_the_spirv_gives_the_models_bits(tmp_path: Path) -> None:
     check_on_cpu(
         [
-            plan_attention(40, 100, 64),
-            plan_attention(20, 140, 32, "bf16", "bf16", heads=2, kv_heads=1, causal=True, llvm=23),
+            plan_attention(40, 100, 32),
+            plan_attention(20, 140, 64, "bf16", "bf16", heads=2, kv_heads=1, causal=True, llvm=23),
         ],
         tmp_path,
     )

@@ -119,13 +119,20 @@ def test_machine_code_has_the_planned_products_and_spills_nothing(
     assert seen.per_dpas <= most
 
 
-def test_an_epilogue_on_tiles_spills_nothing() -> None:
+EPILOGUES: list[tuple[str, str, dict[str, Any]]] = [
+    ("lane", "pvc", {"bias": "row", "beta": 0.5, "alpha": 2, "activation": "gelu", "c": "f32"}),
+    ("lane", "bmg", {"bias": "column", "beta": 0.5, "alpha": 2, "activation": "silu", "c": "bf16"}),
+    ("workgroup", "bmg", {"bias": "column", "beta": 0.5, "alpha": 2, "activation": "gelu", "c": "bf16"}),
+]
+
+
+@pytest.mark.parametrize(("level", "chip", "choices"), EPILOGUES, ids=str)
+def test_an_epilogue_spills_nothing_and_calls_nothing(level: str, chip: str, choices: dict[str, Any]) -> None:
     toolchains.require_new("mlir-opt-24")
     toolchains.require_new("ocloc")
-    gemm = plan_gemm(
-        4096, 4096, 4096, target="bmg", bias="column", beta=0.5, alpha=2, activation="gelu", c="bf16", **BIG
-    )
-    assert compile_kernel(gemm.emit("workgroup"), "bmg", 256, level="workgroup").fits
+    gemm = plan_gemm(4096, 4096, 4096, target=chip, **BIG | choices)
+    made = compile_kernel(gemm.emit(level), chip, 256, level=level)
+    assert made.fits, (made.spilled, made.unresolved)
 
 
 REFUSED_CASES: list[tuple[str, dict[str, Any]]] = [

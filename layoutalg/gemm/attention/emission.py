@@ -45,6 +45,8 @@ LARGEST = "_Z20sub_group_reduce_maxf"
 _MINUS_INFINITY = "0xFF800000"
 _LEAST = "0xFF7FFFFF"
 """The least finite f32, where the running maximum begins: -inf less -inf would be NaN."""
+_BEHIND = 2**24
+"""A row behind every matrix."""
 _CACHED = ", ".join(f"l{level}_hint = #xegpu.cache_hint<cached>" for level in (1, 2, 3))
 _TWO = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
 _ROWS = 8
@@ -262,16 +264,18 @@ class _Kernel:
         height = self.cast(self.binary("maxsi", full, self.number(1)), "index", "height_ahead")
         d, kind = self.problem.d, f"!xegpu.tensor_desc<32x16x{self.problem.type}{_TWO}>"
         for first in range(0, 2 * share.blocks, self.plan.subgroups):
-            block = self.binary("addi", self.subgroup, self.number(first)) if first else self.subgroup
+            number = self.binary("addi", self.subgroup, self.number(first)) if first else self.subgroup
             behind = first + self.plan.subgroups
             if first < share.blocks < behind:
-                of_k = self._less(block, self.number(share.blocks))
+                of_k = self._less(number, self.number(share.blocks))
                 pointer = self.select(of_k, self.pointers["K"], self.pointers["V"])
             else:
                 pointer = self.pointers["K" if behind <= share.blocks else "V"]
-            block = self.binary("remui", block, self.number(share.blocks)) if behind > share.blocks else block
+            block = self.binary("remui", number, self.number(share.blocks)) if behind > share.blocks else number
             row = self.binary("muli", self.binary("divui", block, self.number(share.columns)), self.number(32))
             column = self.binary("muli", self.binary("remui", block, self.number(share.columns)), self.number(32))
+            if behind > 2 * share.blocks:  # who has no block asks behind the matrix, which asks for nothing
+                row = self.select(self._less(number, self.number(2 * share.blocks)), row, self.number(_BEHIND))
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, {d}], strides : [{d}, 1] : i64 -> {kind}"
             described = self.let(form, (pointer, height), kind, name="matrix_ahead")
             row, column = self.cast(row, "index", "row_ahead"), self.cast(column, "index", "column_ahead")

@@ -52,6 +52,8 @@ _MOST_SUBGROUPS = 8
 _MOST_IN_WORKGROUP = 32
 """Subgroups that a core runs at once with 256 registers each."""
 PREFETCHES = ("none", "shared")
+_MOST_ROUNDS = 2
+"""Prefetches of a subgroup in a step, where nothing is said: each takes 8 instructions."""
 
 
 @dataclass(frozen=True)
@@ -442,7 +444,7 @@ def plan_attention(
     `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
     each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
     unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
-    "shared" each asks for a part of the next step's keys, for all of them: the default where the parts come out even.
+    "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
 
     Raises:
         PlanError: for types, targets and sizes that are not planned; says what would fit.
@@ -473,17 +475,10 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
         subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
     else:
         subgroups = whole_number(subgroups, "subgroups =", 1, _MOST_IN_WORKGROUP, PlanError)
-    plan = Attention(problem, rows, subgroups, _version(llvm), PREFETCHES[1])
     if prefetch is None:
-        return plan if plan.share else replace(plan, prefetch="none")
-    prefetch = one_of(prefetch, PREFETCHES, "prefetch", PlanError)
-    if prefetch == "shared" and plan.share is None:
-        blocks = KEYS // 32 * -(-plan.depth_blocks // 2) * 2
-        fit = ", ".join(str(count) for count in range(1, _MOST_IN_WORKGROUP + 1) if blocks % count == 0)
-        raise PlanError(
-            f"{subgroups} subgroups do not share the {blocks} blocks of K and V of a step evenly; {fit} would"
-        )
-    return replace(plan, prefetch=prefetch)
+        few = shared(-(-problem.d // 16), subgroups).rounds <= _MOST_ROUNDS
+        prefetch = "shared" if few else "none"
+    return Attention(problem, rows, subgroups, _version(llvm), one_of(prefetch, PREFETCHES, "prefetch", PlanError))
 
 
 def _version(llvm: object) -> int:

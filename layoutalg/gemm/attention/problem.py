@@ -181,13 +181,12 @@ class AttentionProblem:
 
     def _check_heads(self) -> None:
         """Every head begins at a multiple of 64 bytes, as the first one does."""
-        if self.heads * self.batch == 1:
-            return
         aligned = target_info(self.target).surface
         assert aligned is not None
         for matrix in self.matrices:
+            count = self.batch * (self.kv_heads if matrix.name in "KV" else self.heads)
             size = matrix.rows * matrix.pitch_bytes
-            if size % aligned.base_alignment:
+            if count > 1 and size % aligned.base_alignment:
                 fit = -(-self.d // 32) * 32
                 raise PlanError(
                     f"{matrix}: a head of {size} bytes, so the next one does not begin at a multiple of "

@@ -79,17 +79,15 @@ class Share:
     rounds: int
 
 
-def shared(depth_blocks: int, subgroups: int) -> Share | None:
-    """How the blocks of a step are shared; None where they cannot be, evenly.
+def shared(depth_blocks: int, subgroups: int) -> Share:
+    """How the blocks of a step are shared; in the last round some subgroups may have none.
 
     >>> shared(4, 8), shared(5, 8)
-    (Share(blocks=4, columns=2, rounds=1), None)
+    (Share(blocks=4, columns=2, rounds=1), Share(blocks=6, columns=3, rounds=2))
     """
     columns = -(-depth_blocks // 2)
     blocks = KEYS // 32 * columns
-    if 2 * blocks % subgroups:
-        return None
-    return Share(blocks, columns, 2 * blocks // subgroups)
+    return Share(blocks, columns, -(-2 * blocks // subgroups))
 
 
 def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:

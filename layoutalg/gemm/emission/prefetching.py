@@ -183,7 +183,7 @@ def _lines(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], num
     def write(where: Sequence[Value], k: Value, ahead: int) -> None:
         asks = kernel.writer.value("arith.cmpi slt, %s, %s : i32", (k, kernel.plus(until, -ahead)), "i1")
         with kernel.region("scf.if %s {", (asks,)):
-            form = f"xegpu.prefetch %s[%s] <{{offset_align_byte = {LINE_BYTES}, {HINTS}}}> : i64, index"
+            form = f"xegpu.prefetch %s[%s] <{{{HINTS}, offset_align_byte = {LINE_BYTES} : i64}}> : i64, index"
             kernel.writer.do(form, (where[0], kernel.constant(0)))
 
     return Prefetch((address,), (move,), write)

@@ -129,7 +129,7 @@ def _alias(name: str) -> str:
 
 
 def _stands(name: str) -> str:
-    """The layout on an operation of memory: later versions don't take it from the descriptor."""
+    """The layout on an operation of memory: where the descriptor alone has it, LLVM chooses `inst_data` anew."""
     return f" <{{layout = #{_alias(name)}}}>"
 
 

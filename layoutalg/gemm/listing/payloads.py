@@ -183,6 +183,13 @@ class _Words:
         if mnemonic == "shl" and second.base is None and 0 <= second.constant < 32:
             constant = first.constant << second.constant
             return Amount(None, constant) if first.base is None else self.nested("shl", constant, first.base, second)
+        if mnemonic in ("shr", "asr") and second.base is None and 0 <= second.constant < 32:
+            below = first.constant % 2**second.constant
+            constant = first.constant >> second.constant
+            if first.base is None:
+                return Amount(None, constant)
+            # places are not negative: the compiler takes the one or the other
+            return self.nested("shr", constant, Amount(first.base, below), second)
         if mnemonic == "bfn.0xFE":  # a | b | c
             *others, constant = sorted(amounts, key=lambda amount: amount.base is None)
             return self.result("or", [self.result("or", others), constant])
