@@ -6,7 +6,7 @@
 >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, kind), 92) for kind in ("shared", "none")])
 >>> problem = Problem.of(4096, 4096, 4096, target="bmg")
 >>> print(reason(problem, forms, times(problem, forms), 1, 0))
-19 % slower: every step waits 800 clocks for data that nothing prefetched
+18 % slower: every step waits 800 clocks for data that nothing prefetched
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 >>> rows = sweep([(4096, 4096, 4096), (8, 4096, 64), (64, 64, 50)])
 >>> [(row["m"], row["tile"], row["limit"]) for row in rows[:2]]
-[(4096, '32x64x64', 'issue'), (8, '8x16x64', 'memory')]
+[(4096, '32x64x64', 'issue'), (8, '8x32x64', 'memory')]
 >>> rows[2]["error"][:52]
 'A is 64x50 f16: its rows are 100 bytes apart, which '
 
