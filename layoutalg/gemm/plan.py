@@ -94,27 +94,47 @@ class Gemm(Distributed):
 
     @property
     def m(self) -> int:
-        """Rows of A and C."""
+        """Rows of A and C.
+
+        >>> plan_gemm(40, 80, 48).m
+        40
+        """
         return self.problem.m
 
     @property
     def n(self) -> int:
-        """Columns of B and C."""
+        """Columns of B and C.
+
+        >>> plan_gemm(40, 80, 48).n
+        80
+        """
         return self.problem.n
 
     @property
     def k(self) -> int:
-        """Columns of A and rows of B."""
+        """Columns of A and rows of B.
+
+        >>> plan_gemm(40, 80, 48).k
+        48
+        """
         return self.problem.k
 
     @property
     def target(self) -> str:
-        """The chip."""
+        """The chip.
+
+        >>> plan_gemm(40, 80, 48).target
+        'pvc'
+        """
         return self.problem.target
 
     @property
     def tile(self) -> Tile:
-        """What one subgroup computes, and how deep a step is."""
+        """What one subgroup computes, and how deep a step is.
+
+        >>> plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).tile
+        Tile(m=16, n=32, k=32)
+        """
         return self.tiling.tile
 
     @property

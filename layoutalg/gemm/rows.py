@@ -104,7 +104,7 @@ def key_of(arguments: Arguments, llvm: int) -> str:
     >>> key_of({"n": 2, "m": 1}, 24)
     '{"llvm": 24, "m": 1, "n": 2}'
     """
-    return json.dumps(arguments | {"llvm": llvm}, sort_keys=True)
+    return json.dumps({**arguments, "llvm": llvm}, sort_keys=True)
 
 
 def row_of(arguments: Arguments, llvm: int = 24) -> Row:

@@ -67,12 +67,20 @@ class Tiling:
 
     @property
     def count(self) -> int:
-        """Subgroups of a workgroup."""
+        """Subgroups of a workgroup.
+
+        >>> Tiling(Tile(8, 16, 16), (2, 4)).count
+        8
+        """
         return self.subgroups[0] * self.subgroups[1]
 
     @property
     def workgroup_tile(self) -> Tile:
-        """What a workgroup computes."""
+        """What a workgroup computes.
+
+        >>> Tiling(Tile(8, 16, 16), (2, 4)).workgroup_tile
+        Tile(m=16, n=64, k=16)
+        """
         return Tile(self.tile.m * self.subgroups[0], self.tile.n * self.subgroups[1], self.tile.k)
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.gemm.attention.problem import AttentionProblem
+from layoutalg.gemm.surface import whole_number
 
 __all__ = ["KEYS", "MASKED_KEYS", "Share", "Step", "Steps", "all_steps", "shared", "steps_of", "visible"]
 
@@ -85,7 +86,7 @@ def shared(depth_blocks: int, subgroups: int) -> Share:
     >>> shared(4, 8), shared(5, 8)
     (Share(blocks=4, columns=2, rounds=1), Share(blocks=6, columns=3, rounds=2))
     """
-    columns = -(-depth_blocks // 2)
+    columns, subgroups = -(-whole_number("depth_blocks", depth_blocks) // 2), whole_number("subgroups", subgroups)
     blocks = KEYS // 32 * columns
     return Share(blocks, columns, -(-2 * blocks // subgroups))
 
