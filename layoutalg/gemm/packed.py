@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -199,8 +199,9 @@ class PackedGemm:
         m, n, k = self.padded
         problem = self.problem
         sizes = {"A": ((problem.m, problem.k), (m, k)), "B": ((problem.k, problem.n), (k, n))}[operand]
-        if isinstance(matrix, np.ndarray) and matrix.shape != sizes[0]:
-            raise PlanError(f"{operand} of shape {shown(matrix.shape)}: expected {sizes[0]}")
+        shape = cast("tuple[int, ...]", matrix.shape) if isinstance(matrix, np.ndarray) else sizes[0]
+        if shape != sizes[0]:
+            raise PlanError(f"{operand} of shape {shown(shape)}: expected {sizes[0]}")
         given = numbers(operand, matrix, sizes[0])
         whole = np.zeros(sizes[1], dtype=given.dtype)
         whole[: given.shape[0], : given.shape[1]] = given
