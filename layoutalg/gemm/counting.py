@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.elements import element_bits
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
 from layoutalg.gemm.problem import Problem
@@ -170,6 +171,7 @@ def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tupl
     >>> [part.tolist() for part in asked(problem, form, np.array([8, 1]), np.array([4, 1]))]
     [[1, 6], [True, False]]
     """
+    instance_of(problem, Problem, "problem")
     count = rows * columns
     if tiling.prefetch == "none":
         return np.zeros_like(count), np.zeros(count.shape, np.bool_)

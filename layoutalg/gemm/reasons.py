@@ -75,9 +75,12 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
 
 def _equal(forms: Forms, found: Times, row: int, best: int) -> str:
     """What decides between tilings of the same time."""
-    mine, its = (float(found.clocks[i] - found.parts["memory"][i]) for i in (row, best))
-    if mine > its * 1.0015:
-        return f"its cores take {mine:.0f} clocks and not {its:.0f}; memory takes longer than both"
+    outside = [float(found.parts["outside"][one] / found.parts["peak"][one]) for one in (row, best)]
+    if outside[0] > outside[1] + 0.01:
+        return "more of its products lie outside of C"
+    inside = float(found.inside[row] / found.inside[best])
+    if inside > 1.02:
+        return f"without waiting for memory it would take {inside:.2g} times as long"
     if found.resident[row] < 2 <= found.resident[best]:
         return "a core holds one of its workgroups, and nothing hides its waits"
     more = float(found.l3_bytes[row] / found.l3_bytes[best])

@@ -169,6 +169,18 @@ class Times:
     l3_bytes: Numbers
     memory_bytes: Numbers
 
+    @property
+    def inside(self) -> Numbers:
+        """The clocks that would remain if memory gave everything at once.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> forms = Forms.of([(Tiling(Tile(8, 64, 64), (1, 8), 128), 25)])
+        >>> found = times(Problem.of(8, 4096, 4096, target="bmg"), forms)
+        >>> bool((found.inside < found.clocks).all())
+        True
+        """
+        return self.clocks - self.parts["memory"]
+
 
 @dataclass(frozen=True)
 class Roofline:

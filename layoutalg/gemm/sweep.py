@@ -29,6 +29,7 @@ from pathlib import Path
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.plan import checked_version
 from layoutalg.gemm.rows import Arguments, Row, arguments_of, key_of, lost_row, row_of
 from layoutalg.gemm.sweep_file import appending, rows_in
@@ -64,6 +65,7 @@ def sweep(
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise PlanError(f"executor {shown(executor)}: expected an executor of concurrent.futures, with submit")
+    instance_of(file, (str, os.PathLike, type(None)), "file", PlanError)
     version = checked_version(llvm)
     arguments = _all(problems)
     keys = [key_of(one, version) for one in arguments]

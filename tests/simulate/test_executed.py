@@ -70,7 +70,9 @@ def test_what_prefetches_ask_for_is_clipped_at_the_edges():
     """Rows are 176 bytes apart, so lines are shared by rows and blocks; what is compared are bytes."""
     executed = run(columns=76)
     lines = executed.lines
-    assert [len(found) for found in (lines.asked_twice, lines.late, lines.never_loaded, lines.not_prefetched(1))] == [0] * 4
+    assert [len(found) for found in (lines.asked_twice, lines.late, lines.never_loaded, lines.not_prefetched(1))] == [
+        0
+    ] * 4
     # Nobody asked for what the first step loads: 16 columns of each row, 32 bytes, of the workgroup's rows.
     named = {
         (group, (row * 176 + byte) // 64)

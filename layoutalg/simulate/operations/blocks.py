@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from layoutalg.core.whole_numbers import as_whole
 from layoutalg.hardware import block_load, block_store, target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
@@ -221,6 +222,7 @@ def message_name(
     >>> message_name("read", 32, 16, 16, 2, packed=True), message_name("read", 16, 16, 16, transposed=True)
     ('read_transform_16b_32r16x2c', 'read_transpose_32b_16r8x1c')
     """
+    bits = as_whole(bits, "bits")
     unit = max(bits, 32) if transposed else bits
     how = "transform_" if packed else "transpose_" if transposed else ""
     return f"{kind}_{how}{unit}b_{rows}r{width * bits // unit}x{count}c"
