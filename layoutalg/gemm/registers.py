@@ -9,14 +9,15 @@ of one register, and the place of a prefetch takes one.
 >>> from layoutalg.gemm.tiling import Tile
 >>> needed = registers(Problem.of(512, 512, 512), Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"))
 >>> needed
-Registers(a=32, b=64, c=128, streamed=32, addresses=6, available=256, prefetch='shared')
+Registers(a=32, b=64, c=128, streamed=32, addresses=6, available=256, prefetch='shared', asked=1, most_written=512)
 >>> needed.used, needed.fits
 (231, True)
 
 The graphics compiler may do with less: where A and B come in equally deep messages, it moves the loads of B apart, so that one
 message of B (`streamed`) is there at a time. It does so in most kernels and not in all; `fits` asks for room that no listing
 exceeded, in one of three ways: operands as they are written and payloads fit; or operands as written fit closely, and with one
-message of B at a time the payloads do too; or with one message of B at a time much is left.
+message of B at a time the payloads do too; or with one message of B at a time much is left. A prefetch of lines holds the
+addresses of 16 lanes, as many times as a subgroup asks in a step (more in small workgroups), and must fit in the first way.
 
 What was measured (spilled bytes of ze_info; ocloc 26.27.039122, LLVM 24, 2026-11-22; tile m x n x k):
 
@@ -31,6 +32,10 @@ What was measured (spilled bytes of ze_info; ocloc 26.27.039122, LLVM 24, 2026-1
 | 256 | 32x96x64, none | 320 | 256 | spills 1024 |
 | 256 | 64x48x64, lines | 248 | 240 | spills 256, 1152 |
 | 256 | 56x64x64 and 64x64x64 (f32), any | 284 and more | 268, 352 | spills always |
+| 256 | 40x64x64 of tf32, any | 244 | 244 | spills 8384 and more on bmg |
+| 256 | 48x48x128 of s8, lines, one subgroup in a workgroup | 192 | 184 | spills 1728 on pvc |
+| 128 | 40x32x64 of tf32, shared | 116 | 108 | spills 2624 on bmg |
+| 128 | 48x48x64 with f16 accumulators, shared | 120 | 112 | spills 448 on pvc |
 | 128 | 32x32x64, A 16 and B 32 deep, shared | 112 | 112 | fits |
 | 128 | 16x64x64, any | 144 | 112 | fits |
 | 128 | 24x64x64, 16 deep, none | 140 | 124 | spills 704, 1664 |
@@ -46,6 +51,7 @@ from functools import lru_cache
 from layoutalg.core.elements import element_bits
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.sharing import lines_of_lanes
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import target_info, xe_chip
 
@@ -55,10 +61,15 @@ _SCALARS = 3
 """Registers for sizes, the counter, and what else the compiler keeps."""
 _MUCH = {128: 8, 256: 23}
 """Registers that must be left beside payloads where the compiler has to move the loads of B apart."""
-_MOST_ADDRESSES = 21
-"""Of 128 registers: with 24 payloads on pvc a tf32 loop of 24x32x64 spills 3648 bytes, though 117 registers would do."""
-_AHEAD = {"none": 0, "shared": 1, "lines": 12}
-"""Registers that a prefetch keeps: a place; or for lines the addresses of 16 lanes, 64 bits each, and how far they move."""
+_MOST_ADDRESSES = {128: 21, 256: 32}
+"""With 24 payloads on pvc a tf32 loop of 24x32x64 spills 3648 bytes of 128 registers, though 117 would do; with 40 payloads a
+loop of 56x48x256 in s8 spills 448 bytes of 256."""
+_MOST_TF32 = {128: 112, 256: 240}
+"""Of C and operands as they are written, where the compiler has no loads of B to move apart: 56x48x32 has 244 and spills."""
+_LANES_ASK = 10
+"""Registers of one prefetch of lines: addresses of 16 lanes, 64 bits each, how far they move, and copies of both."""
+_MOST_TF32_LINES = 200
+"""Tf32 with a prefetch of lines: 64x32x32 on bmg has 224 registers of C and operands, and spills 320 bytes."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,8 @@ class Registers:
     """Registers that one subgroup needs at the same time, against those that it has.
 
     `a` and `b` are the operands that are there together, `streamed` the largest message of B where B may come one message at a
-    time (else as many as `b`), `addresses` the payloads of the messages.
+    time (else as many as `b`), `addresses` the payloads of the messages, `asked` the prefetches of a step; more
+    registers of C and operands than `most_written` spill where the compiler does not move loads of B apart.
 
     >>> Registers(a=16, b=16, c=64, streamed=16, addresses=6, available=128).used
     102
@@ -79,6 +91,8 @@ class Registers:
     addresses: int
     available: int
     prefetch: str = "none"
+    asked: int = 1
+    most_written: int = 512
 
     @property
     def used(self) -> int:
@@ -87,7 +101,25 @@ class Registers:
         >>> Registers(16, 16, 64, 16, 6, 128).used
         102
         """
-        return self.a + self.b + self.c + self.addresses + _AHEAD[self.prefetch]
+        return self.a + self.b + self.c + self.addresses + self.ahead
+
+    @property
+    def ahead(self) -> int:
+        """What prefetches keep: the place of the last one, or the addresses of all lines.
+
+        >>> Registers(16, 16, 64, 16, 6, 128, "lines", asked=2).ahead
+        20
+        """
+        return {"none": 0, "shared": 1, "lines": _LANES_ASK * self.asked}[self.prefetch]
+
+    @property
+    def most_asked(self) -> int:
+        """The prefetches of lines that there is room for.
+
+        >>> Registers(16, 16, 64, 16, 6, 128, "lines").most_asked
+        2
+        """
+        return (self.available - _SCALARS - (self.used - self.ahead)) // _LANES_ASK
 
     @property
     def least(self) -> int:
@@ -105,14 +137,20 @@ class Registers:
         >>> Registers(32, 32, 64, 32, 6, 128).fits, Registers(16, 32, 64, 32, 6, 128).fits
         (False, True)
         """
-        written, addresses = self.a + self.b + self.c, self.addresses + _AHEAD[self.prefetch]
-        if self.available == 128 and addresses > _MOST_ADDRESSES:
+        written, addresses = self.a + self.b + self.c, self.addresses + self.ahead
+        payloads = addresses if self.prefetch != "lines" else self.addresses
+        if payloads > _MOST_ADDRESSES[self.available]:
+            return False
+        apart = self.least < written and self.prefetch != "lines"
+        if written > self.most_written and not apart:
             return False
         if written + addresses <= self.available - _SCALARS:
             return True
-        if self.least < written <= self.available - 8 and self.least <= self.available - 16:
-            return self.least + addresses <= self.available + 1
-        return self.least + addresses <= self.available - _MUCH[self.available]
+        if self.prefetch == "lines":
+            return False
+        if written <= self.available - 8 and self.least <= self.available - 16:
+            return self.least + addresses <= self.available + (1 if self.available == 256 else -5)
+        return self.least <= self.available - 16 and self.least + addresses <= self.available - _MUCH[self.available]
 
 
 @lru_cache(maxsize=4096)
@@ -135,10 +173,23 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     together = {(one.first, one.last) for one in loads}
     alone = all(not (first < other <= last) for first, last in together for other, _ in together)
     largest = max(one.registers for one in loads if one.operand == "B")
-    streamed = largest if alone else most["B"]
+    narrow = problem.dpas.k == 8  # of tf32 in 128 registers the compiler does not move loads of B apart
+    streamed = largest if alone and not (narrow and tiling.registers == 128) else most["B"]
+    lines = tiling.prefetch == "lines"
+    most_written = tiling.registers * 2
+    if narrow:
+        most_written = min(_MOST_TF32[tiling.registers], _MOST_TF32_LINES if lines else most_written)
     addresses = payloads(problem, messages(problem, tiling, llvm))
     return Registers(
-        most["A"], most["B"], accumulators, streamed, addresses, tiling.registers, prefetch=tiling.prefetch
+        most["A"],
+        most["B"],
+        accumulators,
+        streamed,
+        addresses,
+        tiling.registers,
+        prefetch=tiling.prefetch,
+        asked=lines_of_lanes(problem, tiling).rounds if lines else 1,
+        most_written=most_written,
     )
 
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.counting import instructions
+from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
@@ -49,6 +49,8 @@ DEPTHS = (1, 2, 4)
 """Instructions along k in one step of the loop: 128 bytes of a row at most. Twice as deep steps have 1 % fewer instructions
 (listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
+_LARGEST = (8, 4)
+"""The workgroup whose subgroups prefetch the least each: what doesn't fit here fits nowhere."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,9 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
     blocks: list[Numbers] = []
     for form in _loops(problem, choices, llvm):
         grids = np.array([choices.subgroups]).T if choices.subgroups else _grids(chip.threads(form.registers))
+        if form.prefetch == "lines":
+            ahead, _ = asked(_loop_of(problem), form, *grids.astype(np.int64))
+            grids = grids[:, ahead <= registers(_loop_of(problem), form, llvm).most_asked]
         count = grids.shape[1]
         fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
@@ -267,7 +272,7 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
                 yield form, f"prefetches ask for whole cache lines, and {what} are parts of one", 1
                 continue
             try:
-                needed = registers(_loop_of(problem), form, llvm)
+                needed = registers(_loop_of(problem), replace(form, subgroups=choices.subgroups or _LARGEST), llvm)
             except PlanError as error:
                 yield form, str(error), 1
                 continue

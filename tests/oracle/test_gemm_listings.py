@@ -118,7 +118,28 @@ def test_tiles_that_the_model_refuses_do_spill(m: int, n: int, k: int, held: int
     assert compile_kernel(Gemm(problem, tiling).emit("lane"), "bmg", held).spilled > 0
 
 
-TIGHT = [
+SPILLING_KINDS: list[tuple[str, tuple[int, int, int], tuple[int, int], int, str, dict[str, Any]]] = [
+    ("bmg", (40, 64, 64), (8, 4), 256, "shared", {"a": "tf32"}),
+    ("bmg", (40, 32, 64), (8, 4), 128, "shared", {"a": "tf32"}),
+    ("pvc", (48, 48, 64), (8, 4), 128, "shared", {"acc": "f16"}),
+    ("pvc", (56, 48, 256), (8, 4), 256, "none", {"a": "s8", "b": "u8"}),
+    ("bmg", (64, 32, 32), (8, 4), 256, "lines", {"a": "tf32"}),
+    ("bmg", (64, 48, 128), (8, 4), 256, "lines", {}),
+    ("pvc", (48, 48, 128), (1, 1), 256, "lines", {"a": "s8", "b": "u8"}),
+    ("pvc", (16, 64, 64), (1, 1), 128, "lines", {"acc": "f16"}),
+]
+
+
+@pytest.mark.parametrize(("chip", "tile", "grid", "held", "prefetch", "kind"), SPILLING_KINDS, ids=str)
+def test_loops_of_other_types_and_grids_that_the_model_refuses_do_spill(
+    chip: str, tile: tuple[int, int, int], grid: tuple[int, int], held: int, prefetch: str, kind: dict[str, Any]
+) -> None:
+    problem, tiling = Problem.of(4096, 4096, 4096, target=chip, **kind), Tiling(Tile(*tile), grid, held, prefetch)
+    assert not registers(problem, tiling).fits
+    assert compile_kernel(Gemm(problem, tiling).emit("lane"), chip, held).spilled > 0
+
+
+TIGHT: list[tuple[str, tuple[int, int, int], int, str, dict[str, Any]]] = [
     ("pvc", (48, 64, 64), 256, "shared", {}),
     ("bmg", (64, 48, 64), 256, "shared", {}),
     ("pvc", (32, 32, 128), 128, "shared", {}),
