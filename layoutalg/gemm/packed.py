@@ -39,11 +39,11 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of
+from layoutalg.gemm.numerics import numbers
 from layoutalg.gemm.plan import checked_version
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.roofline import Forms, Roofline, roofline, times
-from layoutalg.gemm.surface import whole_number
-from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
+from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import Dpas, target_info, xe_chip
 
 __all__ = ["PackedGemm", "plan_packed"]
@@ -199,9 +199,9 @@ class PackedGemm:
         m, n, k = self.padded
         problem = self.problem
         sizes = {"A": ((problem.m, problem.k), (m, k)), "B": ((problem.k, problem.n), (k, n))}[operand]
-        given = np.asarray(matrix)
-        if given.shape != sizes[0]:
-            raise PlanError(f"{operand} of shape {shown(given.shape)}: expected {sizes[0]}")
+        if isinstance(matrix, np.ndarray) and matrix.shape != sizes[0]:
+            raise PlanError(f"{operand} of shape {shown(matrix.shape)}: expected {sizes[0]}")
+        given = numbers(operand, matrix, sizes[0])
         whole = np.zeros(sizes[1], dtype=given.dtype)
         whole[: given.shape[0], : given.shape[1]] = given
         packed = np.zeros(whole.size, dtype=given.dtype)
@@ -294,16 +294,16 @@ def plan_packed(
         )
     problem = Problem.of(m, n, k, a, b, None, target)
     unit = problem.dpas
-    files = REGISTERS if registers is None else (whole_number("registers", registers),)
+    files = REGISTERS if registers is None else (register_file(registers),)
     if tile is None:
         tiles = [(rows, across) for rows in range(8, 65, 8) for across in range(8, 65, 8)]
     else:
-        tiles = [_pair("tile", tile)]
+        tiles = [pair("tile", tile)]
         for size, step, what in ((tiles[0][0], unit.m, "rows"), (tiles[0][1], unit.n, "columns")):
             if size % step:
                 name = f"{tiles[0][0]}x{tiles[0][1]}"
                 raise PlanError(f"tile {name}: {size} {what} are not a multiple of the {step} of {unit.builtin}")
-    grids = _GRIDS if subgroups is None else (_pair("subgroups", subgroups),)
+    grids = _GRIDS if subgroups is None else (pair("subgroups", subgroups),)
     version = checked_version(llvm)
     found: list[PackedGemm] = []
     for rows, across in tiles:
@@ -322,14 +322,6 @@ def plan_packed(
         )
     clocks = times(problem, Forms.of([(plan.tiling, plan.instructions) for plan in found])).clocks
     return found[int(np.argmin(np.round(clocks, 3)))]
-
-
-def _pair(name: str, given: Sequence[int]) -> tuple[int, int]:
-    try:
-        first, second = (whole_number(name, size) for size in given)
-    except (TypeError, ValueError):
-        raise PlanError(f"{name} {shown(given)}: two numbers, such as (32, 16)") from None
-    return first, second
 
 
 def _in_memory(layout: Layout, each: int, lanes: int) -> Layout:

@@ -29,13 +29,13 @@ from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes, product_operands
-from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.core.whole_numbers import as_flag, found_whole, one_of
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Choices, Found, search
 from layoutalg.gemm.surface import Matrix, whole_number
-from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
+from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import Dpas, xe_chip
 
 if TYPE_CHECKING:
@@ -413,8 +413,8 @@ class Gemm(Distributed):
         """
         level = one_of(level, LEVELS, "level", PlanError)
         static = as_flag(static, "static", PlanError)
-        if llvm is not None and llvm != self.llvm:
-            return replace(self, llvm=checked_version(llvm)).emit(level, static=static)
+        if llvm is not None and (version := checked_version(llvm)) != self.llvm:
+            return replace(self, llvm=version).emit(level, static=static)
         from layoutalg.gemm.emission.lane import emit_lane
         from layoutalg.gemm.emission.refusals import check_level
         from layoutalg.gemm.emission.subgroup import emit_subgroup
@@ -524,10 +524,10 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         )
     version = checked_version(llvm)
     choices = Choices(
-        None if tile is None else _pair("tile", tile),
-        None if subgroups is None else _pair("subgroups", subgroups),
+        None if tile is None else pair("tile", tile),
+        None if subgroups is None else pair("subgroups", subgroups),
         None if k_step is None else whole_number("k_step", k_step),
-        None if registers is None else _registers(registers),
+        None if registers is None else register_file(registers),
         None if prefetch is None else one_of(prefetch, PREFETCHES, "prefetch", PlanError),
         None if distance is None else whole_number("distance", distance, 64),
     )
@@ -545,25 +545,10 @@ def checked_version(llvm: object) -> int:
     """
     from layoutalg.xegpu.rules import llvm_versions
 
-    known = llvm_versions()
-    if llvm not in known:
+    known, number = llvm_versions(), found_whole(llvm)
+    if number is None or number not in known:
         raise PlanError(f"llvm = {shown(llvm)}: kernels are written for {', '.join(map(str, known))}")
-    return int(llvm)  # pyright: ignore[reportArgumentType]
-
-
-def _pair(name: str, given: Sequence[int]) -> tuple[int, int]:
-    try:
-        first, second = (whole_number(name, size) for size in given)
-    except (TypeError, ValueError):
-        example = "a tile is two sizes (m, n), such as (32, 16)" if name == "tile" else "two numbers, such as (8, 4)"
-        raise PlanError(f"{name} {shown(given)}: {example}") from None
-    return first, second
-
-
-def _registers(given: int) -> int:
-    if given not in REGISTERS:
-        raise PlanError(f"registers = {shown(given)}: a thread has 128, or 256 with large register files")
-    return int(given)
+    return number
 
 
 def _check(problem: Problem, choices: Choices) -> None:

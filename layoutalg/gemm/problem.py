@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd, isfinite
+from math import gcd, inf
 
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
@@ -233,7 +233,7 @@ def _leading(name: str, value: int | None, default: int) -> int:
 
 
 def _factor(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -inf < value < inf:
         raise PlanError(f"{name} = {shown(value)}: expected a finite number")
     if abs(value) > 3.4028234e38:
         raise PlanError(f"{name} = {shown(value)}: the epilogue computes in f32, whose largest number is 3.4028234e38")

@@ -6,7 +6,7 @@
 >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, kind), 92) for kind in ("shared", "none")])
 >>> problem = Problem.of(4096, 4096, 4096, target="bmg")
 >>> print(reason(problem, forms, times(problem, forms), 1, 0))
-19 % slower: every step waits 800 clocks for data that nothing prefetched
+18 % slower: every step waits 800 clocks for data that nothing prefetched
 """
 
 from __future__ import annotations
@@ -75,6 +75,12 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
 
 def _equal(forms: Forms, found: Times, row: int, best: int) -> str:
     """What decides between tilings of the same time."""
+    outside = [float(found.parts["outside"][one] / found.parts["peak"][one]) for one in (row, best)]
+    if outside[0] > outside[1] + 0.01:
+        return "more of its products lie outside of C"
+    inside = float(found.inside[row] / found.inside[best])
+    if inside > 1.02:
+        return f"without waiting for memory it would take {inside:.2g} times as long"
     if found.resident[row] < 2 <= found.resident[best]:
         return "a core holds one of its workgroups, and nothing hides its waits"
     more = float(found.l3_bytes[row] / found.l3_bytes[best])

@@ -23,7 +23,8 @@ The rules, and what they leave out:
   and those on their way) are more than L1, it gives each line to every subgroup.
 - Subgroups of a core wait together, because they began together and read the same lines: a step whose data nobody prefetched
   costs the latency of memory, one prefetched into L3 (`lines`) that of L3. `shared` hides what its distance covers.
-- A wave begins with an empty L1 (latency, and the bytes of the first steps) and ends with C on its way to L3.
+- A wave begins with an empty L1 and ends with C on its way to L3. Whatever the prefetch, its first step waits for memory, and
+  for the bytes of the steps that are asked for with it. So a prefetch saves nothing where there is one step.
 - Memory gives every matrix once while A and B fit into L3 together. Beyond that, every wave reads the rows and columns that it
   spans, except for the part of A and B that L3 has room for (as if it replaced lines at random).
 - While the cores wait for a step's data, memory gives nothing.
@@ -168,6 +169,18 @@ class Times:
     l3_bytes: Numbers
     memory_bytes: Numbers
 
+    @property
+    def inside(self) -> Numbers:
+        """The clocks that would remain if memory gave everything at once.
+
+        >>> from layoutalg.gemm.tiling import Tile
+        >>> forms = Forms.of([(Tiling(Tile(8, 64, 64), (1, 8), 128), 25)])
+        >>> found = times(Problem.of(8, 4096, 4096, target="bmg"), forms)
+        >>> bool((found.inside < found.clocks).all())
+        True
+        """
+        return self.clocks - self.parts["memory"]
+
 
 @dataclass(frozen=True)
 class Roofline:
@@ -277,7 +290,9 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         l1, l3 = count * step_l1 / chip.l1_clock_bytes, count * step_l3 / l3_core
         busy = np.maximum(issue, np.maximum(l1, l3))
         far = np.where(forms.prefetch == PREFETCHES.index("lines"), 1, _MEMORY_LATENCIES) * chip.l3_latency
-        ahead = np.where(forms.prefetch == PREFETCHES.index("shared"), forms.distance * busy, 0.0)
+        # `shared`: between asking for a step and computing it are `distance` steps, each with its wait.
+        hidden = forms.prefetch == PREFETCHES.index("shared")
+        wait = np.where(hidden, np.maximum(0.0, far / forms.distance - busy), far)
         first = _MEMORY_LATENCIES * chip.l3_latency + count * shared * np.maximum(1, held - 1) / l3_core
         return {
             "matrix": matrix,
@@ -286,7 +301,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
             "L3": l3,
             "instructions": issue - matrix,
             "caches": busy - issue,
-            "waiting": np.maximum(0.0, far - ahead),
+            "waiting": wait,
             "ends": first + count * tile_c / l3_core,
         }
 
@@ -314,7 +329,8 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         "peak": peak,
         "outside": peak * (padded - 1),
         "idle": steps * summed("matrix") - peak * padded,
-        **{name: steps * summed(name) for name in ("instructions", "caches", "waiting")},
+        **{name: steps * summed(name) for name in ("instructions", "caches")},
+        "waiting": (steps - 1) * summed("waiting"),  # no prefetch asks for the first step: its wait is one of the ends
         "ends": summed("ends"),
     }
     inside = np.sum(list(parts.values()), axis=0)

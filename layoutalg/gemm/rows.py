@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import found_whole
+from layoutalg.core.whole_numbers import found_whole, listed
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.plan import plan_gemm
 from layoutalg.gemm.problem import Problem
@@ -81,7 +81,7 @@ def arguments_of(given: object) -> Arguments:
                 raise PlanError(f"problem with {shown(name)}: expected {', '.join(ARGUMENTS)}")
         return {str(name): _plain(value) for name, value in named.items()}
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        sizes = cast("Sequence[object]", given)
+        sizes = listed(given, "problem", 2**16, PlanError)
         if len(sizes) == 3:
             return dict(zip(("m", "n", "k"), map(_plain, sizes), strict=True))
     what = shown(cast("object", given))

@@ -13,7 +13,8 @@ registers, every form of prefetch. What a caller fixes (`Choices`) the search le
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
 32
 
-Among tilings of the same time (to a tenth of a per cent) those win of which a core holds two workgroups, which hide each
+Among tilings of the same time (to a tenth of a per cent) those win that have the fewest products outside of C; of these, those
+that would be fastest if memory gave everything at once; then those of which a core holds two workgroups, which hide each
 other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same
 question has the same answer always.
 """
@@ -194,7 +195,8 @@ def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
     # The last key counts most: time to a tenth of a per cent (less means nothing here), then what is likely to be better.
     keys = (
         forms.prefetch, forms.registers, forms.k, forms.columns, forms.rows, -forms.n, -forms.m * forms.n, found.l3_bytes,
-        found.resident < 2, np.round(np.log(found.clocks) * 1e3),
+        found.resident < 2, np.round(np.log(found.inside) * 50),
+        np.round(found.parts["outside"] / found.parts["peak"], 2), np.round(np.log(found.clocks) * 1e3),
     )  # fmt: skip
     return np.lexsort(keys)
 

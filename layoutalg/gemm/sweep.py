@@ -2,7 +2,7 @@
 
 >>> rows = sweep([(4096, 4096, 4096), (8, 4096, 64), (64, 64, 50)])
 >>> [(row["m"], row["tile"], row["limit"]) for row in rows[:2]]
-[(4096, '32x64x64', 'issue'), (8, '8x16x64', 'memory')]
+[(4096, '32x64x64', 'issue'), (8, '8x32x64', 'memory')]
 >>> rows[2]["error"][:52]
 'A is 64x50 f16: its rows are 100 bytes apart, which '
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.plan import checked_version
 from layoutalg.gemm.rows import Arguments, Row, arguments_of, key_of, lost_row, row_of
 from layoutalg.gemm.sweep_file import appending, rows_in
@@ -64,6 +65,7 @@ def sweep(
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise PlanError(f"executor {shown(executor)}: expected an executor of concurrent.futures, with submit")
+    instance_of(file, (str, os.PathLike, type(None)), "file", PlanError)
     version = checked_version(llvm)
     arguments = _all(problems)
     keys = [key_of(one, version) for one in arguments]

@@ -14,22 +14,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutalg.core.errors import PlanError
+from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import one_of
+from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_of
 from layoutalg.gemm.surface import whole_number
 
-__all__ = ["PREFETCHES", "REGISTERS", "Tile", "Tiling"]
+__all__ = ["PREFETCHES", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
 REGISTERS = (128, 256)
+_LARGEST = 2**24
+"""The longest side of a tile, and the most subgroups in a direction, as for sizes."""
 
 
 @dataclass(frozen=True, order=True)
 class Tile:
     """m x n elements of C, k deep in one step of the loop.
+
+    Raises `PlanError` for sides that are not whole numbers from 1 on.
 
     >>> str(Tile(32, 16, 16))
     '32x16x16'
@@ -38,6 +42,11 @@ class Tile:
     m: int
     n: int
     k: int
+
+    def __post_init__(self) -> None:
+        for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
+            if type(size) is not int or not 0 < size <= _LARGEST:
+                object.__setattr__(self, name, whole_number(f"tile: {name}", size, _LARGEST**2))
 
     def __str__(self) -> str:
         return f"{self.m}x{self.n}x{self.k}"
@@ -48,6 +57,8 @@ class Tiling:
     """The tile of a subgroup, the subgroups of a workgroup (rows, columns), registers per thread, and how data is prefetched.
 
     `distance` is how many steps ahead a prefetch asks; without prefetch it says nothing.
+
+    Raises `PlanError` for values that no kernel has.
 
     >>> Tiling(Tile(8, 16, 16)).prefetch
     'none'
@@ -61,9 +72,10 @@ class Tiling:
 
     def __post_init__(self) -> None:
         one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
-        if self.registers not in REGISTERS:
-            raise PlanError(f"registers = {shown(self.registers)}: a thread has 128, or 256 with large register files")
-        whole_number("distance", self.distance, 64)
+        instance_of(self.tile, Tile, "tile", PlanError)
+        object.__setattr__(self, "subgroups", pair("subgroups", self.subgroups))
+        object.__setattr__(self, "registers", register_file(self.registers))
+        object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
 
     @property
     def count(self) -> int:
@@ -88,3 +100,37 @@ class Tiling:
         steps = f"{self.distance} step{'s' * (self.distance > 1)} ahead"
         ahead = "no prefetch" if self.prefetch == "none" else f"{self.prefetch} prefetch {steps}"
         return f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}"
+
+
+def pair(name: str, given: object) -> tuple[int, int]:
+    """Two sizes that somebody passed, of a tile or of a grid of subgroups.
+
+    Raises:
+        PlanError: it is something else.
+
+    >>> pair("subgroups", [8, 4])
+    (8, 4)
+    """
+    try:
+        sizes = listed(given, name, 2)
+    except LayoutError:
+        sizes = ()
+    if len(sizes) != 2:
+        example = "a tile is two sizes (m, n), such as (32, 16)" if name == "tile" else "two numbers, such as (8, 4)"
+        raise PlanError(f"{name} {shown(given)}: {example}")
+    return whole_number(name, sizes[0]), whole_number(name, sizes[1])
+
+
+def register_file(given: object) -> int:
+    """The registers of a thread that somebody passed.
+
+    Raises:
+        PlanError: a thread has another number.
+
+    >>> register_file(256)
+    256
+    """
+    number = found_whole(given)
+    if number not in REGISTERS:
+        raise PlanError(f"registers = {shown(given)}: a thread has 128, or 256 with large register files")
+    return number

@@ -29,7 +29,7 @@ from types import MappingProxyType
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import whole_number
+from layoutalg.core.whole_numbers import found_whole, whole_number
 
 __all__ = ["XeChip", "xe_chip"]
 
@@ -84,9 +84,10 @@ class XeChip:
         >>> xe_chip("dg2").threads(128), xe_chip("dg2").threads(256)
         (128, 64)
         """
-        if registers not in (128, 256):
+        number = found_whole(registers)
+        if number not in (128, 256):
             raise PlanError(f"registers = {shown(registers)}: a thread has 128 or 256")
-        return self.engines * self.engine_threads * 128 // registers
+        return self.engines * self.engine_threads * 128 // number
 
     def rate(self, element: str) -> int:
         """The operations of a core per clock, for the type of A and B.
@@ -112,10 +113,12 @@ class XeChip:
     def dpas_clocks(self, element: str, operations: int) -> float:
         """The clocks that one DPAS of so many operations keeps an engine busy.
 
+        Raises `LayoutError` for what is not a number of operations, `PlanError` for a type whose rate is not known.
+
         >>> xe_chip("pvc").dpas_clocks("f16", 4096), xe_chip("dg2").dpas_clocks("f16", 2048)
         (8.0, 16.0)
         """
-        return whole_number(operations, "operations =", 1) / (self.rate(element) / self.engines)
+        return whole_number(operations, "operations =", 1, 2**40) / (self.rate(element) / self.engines)
 
     @property
     def memory_clock_bytes(self) -> float:

@@ -24,19 +24,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed, one_of, whole_number
 from layoutalg.simulate.lines import Lines
 
 __all__ = ["Executed", "Kind", "Messages", "Total"]
 
 Array = NDArray[Any]
 Kind = Literal["load", "store", "prefetch"]
+MOST_PARTS = 2**24
 KINDS: tuple[Kind, ...] = ("load", "store", "prefetch")
 
 
@@ -116,8 +117,7 @@ class Executed:
         >>> Executed(np.zeros((1, 1)), ()).total("load")
         Total(messages=0, bytes=0, inside=0)
         """
-        if kind not in KINDS:
-            raise LayoutError(f"kind {shown(kind)}: expected {', '.join(KINDS)}")
+        kind = cast("Kind", one_of(kind, KINDS, "kind"))
         return sum((found.total for found in self.messages if found.kind == kind), Total(0, 0, 0))
 
     @property
@@ -142,9 +142,8 @@ class Executed:
         4
         """
         groups, subgroups = self.products.shape
-        if not (0 <= workgroup < groups and 0 <= subgroup < subgroups):
-            there = f"workgroups 0 to {groups - 1} have subgroups 0 to {subgroups - 1}"
-            raise LayoutError(f"subgroup {subgroup} of workgroup {workgroup}: {there}")
+        workgroup = whole_number(workgroup, "workgroup =", 0, groups - 1)
+        subgroup = whole_number(subgroup, "subgroup =", 0, subgroups - 1)
         here = slice(workgroup, workgroup + 1), slice(subgroup, subgroup + 1)
         messages = tuple(
             Messages(found.kind, found.name, found.size, found.count[here], found.inside[here])
@@ -156,10 +155,16 @@ class Executed:
     def joined(cls, parts: Iterable[Executed]) -> Executed:
         """The parts of a launch, which ran some of its workgroups each, in order.
 
+        Raises `LayoutError` for what is not a list of them, and for none at all.
+
         >>> Executed.joined([Executed(np.ones((2, 1)), ()), Executed(np.ones((3, 1)), ())]).products.shape
         (5, 1)
         """
-        found = list(parts)
+        found = listed(parts, "parts", MOST_PARTS)
+        for part in found:
+            instance_of(part, Executed, "part")
+        if not found:
+            raise LayoutError("parts: a launch has one at least")
         joined: dict[tuple[Kind, str, int], list[tuple[int, Messages]]] = {}
         for number, part in enumerate(found):
             for each in part.messages:

@@ -34,7 +34,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
 from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import whole_number
+from layoutalg.core.whole_numbers import one_of, whole_number
 from layoutalg.hardware import target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import gpu
@@ -163,8 +163,8 @@ def run_on(
             progress(0.0)
         except TypeError:
             raise LayoutError(f"progress {shown(progress)}: expected a function that takes a number") from None
-    if counted not in (None, *COUNTED):
-        raise LayoutError(f"counted {shown(counted)}: expected {' or '.join(COUNTED)}")
+    if counted is not None:
+        counted = cast("Counted", one_of(counted, COUNTED, "counted"))
     sizes = _grid(grid)
     given = values_of(compiled.function, arguments)
     whole = compiled.machine(sizes, 0, 1)

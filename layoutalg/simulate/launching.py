@@ -28,7 +28,7 @@ from xdsl.ir import SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.simulate.arguments import bound
@@ -45,6 +45,8 @@ __all__ = ["Outcome", "launch"]
 _NAMED = re.compile(
     r"^[ \t]*(%[\w$.-]+(?:[ \t]*:[ \t]*\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?:[ \t]*:[ \t]*\d+)?)*)[ \t]*=", re.M
 )
+
+MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,9 @@ def launch(
     """
     instance_of(budget, (Budget, type(None)), "budget")
     instance_of(block, (tuple, list, type(None)), "block")
+    if isinstance(results, str) or not isinstance(results, Container):
+        raise LayoutError(f"results {shown(results)}: expected numbers of arguments")
+    threads = whole_number(threads, "threads =", 1, MOST_THREADS)
     read = read_kernel(module) if isinstance(module, str) else module
     text = module if isinstance(module, str) else ""
     traced = dict(trace) if isinstance(trace, Mapping) else _traced(read, text, trace)
@@ -121,6 +126,9 @@ def launch(
 
 def _traced(module: ModuleOp, text: str, names: Sequence[str]) -> dict[SSAValue, str]:
     """The values that have these names; numbers (`%7`) are those of the text that was read."""
+    names = listed(names, "trace")
+    for name in names:
+        instance_of(name, str, "trace:")
     if not names:
         return {}
     wanted = {name if name.startswith("%") else f"%{name}" for name in names}

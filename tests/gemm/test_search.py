@@ -146,9 +146,9 @@ def by_hand(problem: Problem, tiling: Tiling, instructions: float) -> float:
         share = panel if resident * panel * copies <= chip.l1_bytes else tiling.count * (tile.m + tile.n) * tile.k * 2
         l3 = on_a_core * share / 64
         step = max(issue, l1, l3)
-        wait = {"none": 800.0, "lines": 400.0, "shared": max(0.0, 800 - tiling.distance * step)}[tiling.prefetch]
+        wait = {"none": 800.0, "lines": 400.0, "shared": max(0.0, 800 / tiling.distance - step)}[tiling.prefetch]
         first = 800 + on_a_core * panel * max(1, copies - 1) / 64
-        total += first + steps * (step + wait) + on_a_core * high * wide * 4 / 64
+        total += first + steps * step + (steps - 1) * wait + on_a_core * high * wide * 4 / 64
         waiting_to_run -= now
     return total
 
@@ -188,6 +188,39 @@ def test_memory_limits_a_product_of_few_rows() -> None:
     assert line.intensity < line.ridge
     # B alone takes this long at 456 GB/s.
     assert line.seconds >= 16384 * 16384 * 2 / 456e9
+
+
+def waits_walked_through(busy: float, distance: int, steps: int) -> float:
+    """What all steps after the first wait, where each asks, when it begins to compute, for the one `distance` steps later."""
+    begins = [0.0] * (distance + 1)  # the steps that are asked for before the loop come together
+    for step in range(len(begins), steps):
+        begins.append(max(begins[-1] + busy, begins[step - distance] + 800))
+    return begins[-1] - busy * (len(begins) - 1 - distance)
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3])
+def test_a_shared_prefetch_hides_as_much_as_walking_through_the_steps(distance: int) -> None:
+    problem = Problem.of(64, 64, 40000, target="bmg")
+    tiling = Tiling(Tile(8, 16, 64), (1, 1), 128, "shared", distance)
+    line = roofline(problem, tiling, 40)
+    busy = max(clocks for name, clocks in line.step_clocks.items() if name != "waiting")
+    waits = line.part_seconds["waiting"] * xe_chip("bmg").clock_ghz * 1e9
+    assert waits == pytest.approx(waits_walked_through(busy, distance, 625), rel=0.02)
+
+
+@pytest.mark.parametrize("target", ["bmg", "pvc"])
+@pytest.mark.parametrize("shape", [(64, 64, 64), (8, 4096, 64), (1000, 1000, 32)])
+def test_a_product_of_one_step_has_no_prefetch(shape: tuple[int, int, int], target: str) -> None:
+    best = search(Problem.of(*shape, target=target)).best.tiling
+    assert best.tile.k < shape[2] or best.prefetch == "none"
+
+
+@pytest.mark.parametrize("target", ["bmg", "pvc"])
+@pytest.mark.parametrize("shape", [(64, 64, 64), (8, 4096, 64), (8, 16384, 16384)])
+def test_no_subgroup_is_outside_of_a_product_of_few_rows(shape: tuple[int, int, int], target: str) -> None:
+    """Even where all tilings take as long as memory does."""
+    best = search(Problem.of(*shape, target=target)).best.tiling
+    assert best.workgroup_tile.m < shape[0] + best.tile.m
 
 
 def test_what_is_chosen_stays_and_what_cannot_fit_is_said() -> None:

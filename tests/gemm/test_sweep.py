@@ -23,6 +23,8 @@ from layoutalg.gemm.rows import COLUMNS
 from layoutalg.gemm.workers import Lost, done_by
 from tests.oracle.toolchains import require_module
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # Python 3.12 and later, under xdist
+
 SHAPES: list[Any] = [(64 * i, 32 * j, 64) for i in (1, 3, 16) for j in (2, 5)]
 MIXED: list[Any] = [
     *SHAPES,

@@ -176,10 +176,12 @@ class Attention(Distributed):
     def steps_of(self, row: int) -> Steps:
         """The steps of the subgroup whose first query is `row`.
 
+        Raises `PlanError` for what is not a row.
+
         >>> plan_attention(256, 256, 64, causal=True).steps_of(240)
         Steps(masked=2, seen=3)
         """
-        return steps_of(self.problem, self.rows, row)
+        return steps_of(self.problem, self.rows, whole_number(row, "row =", 0, 2**32, PlanError))
 
     @property
     def steps_total(self) -> Steps:
@@ -393,8 +395,8 @@ class Attention(Distributed):
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
-        if llvm is not None and llvm != self.llvm:
-            return replace(self, llvm=_version(llvm)).emit(level)
+        if llvm is not None and (version := _version(llvm)) != self.llvm:
+            return replace(self, llvm=version).emit(level)
         from layoutalg.gemm.attention.emission import emit_lane
 
         return emit_lane(self)

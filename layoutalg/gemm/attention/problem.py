@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from math import e, isfinite, log2, sqrt
+from math import e, inf, log2, sqrt
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, dpas, target_info
 from layoutalg.hardware.chips import target_names
@@ -155,10 +156,13 @@ class AttentionProblem:
     def last_key(self, query: int) -> int:
         """The last key that a query sees; below 0 where it sees none.
 
+        Raises `PlanError` for what is not the number of a query.
+
         >>> problem = AttentionProblem.of(4, 2, 64, causal=True)
         >>> [problem.last_key(query) for query in range(4)]
         [-2, -1, 0, 1]
         """
+        query = whole(query, "query =", 0, 2**33, PlanError)
         return min(self.keys - 1, query + self.shift) if self.causal else self.keys - 1
 
     @property
@@ -213,10 +217,10 @@ def _as_f32(value: float) -> float:
 
 
 def _scale(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
         raise PlanError(
             f"scale = {shown(value)}: expected a finite number above 0 (the largest score stays the largest)"
         )
     if not 2**-100 <= value <= 2**100:
-        raise PlanError(f"scale = {value!r}: expected 2^-100 to 2^100, so that scaled scores stay within f32")
+        raise PlanError(f"scale = {shown(value)}: expected 2^-100 to 2^100, so that scaled scores stay within f32")
     return float(value)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.surface import whole_number
 
@@ -28,6 +30,8 @@ KEYS, MASKED_KEYS = 64, 32
 class Steps:
     """How many steps one subgroup takes, or several together: with a mask, and over keys that all its queries see.
 
+    Adding and multiplying raise `PlanError` for what is not steps, or not a number of times.
+
     >>> Steps(1, 4) + Steps(2, 0)
     Steps(masked=3, seen=4)
     """
@@ -36,9 +40,11 @@ class Steps:
     seen: int
 
     def __add__(self, other: Steps) -> Steps:
+        instance_of(other, Steps, "steps", PlanError)
         return Steps(self.masked + other.masked, self.seen + other.seen)
 
     def __mul__(self, count: int) -> Steps:
+        count = whole_number(count, "count =", 0, None, PlanError)
         return Steps(self.masked * count, self.seen * count)
 
 
