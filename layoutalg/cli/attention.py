@@ -66,9 +66,7 @@ def _levels() -> Sequence[str]:
     "--prefetch", type=OneOf(_prefetches), help="Whether subgroups prefetch for one another (chosen unless given)."
 )
 @click.option("--llvm", type=int, default=24, show_default=True, help="The version of LLVM that the kernel is for.")
-@click.option(
-    "--emit", "level", type=OneOf(_levels), default="lane", show_default=True, help="The level of the kernel."
-)
+@click.option("--emit", "level", type=OneOf(_levels), help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
@@ -91,7 +89,7 @@ def attention(
     subgroups: int | None,
     prefetch: str | None,
     llvm: int,
-    level: str,
+    level: str | None,
     output: Path | None,
     run: bool,
     seed: int,
@@ -121,7 +119,10 @@ def attention(
         prefetch=prefetch,
         llvm=llvm,
     )
-    text = plan.emit(level)
+    text = plan.emit(level or "lane")
+    if level is not None and not (output or run or listing or as_json):
+        print(text, end="")
+        return
     facts = _plan_facts(plan)
     loop: list[str] = []
     if run:
@@ -132,13 +133,15 @@ def attention(
         write_file(output, text)
         facts["output"] = str(output)
     if as_json:
-        print_json(facts | ({"loop": loop} if listing else {}) | ({} if output is not None else {"kernel": text}))
+        print_json(
+            facts
+            | ({"loop": loop} if listing else {})
+            | ({"kernel": text} if level is not None and output is None else {})
+        )
         return
     _print_plan(facts)
     for line in loop:
         print(line)
-    if output is None and not run and not listing:
-        print(text)
 
 
 def _plan_facts(plan: Attention) -> dict[str, Any]:

@@ -52,7 +52,7 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 
-__all__ = ["accumulated", "check_given", "computed", "finished", "numbers", "stated"]
+__all__ = ["accumulated", "check_given", "computed", "exact", "finished", "numbers", "random_inputs", "stated"]
 
 Array = NDArray[Any]
 
@@ -112,6 +112,58 @@ def computed(
     if bias is not None:
         bias = numbers("bias", bias, (problem.m if problem.bias == "row" else problem.n,))
     return finished(problem, accumulated(problem, a, b), c, bias)
+
+
+def exact(
+    problem: Problem, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """C in f64, straight from the definition: what the kernel's rounding is measured against.
+
+    >>> ones = np.ones((64, 64))
+    >>> exact(Problem.of(64, 64, 64, "bf16", alpha=0.3), ones, ones)[0, 0].round(9)
+    np.float64(19.2)
+    """
+    left, right = (np.asarray(matrix).astype(np.float64) for matrix in (a, b))
+    x = problem.alpha * np.matmul(
+        left.swapaxes(-1, -2) if problem.trans_a else left, right.swapaxes(-1, -2) if problem.trans_b else right
+    )
+    if c is not None:
+        x = x + problem.beta * np.asarray(c).astype(np.float64)
+    if bias is not None:
+        added = np.asarray(bias).astype(np.float64)
+        x = x + (added[:, None] if problem.bias == "row" else added)
+    if problem.activation == "relu":
+        return np.maximum(x, 0)
+    if problem.activation is None:
+        return x
+    argument = x if problem.activation == "silu" else 2 * sqrt(2 / pi) * (x + 0.044715 * x**3)
+    with np.errstate(over="ignore"):
+        return x / (1 + np.exp(-argument))
+
+
+def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array, Array, Array | None, Array | None]:
+    """Random A, B, C and bias in the shapes that they have in memory; None for a C or a bias that is not read.
+
+    >>> a, b, c, bias = random_inputs(Problem.of(64, 96, 32, "u8", trans_a=True, bias="row"), np.random.default_rng(0))
+    >>> a.shape, b.shape, c, bias.shape, bool((a >= 0).all())
+    ((32, 64), (32, 96), None, (64,), True)
+    """
+
+    def drawn(kind: str, shape: tuple[int, ...]) -> Array:
+        dtype = numpy_type(IN_MEMORY.get(kind, kind))
+        if dtype.kind == "f" or kind == "bf16":
+            return random.standard_normal(shape).astype(dtype)
+        return random.integers(0 if kind[0] == "u" else -128, 256 if kind[0] == "u" else 128, shape)
+
+    batch = (problem.batch,) if problem.batch > 1 else ()
+    of_a, of_b, of_c = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices)
+    count = problem.m if problem.bias == "row" else problem.n
+    return (
+        drawn(problem.a, of_a),
+        drawn(problem.b, of_b),
+        drawn(problem.c, of_c) if problem.beta else None,
+        drawn(problem.c, (count,)) if problem.bias else None,
+    )
 
 
 def check_given(problem: Problem, c: object, bias: object) -> None:

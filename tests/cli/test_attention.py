@@ -22,7 +22,12 @@ def test_the_table_says_what_is_planned(capsys: pytest.CaptureFixture[str]) -> N
     assert "grid      8x1x8 workgroups of 128x1x1 work-items" in shown
     assert "64 keys: 128 dpas, loads 4 of Q, 32 of K, 8 of V, 36864 bytes" in shown
     assert "nothing moves: both have one layout" in shown
-    assert "gpu.func @attention(" in shown
+    assert "gpu.func @attention(" not in shown
+
+
+def test_the_kernel_is_printed_alone_where_a_level_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attention", "64", "64", "--emit", "lane"]) == 0
+    assert capsys.readouterr().out == plan_attention(64, 64).emit()
 
 
 def test_the_kernel_is_written_and_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,7 +38,7 @@ def test_the_kernel_is_written_and_not_printed(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_everything_is_there_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["attention", "40", "70", "--d", "32", "--run", "--json"]) == 0
+    assert main(["attention", "40", "70", "--d", "32", "--run", "--emit", "lane", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     plan = plan_attention(40, 70, 32)
     assert facts["simulated"]["as_modelled"] is True

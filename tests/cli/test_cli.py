@@ -181,6 +181,24 @@ def test_gemm_writes_runs_and_reports(capsys: Capture, tmp_path: Path) -> None:
     assert "A[40, 48] bf16" in text
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--trans-a --trans-b",
+        "--a u8 --b s8 --trans-b",
+        "--a bf16 --c bf16 --alpha 0.5 --beta 2 --bias row --batch 2",
+        "--bias column --activation gelu",
+        "--activation silu --emit workgroup",
+        "--a tf32 --trans-a",
+        "--a s8 --beta 1 --activation relu --static",
+    ],
+)
+def test_gemm_runs_what_was_asked_for(options: str, capsys: Capture) -> None:
+    found = answer(capsys, "gemm", "40", "80", "96", "--run", *options.split())
+    assert found["as_modelled"]
+    assert found["largest_difference"] <= found["largest_value"] * (0.01 if "bf16" in options else 1e-3)
+
+
 def test_gemm_prints_the_kernel_alone_where_a_level_is_asked_for(capsys: Capture) -> None:
     kernel = out(capsys, "gemm", "64", "64", "64", "--emit", "lane")
     assert kernel == la.plan_gemm(64, 64, 64).emit("lane")

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layoutalg.hardware import xe_chip
+
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
@@ -52,7 +54,7 @@ def loop_instructions(plan: Attention) -> dict[str, int]:
 
 def _has_offsets(plan: Attention) -> bool:
     """Whether messages take an offset of their own, as those of Xe2 do: on Xe-HPC each place is written into a payload."""
-    return plan.problem.target != "pvc"
+    return xe_chip(plan.problem.target).immediate_offsets
 
 
 def _addresses(plan: Attention, keys: int, depth: int) -> int:

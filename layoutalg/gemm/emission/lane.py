@@ -17,8 +17,8 @@ For a tile of 16x32, 32 deep, of f16 and with prefetch the loops are, without ca
 
 Sizes are arguments, so one binary serves every size, and the compiler has no constant trip count to unroll by: the machine code
 has the DPAS that are written here, no more and no less. With 32x64 tiles, 64 deep, the first loop has 1.38 instructions per
-DPAS on bmg and 1.44 on pvc (IGC 2.40), where LLVM's own pipeline from the workgroup level has 2.69 and 5.20; compiled by
-LLVM 22 and Debian's IGC 1.0.12504, which get smaller messages, it has 2.70 on pvc.
+DPAS on bmg and 1.44 on pvc (IGC 2.40), where LLVM's own pipeline has 1.63 and 1.95 from the same plan's workgroup
+level. Compiled by LLVM 22 and Debian's IGC 1.0.12504, which get smaller messages, it has 2.70 on pvc.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def emit_packed(plan: PackedGemm) -> str:
     results = ", ".join([*(f"%d{i}x{j}" for i, j in cells), "%a_next", "%b_next"])
     inside.append(f"scf.yield {results} : {kinds}")
     lines += [f"  {line}" for line in inside]
-    lines += ["}", *_stores(plan, cells, held, element)]
+    lines += ["}", *_stores(plan, cells, held)]
     body = "\n".join(f"      {line}" for line in lines)
     items = plan.workgroup[0]
     parameters = "%a: i64, %b: i64, %c: i64, %steps: i32, %ldc: i32"
@@ -152,7 +152,7 @@ def _reads(name: str, count: int) -> list[str]:
     return lines
 
 
-def _stores(plan: PackedGemm, cells: list[tuple[int, int]], held: str, element: str) -> list[str]:
+def _stores(plan: PackedGemm, cells: list[tuple[int, int]], held: str) -> list[str]:
     """C row by row: 8 words of a row at a time."""
     tile, unit = plan.tiling.tile, plan.dpas
     lines = [
