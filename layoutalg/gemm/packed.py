@@ -199,10 +199,10 @@ class PackedGemm:
         m, n, k = self.padded
         problem = self.problem
         sizes = {"A": ((problem.m, problem.k), (m, k)), "B": ((problem.k, problem.n), (k, n))}[operand]
-        shape = cast("tuple[int, ...]", matrix.shape) if isinstance(matrix, np.ndarray) else sizes[0]
+        shape = np.shape(cast("NDArray[Any]", matrix)) if isinstance(matrix, np.ndarray) else sizes[0]
         if shape != sizes[0]:
             raise PlanError(f"{operand} of shape {shown(shape)}: expected {sizes[0]}")
-        given = numbers(operand, matrix, sizes[0])
+        given = numbers(operand, cast("ArrayLike", matrix), sizes[0])
         whole = np.zeros(sizes[1], dtype=given.dtype)
         whole[: given.shape[0], : given.shape[1]] = given
         packed = np.zeros(whole.size, dtype=given.dtype)
