@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.elements import element_bits
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import as_flag, instance_of, whole_number
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
 from layoutalg.gemm.problem import Problem
@@ -87,7 +88,6 @@ class Counted:
         return self.total / self.dpas
 
 
-@lru_cache(maxsize=8192)
 def counted(problem: Problem, tiling: Tiling, llvm: int = 24, *, by_rule: bool = False) -> Counted:
     """The instructions of one step; `by_rule` leaves out what was measured of single tiles (`measured`).
 
@@ -95,6 +95,14 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = 24, *, by_rule: bool =
     >>> counted(Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), registers=256)).loads
     6
     """
+    instance_of(problem, Problem, "problem", PlanError)
+    instance_of(tiling, Tiling, "tiling", PlanError)
+    by_rule = as_flag(by_rule, "by_rule", PlanError)
+    return _counted(problem, tiling, whole_number(llvm, "llvm =", 22, 99, PlanError), by_rule)
+
+
+@lru_cache(maxsize=8192)
+def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Counted:
     tile, unit = tiling.tile, problem.dpas
     loads = messages(problem, tiling, llvm)
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)

@@ -36,6 +36,7 @@ import numpy as np
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.surface import LIMITS
 from layoutalg.gemm.tiling import Tile, Tiling
@@ -154,6 +155,9 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message,
     >>> [message.load.name for message in messages(Problem.of(64, 64, 64), Tiling(Tile(16, 32, 16)), llvm=22)]
     ['read_16b_8r16x1c', 'read_16b_8r16x1c', 'read_transform_16b_16r16x1c', 'read_transform_16b_16r16x1c']
     """
+    instance_of(problem, Problem, "problem", PlanError)
+    instance_of(tiling, Tiling, "tiling", PlanError)
+    llvm = whole_number(llvm, "llvm =", 22, 99, PlanError)
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
     found = _messages(kind, tiling.tile, tiling.registers, llvm)
     every, bits = found[0].every, found[0].load.bits

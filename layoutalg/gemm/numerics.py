@@ -50,6 +50,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 
 __all__ = ["accumulated", "check_given", "computed", "exact", "finished", "numbers", "random_inputs", "stated"]
@@ -105,6 +106,7 @@ def computed(
     >>> computed(Problem.of(64, 64, 64, alpha=0.5, beta=2, bias="row"), ones, ones, ones, np.arange(64))[5, 7]
     np.float32(39.0)
     """
+    instance_of(problem, Problem, "problem", PlanError)
     check_given(problem, c, bias)
     batch = (problem.batch,) if problem.batch > 1 else ()
     if c is not None:

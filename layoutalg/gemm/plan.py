@@ -34,8 +34,8 @@ from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Choices, Found, search
-from layoutalg.gemm.surface import Matrix, whole_number
-from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.surface import Matrix
+from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.hardware import Dpas, xe_chip
 
 if TYPE_CHECKING:
@@ -169,10 +169,12 @@ class Gemm(Distributed):
     def element_of(self, operand: str) -> str:
         """The MLIR type of the elements of A, B or C in memory.
 
+        Raises `PlanError` for other operands.
+
         >>> plan_gemm(64, 64, 64, "s8").element_of("A")
         'i8'
         """
-        return self.matrices["ABC".index(operand)].element
+        return self.matrices["ABC".index(one_of(operand, ("A", "B", "C"), "operand", PlanError))].element
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
@@ -523,14 +525,7 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
             "plan_packed plans that, with the order in memory and a kernel"
         )
     version = checked_version(llvm)
-    choices = Choices(
-        None if tile is None else pair("tile", tile),
-        None if subgroups is None else pair("subgroups", subgroups),
-        None if k_step is None else whole_number("k_step", k_step),
-        None if registers is None else register_file(registers),
-        None if prefetch is None else one_of(prefetch, PREFETCHES, "prefetch", PlanError),
-        None if distance is None else whole_number("distance", distance, 64),
-    )
+    choices = Choices(tile, subgroups, k_step, registers, prefetch, distance)  # pyright: ignore[reportArgumentType]
     _check(problem, choices)
     return Gemm(problem, search(problem, choices, version).best.tiling, version)
 

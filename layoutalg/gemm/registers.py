@@ -49,6 +49,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from layoutalg.core.elements import element_bits
+from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.sharing import lines_of_lanes
@@ -153,7 +155,6 @@ class Registers:
         return self.least <= self.available - 16 and self.least + addresses <= self.available - _MUCH[self.available]
 
 
-@lru_cache(maxsize=4096)
 def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     """The registers of a step, against those that a thread has.
 
@@ -161,6 +162,13 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
     >>> registers(Problem.of(512, 512, 512), Tiling(Tile(64, 64, 64), registers=256)).fits
     False
     """
+    instance_of(problem, Problem, "problem", PlanError)
+    instance_of(tiling, Tiling, "tiling", PlanError)
+    return _registers(problem, tiling, whole_number(llvm, "llvm =", 22, 99, PlanError))
+
+
+@lru_cache(maxsize=4096)
+def _registers(problem: Problem, tiling: Tiling, llvm: int) -> Registers:
     size = target_info(problem.target).grf_bytes
     tile = tiling.tile
     accumulators = -(-tile.m * tile.n * element_bits(IN_MEMORY.get(problem.acc, problem.acc)) // 8 // size)

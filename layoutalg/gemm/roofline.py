@@ -43,6 +43,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.elements import element_bits
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.tiling import PREFETCHES, Tile, Tiling
@@ -368,6 +370,8 @@ def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip
     instance_of(tiling, Tiling, "tiling")
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip")
+    if type(instructions) not in (int, float, np.float64, np.int64) or not 0 <= instructions < 2**53:
+        raise LayoutError(f"instructions = {shown(instructions)}: expected a number from 0 on")
     found = times(problem, Forms.of([(tiling, float(instructions))]), chip)
     rate = chip.clock_ghz * 1e9
     return Roofline(

@@ -18,7 +18,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import LayoutError, PlanError
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import found_whole, listed
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.plan import plan_gemm
@@ -81,21 +81,24 @@ def arguments_of(given: object) -> Arguments:
                 raise PlanError(f"problem with {shown(name)}: expected {', '.join(ARGUMENTS)}")
         return {str(name): _plain(value) for name, value in named.items()}
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        sizes = listed(given, "problem", 2**16, PlanError)
+        sizes = listed(cast("object", given), "problem", 2**16, PlanError)
         if len(sizes) == 3:
             return dict(zip(("m", "n", "k"), map(_plain, sizes), strict=True))
     what = shown(cast("object", given))
     raise PlanError(f"problem {what}: expected three sizes (m, n, k), a Problem, or a mapping of arguments")
 
 
-def _plain(value: object) -> object:
+def _plain(value: object, deep: int = 2) -> object:
     """A value as JSON has it: numpy's whole numbers as int, tuples as lists."""
     whole = found_whole(value)
     if whole is not None:
-        return whole
-    if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in cast("Sequence[object]", value)]
-    return value if isinstance(value, (str, float, bool, type(None))) else shown(value)
+        return whole if abs(whole) < 2**63 else number_text(whole)
+    if isinstance(value, (tuple, list)) and deep:
+        some = cast("Sequence[object]", value)[
+            :16
+        ]  # nothing has more than two: what is longer is refused when it's planned
+        return [_plain(one, deep - 1) for one in some]
+    return value if isinstance(value, (str, float, bool, type(None))) else shown(cast("object", value))
 
 
 def key_of(arguments: Arguments, llvm: int) -> str:

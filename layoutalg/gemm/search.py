@@ -31,14 +31,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, one_of
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.reasons import reason
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import takes_whole_lines
-from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling
+from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -57,6 +59,8 @@ _LARGEST = (8, 4)
 class Choices:
     """What a caller has chosen already; None leaves the choice to the search. The fields are those of `Tiling`.
 
+    Raises `PlanError` for values that no kernel has.
+
     >>> Choices(registers=256).prefetch is None
     True
     """
@@ -67,6 +71,20 @@ class Choices:
     registers: int | None = None
     prefetch: str | None = None
     distance: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tile", "subgroups"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, pair(name, given))
+        if self.k_step is not None:
+            object.__setattr__(self, "k_step", whole_number("k_step", self.k_step))
+        if self.registers is not None:
+            object.__setattr__(self, "registers", register_file(self.registers))
+        if self.prefetch is not None:
+            one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
+        if self.distance is not None:
+            object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
 
 
 @dataclass(frozen=True)
@@ -182,7 +200,9 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
     instance_of(problem, Problem, "problem", PlanError)
     choices = Choices() if choices is None else choices
     instance_of(choices, Choices, "choices", PlanError)
-    return _search(problem, choices, llvm, xe_chip(problem.target) if chip is None else chip)
+    chip = xe_chip(problem.target) if chip is None else chip
+    instance_of(chip, XeChip, "chip", PlanError)
+    return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
 
 
 @lru_cache(maxsize=256)
@@ -289,4 +309,6 @@ def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
     >>> [why for tiling, why in refused(Problem.of(512, 512, 512)) if tiling.tile == Tile(64, 64, 64)][3]
     'its accumulators alone are 256 registers, and a thread has 256'
     """
+    instance_of(problem, Problem, "problem", PlanError)
+    llvm = whole(llvm, "llvm =", 22, 99, PlanError)
     return tuple((form, why) for form, why, _ in _tried(problem, Choices(), llvm) if why)

@@ -65,7 +65,11 @@ def sweep(
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise PlanError(f"executor {shown(executor)}: expected an executor of concurrent.futures, with submit")
+    if progress is not None and not callable(progress):
+        raise PlanError(f"progress {shown(progress)}: expected a function that takes a number")
     instance_of(file, (str, os.PathLike, type(None)), "file", PlanError)
+    if file is not None and ("\0" in os.fspath(file) or max(map(len, Path(file).parts), default=0) > 255):
+        raise PlanError(f"file {shown(str(file))}: no file has such a name")
     version = checked_version(llvm)
     arguments = _all(problems)
     keys = [key_of(one, version) for one in arguments]

@@ -26,7 +26,8 @@ PREFETCHES = ("none", "shared", "lines")
 for one cache line."""
 REGISTERS = (128, 256)
 _LARGEST = 2**24
-"""The longest side of a tile, and the most subgroups in a direction, as for sizes."""
+_LONGEST = 1024
+"""The longest side of a subgroup's tile, and the deepest step: registers hold less, and every block of it is planned."""
 
 
 @dataclass(frozen=True, order=True)
@@ -73,6 +74,8 @@ class Tiling:
     def __post_init__(self) -> None:
         one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
         instance_of(self.tile, Tile, "tile", PlanError)
+        if max(self.tile.m, self.tile.n, self.tile.k) > _LONGEST:
+            raise PlanError(f"tile {shown(str(self.tile))}: a subgroup's tile and its step are at most {_LONGEST} long")
         object.__setattr__(self, "subgroups", pair("subgroups", self.subgroups))
         object.__setattr__(self, "registers", register_file(self.registers))
         object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))

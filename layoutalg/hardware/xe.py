@@ -98,7 +98,7 @@ class XeChip:
         (4096, 1024)
         """
         rates = dict(self.operations)
-        if element not in rates:
+        if type(element) is not str or element not in rates:
             raise PlanError(f"{self.product}: no rate is known for {shown(element)}; there are {', '.join(rates)}")
         return rates[element]
 

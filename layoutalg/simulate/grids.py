@@ -117,7 +117,7 @@ def compile_kernel(
     """
     function = _find_kernel(module, name)
     at = level_of(function) if level is None else level
-    if at not in LEVELS:
+    if type(at) is not str or at not in LEVELS:
         raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
     count = _subgroup_size(function, lanes, at, target)
     sizes = _block_size(function, block, at, count)

@@ -107,13 +107,16 @@ def launch(
     """
     instance_of(budget, (Budget, type(None)), "budget")
     instance_of(block, (tuple, list, type(None)), "block")
-    if isinstance(results, str) or not isinstance(results, Container):
+    instance_of(module, (str, ModuleOp), "module")
+    instance_of(kernel, (str, type(None)), "kernel")
+    if isinstance(results, str) or not hasattr(results, "__contains__"):
         raise LayoutError(f"results {shown(results)}: expected numbers of arguments")
     threads = whole_number(threads, "threads =", 1, MOST_THREADS)
     read = read_kernel(module) if isinstance(module, str) else module
     text = module if isinstance(module, str) else ""
     traced = dict(trace) if isinstance(trace, Mapping) else _traced(read, text, trace)
     memory = Memory()
+    arguments = listed(arguments, "arguments")
     if entry is not None:
         found = run_host(read, entry, arguments, memory, level=level, target=target, trace=traced, budget=budget)
         return Outcome(tuple(arguments), found.findings, found.trace)
