@@ -172,7 +172,7 @@ class Gemm(Distributed):
         >>> plan_gemm(64, 64, 64, "s8").element_of("A")
         'i8'
         """
-        return self.matrices["ABC".index(operand)].element
+        return self.matrices["ABC".index(one_of(operand, tuple("ABC"), "operand", PlanError))].element
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:

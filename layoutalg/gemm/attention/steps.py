@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import instance_of, whole_number
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.surface import whole_number
 
@@ -44,7 +44,7 @@ class Steps:
         return Steps(self.masked + other.masked, self.seen + other.seen)
 
     def __mul__(self, count: int) -> Steps:
-        count = whole_number(count, "count =", 0, None, PlanError)
+        count = whole_number("count", count, 2**62)
         return Steps(self.masked * count, self.seen * count)
 
 
