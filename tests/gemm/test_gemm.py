@@ -288,3 +288,9 @@ def test_products_too_large_to_simulate_are_refused_before_anything_is_allocated
         check_size(plan_gemm(2**23, 4096, 2**23))
     with pytest.raises(SizeError, match="dpas"):
         check_size(plan_gemm(2**14, 2**14, 2**14))
+
+
+@pytest.mark.parametrize("operand", [7, None, "D", "AB", ""])
+def test_the_elements_of_another_operand_are_refused_in_words(operand: Any) -> None:
+    with pytest.raises(PlanError, match="expected 'A', 'B' or 'C'"):
+        plan_gemm(64, 64, 64).element_of(operand)
