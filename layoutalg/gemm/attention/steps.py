@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.attention.problem import AttentionProblem
-from layoutalg.gemm.surface import whole_number
 
 __all__ = ["KEYS", "MASKED_KEYS", "Share", "Step", "Steps", "all_steps", "shared", "steps_of", "visible"]
 
@@ -92,7 +91,9 @@ def shared(depth_blocks: int, subgroups: int) -> Share:
     >>> shared(4, 8), shared(5, 8)
     (Share(blocks=4, columns=2, rounds=1), Share(blocks=6, columns=3, rounds=2))
     """
-    columns, subgroups = -(-whole_number("depth_blocks", depth_blocks) // 2), whole_number("subgroups", subgroups)
+    depth_blocks = whole_number(depth_blocks, "depth_blocks =", error=PlanError)
+    subgroups = whole_number(subgroups, "subgroups =", error=PlanError)
+    columns = -(-depth_blocks // 2)
     blocks = KEYS // 32 * columns
     return Share(blocks, columns, -(-2 * blocks // subgroups))
 
