@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
 
 __all__ = ["KEYS", "MASKED_KEYS", "Share", "Step", "Steps", "all_steps", "shared", "steps_of", "visible"]
@@ -43,7 +43,7 @@ class Steps:
         return Steps(self.masked + other.masked, self.seen + other.seen)
 
     def __mul__(self, count: int) -> Steps:
-        count = 0 if count == 0 else whole_number("count", count, 2**62)
+        count = whole_number(count, "count =", 0, error=PlanError)
         return Steps(self.masked * count, self.seen * count)
 
 
