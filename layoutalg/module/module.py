@@ -200,9 +200,9 @@ class Module:
 
         >>> gemm = la.plan_gemm(8, 32, 32)
         >>> a, b, c = np.ones((8, 32), np.float16), np.ones((32, 32), np.float16), np.zeros((8, 32), np.float32)
-        >>> outcome = Module(gemm.emit("lane")).run([a, b, c, *gemm.arguments], gemm.grid, trace=["%tile_row"])
-        >>> outcome.findings, c[7, 31], outcome.trace["%tile_row"][0].shape
-        ((), np.float32(32.0), (1, 1, 16))
+        >>> outcome = Module(gemm.emit("lane")).run([a, b, c, *gemm.arguments], gemm.grid, trace=["%workgroup_row"])
+        >>> outcome.findings, c[7, 31], outcome.trace["%workgroup_row"][0].shape
+        ((), np.float32(32.0), (2, 1, 16))
         """
         from layoutalg.simulate import launch
 

@@ -229,7 +229,7 @@ def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> 
 def test_an_interrupt_ends_the_program_and_leaves_the_old_file(tmp_path: Path) -> None:
     _folder(tmp_path)
     before = _state(tmp_path)
-    command = [sys.executable, "-m", "layoutalg", "gemm", "512", "512", "512", "--run", "-o", "old.mlir"]
+    command = [sys.executable, "-m", "layoutalg", "gemm", "1024", "1024", "1024", "--run", "-o", "old.mlir"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)

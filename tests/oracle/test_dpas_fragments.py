@@ -149,7 +149,9 @@ def test_the_messages_are_those_of_the_table() -> None:
 
     assert ours(block_load) == there("load")
     assert ours(block_load, transform=True) == there("load_transform")
-    assert ours(block_load, transpose=True) == there("load_transpose")
+    # The extension's table has blocks of 8 columns alone; the graphics compiler has these too (its builtins' names, IGC 2.40).
+    narrow = {(8, 8, 32, 1), (16, 4, 32, 1), (32, 4, 32, 1)}
+    assert ours(block_load, transpose=True) == there("load_transpose") | narrow
     assert ours(lambda r, w, b, n: block_store(r, w, b) if n == 1 else block_load(0, 0, 0)) == there("store")
 
 

@@ -155,10 +155,10 @@ def test_nothing_is_counted_unless_asked_for_and_only_what_can_be():
     assert run(counted=None) is None
     assert run_kernel("gpu.module @k { gpu.func @f() kernel attributes {intel_reqd_sub_group_size = 16 : i32, "
                       "known_block_size = array<i32: 16, 1, 1>} { gpu.return } }", [], (1, 1, 1), Memory()) is None  # fmt: skip
-    with pytest.raises(LayoutError, match="counted 'bytes': expected messages or lines"):
+    with pytest.raises(LayoutError, match="counted 'bytes': expected 'messages' or 'lines'"):
         run(counted="bytes")
     executed = run()
-    with pytest.raises(LayoutError, match="workgroups 0 to 2 have subgroups 0 to 1"):
+    with pytest.raises(LayoutError, match="workgroup = 3: expected a whole number from 0 to 2"):
         executed.of(3, 0)
-    with pytest.raises(LayoutError, match="expected load, store, prefetch"):
+    with pytest.raises(LayoutError, match="expected 'load', 'store' or 'prefetch'"):
         executed.total("loads")
