@@ -105,7 +105,12 @@ class LayoutUse:
     problem: str = ""
 
     def __post_init__(self) -> None:
+        instance_of(self.place, (Place, type(None)), "place")
+        for what in ("operation", "name", "operand", "text", "problem"):
+            instance_of(getattr(self, what), str, what)
         instance_of(self.shape, (tuple, type(None)), "shape")
+        instance_of(self.element, (str, type(None)), "element")
+        instance_of(self.attribute, (Distributed, type(None)), "attribute")
         if not self.text:
             object.__setattr__(self, "text", str(self.attribute))
 
