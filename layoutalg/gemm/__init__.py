@@ -6,8 +6,9 @@
 ('32x32x16', (2, 2, 1))
 """
 
+from layoutalg.gemm.fragments import Fragment
 from layoutalg.gemm.messages import Message, Piece
-from layoutalg.gemm.plan import Fragment, Gemm, plan_gemm
+from layoutalg.gemm.plan import Gemm, plan_gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import Registers
 from layoutalg.gemm.surface import Matrix

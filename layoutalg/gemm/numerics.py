@@ -41,7 +41,6 @@ simulator runs the emitted kernel by the same rules, and the tests compare both.
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from math import pi, sqrt
 from typing import Any
 
@@ -52,8 +51,9 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.values import numbers
 
-__all__ = ["accumulated", "check_given", "computed", "exact", "finished", "numbers", "random_inputs", "stated"]
+__all__ = ["accumulated", "check_given", "computed", "exact", "finished", "random_inputs", "stated"]
 
 Array = NDArray[Any]
 
@@ -213,40 +213,6 @@ def _factor(given: Array, kind: str, transposed: bool) -> Array:
         if kind == "tf32":
             number = (number.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return number.swapaxes(-1, -2) if transposed else number
-
-
-def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of numbers of this shape.
-
-    Raises:
-        PlanError: it is something else.
-
-    >>> numbers("A", [[1, 2, 3]], (2, 2))
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: A is planned as 2x2: expected 2 rows
-    """
-    planned = "x".join(map(str, shape))
-    if isinstance(values, Sized) and not isinstance(values, np.ndarray) and _length(values) != shape[0]:
-        raise PlanError(
-            f"{name} is planned as {planned}: expected {shape[0]} {'rows' if len(shape) == 2 else 'entries'}"
-        )
-    try:
-        given = np.asarray(values)
-    except (ValueError, TypeError, RecursionError) as problem:
-        raise PlanError(f"{name}: {problem}") from None
-    if given.shape != shape:
-        found = "x".join(map(str, given.shape)) or "a scalar"
-        raise PlanError(f"{name} is planned as {planned}, and the array is {found}")
-    if given.dtype.kind not in "biuf" and given.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        raise PlanError(f"{name} is an array of {given.dtype}; numbers are needed")
-    return given
-
-
-def _length(values: Sized) -> int:
-    try:
-        return len(values)
-    except OverflowError:  # a range of more than 2^63
-        return -1
 
 
 def _product(problem: Problem, left: Array, right: Array) -> Array:

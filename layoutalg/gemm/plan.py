@@ -23,20 +23,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
-from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes, product_operands
-from layoutalg.core.whole_numbers import as_flag, found_whole, one_of
+from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.fragments import Fragment
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Choices, Found, search
 from layoutalg.gemm.surface import Matrix
-from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
-from layoutalg.hardware import Dpas, xe_chip
+from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.gemm.versions import checked_version
+from layoutalg.hardware import Dpas
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,37 +47,9 @@ if TYPE_CHECKING:
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
-__all__ = ["LEVELS", "Fragment", "Gemm", "checked_version", "plan_gemm"]
+__all__ = ["LEVELS", "Gemm", "plan_gemm"]
 
 LEVELS = ("lane", "subgroup", "workgroup")
-
-
-@dataclass(frozen=True)
-class Fragment(Distributed):
-    """One operand in registers: the block that one DPAS takes, how many of them a step has, and who holds which element.
-
-    `layout` maps the block (rows, columns) to lane and register; `vector` is the type of one lane's share.
-
-    >>> plan_gemm(64, 64, 64).fragments[1].vector
-    'vector<16xf16>'
-    """
-
-    name: str
-    block: tuple[int, int]
-    count: int
-    element: str
-    layout: Layout
-    vector: str
-
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """One block, to draw.
-
-        >>> plan_gemm(64, 64, 64).fragments[2].operands()[0].name
-        'C, 8x16xf32'
-        """
-        name = f"{self.name}, {'x'.join(map(str, self.block))}x{self.element}"
-        own_sizes(name, self.layout.shape, shape)
-        return one_operand(name, self.layout, self.block)
 
 
 @dataclass(frozen=True)
@@ -249,8 +223,7 @@ class Gemm(Distributed):
         >>> plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 2)).subgroups_total
         8
         """
-        x, y, z = self.grid
-        return x * y * z * self.tiling.count
+        return prod(self.grid) * self.tiling.count
 
     @property
     def dpas_total(self) -> int:
@@ -387,8 +360,7 @@ class Gemm(Distributed):
         >>> plan_gemm(40, 80, 48).sizes
         (40, 80, 48, 48, 80, 80)
         """
-        problem = self.problem
-        return self.m, self.n, self.k, problem.lda, problem.ldb, problem.ldc
+        return self.m, self.n, self.k, self.problem.lda, self.problem.ldb, self.problem.ldc
 
     @property
     def arguments(self) -> tuple[int, ...]:
@@ -512,8 +484,6 @@ def plan_gemm(
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
 as a 2D block message needs; a leading dimension lda = 56 would fit
-    >>> plan_gemm(64, 64, 50, lda=56, k_step=16).k_steps
-    4
     """
     problem = Problem.of(
         m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
@@ -524,41 +494,6 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
             f"target {problem.target} has no 2D block messages: its A and B must be packed, fragment by fragment; "
             "plan_packed plans that, with the order in memory and a kernel"
         )
-    version = checked_version(llvm)
     choices = Choices(tile, subgroups, k_step, registers, prefetch, distance)  # pyright: ignore[reportArgumentType]
-    _check(problem, choices)
+    version = checked_version(llvm)
     return Gemm(problem, search(problem, choices, version).best.tiling, version)
-
-
-def checked_version(llvm: object) -> int:
-    """A version of LLVM that kernels are written for.
-
-    Raises `PlanError` for others.
-
-    >>> checked_version(23)
-    23
-    """
-    from layoutalg.xegpu.rules import llvm_versions
-
-    known, number = llvm_versions(), found_whole(llvm)
-    if number is None or number not in known:
-        raise PlanError(f"llvm = {shown(llvm)}: kernels are written for {', '.join(map(str, known))}")
-    return number
-
-
-def _check(problem: Problem, choices: Choices) -> None:
-    """Refuse what no matrix instruction, no message and no workgroup of the chip has."""
-    unit = problem.dpas
-    rows, columns = choices.tile or (unit.m, unit.n)
-    for what, size, step in (
-        ("tile", rows, unit.m),
-        ("tile", columns, unit.n),
-        ("k_step", choices.k_step or unit.k, unit.k),
-    ):
-        if size % step:
-            name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
-            raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
-    down, across = choices.subgroups or (1, 1)
-    most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
-    if down * across > most:
-        raise PlanError(f"subgroups {down}x{across}: a workgroup has at most {most} on {problem.target}")

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from layoutalg.core.plurals import counted
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roofline import Forms, Times
 from layoutalg.gemm.tiling import PREFETCHES
@@ -50,10 +51,8 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
         return f"workgroups of {high:.0f}x{wide:.0f} and steps of {forms.k[row]:.0f} leave {percent} of their products outside"
     if name == "idle":
         count, waves = int(found.workgroups[row]), int(found.waves[row])
-        return (
-            f"{count} workgroup{'s' * (count != 1)} of {forms.count[row]:.0f} subgroups in {waves} wave{'s' * (waves != 1)} "
-            "leave engines idle"
-        )
+        groups, parts = counted(count, "workgroup"), counted(int(forms.count[row]), "subgroup")
+        return f"{groups} of {parts} in {counted(waves, 'wave')} leave engines idle"
     if name == "instructions":
         dpas = [float(forms.m[i] / unit.m * forms.n[i] / unit.n * forms.k[i] / unit.k) for i in (row, best)]
         mine, its = (float(forms.instructions[i]) / each for i, each in zip((row, best), dpas, strict=True))

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
-from layoutalg.core.errors import PlanError, SizeError
+from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.numerics import check_given, numbers
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.numerics import check_given
+from layoutalg.gemm.values import held, numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -156,27 +156,11 @@ def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, stride: int, kind: s
     shape = (matrix.rows, matrix.columns) if batch == 1 else (batch, matrix.rows, matrix.columns)
     given = numbers(matrix.name, values, shape)
     made = _poisoned(matrix, batch, stride)
-    made[:, : matrix.rows, : matrix.columns] = _held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
+    made[:, : matrix.rows, : matrix.columns] = held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
     return made
 
 
 def _bias(gemm: Gemm, values: ArrayLike) -> NDArray[Any]:
     problem = gemm.problem
     count = problem.m if problem.bias == "row" else problem.n
-    return _held("bias", numbers("bias", values, (count,)), problem.c)
-
-
-def _held(name: str, given: NDArray[Any], element: str) -> NDArray[Any]:
-    """Numbers as elements of a type of the problem; floats are rounded, what is too large is refused."""
-    kind = numpy_type(IN_MEMORY.get(element, element))
-    with np.errstate(over="ignore", invalid="ignore"):
-        if kind.kind in "iu":
-            bits, wide = kind.itemsize * 8, given.astype(np.float64)
-            least, most = (0, 2**bits) if element[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-            lost = ~((wide >= least) & (wide < most) & (np.trunc(wide) == wide))
-        else:
-            held = given.astype(kind)
-            lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
-        if lost.any():
-            raise PlanError(f"{name} has the value {given[lost][0]}, which {element} cannot hold")
-        return given.astype(np.int64).astype(kind) if kind.kind in "iu" else given.astype(kind)
+    return held("bias", numbers("bias", values, (count,)), problem.c)

@@ -202,7 +202,26 @@ def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chi
     instance_of(choices, Choices, "choices", PlanError)
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip", PlanError)
+    _check(problem, choices)
     return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
+
+
+def _check(problem: Problem, choices: Choices) -> None:
+    """Refuse what no matrix instruction, no message and no workgroup of the chip has."""
+    unit = problem.dpas
+    rows, columns = choices.tile or (unit.m, unit.n)
+    for what, size, step in (
+        ("tile", rows, unit.m),
+        ("tile", columns, unit.n),
+        ("k_step", choices.k_step or unit.k, unit.k),
+    ):
+        if size % step:
+            name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
+            raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
+    down, across = choices.subgroups or (1, 1)
+    most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
+    if down * across > most:
+        raise PlanError(f"subgroups {down}x{across}: a workgroup has at most {most} on {problem.target}")
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,6 @@ One head is [queries, d] or [keys, d]; several heads have [heads] in front, seve
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES
+from layoutalg.gemm.values import numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
@@ -95,7 +95,9 @@ def laid_out(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> Array
     check_size(plan)
     wanted = shapes(plan)
     dtype = numpy_type(plan.problem.type)
-    made = [_converted(name, wanted[name], given, dtype) for name, given in (("Q", q), ("K", k), ("V", v))]
+    made = [
+        _converted(name, numbers(name, given, wanted[name]), dtype) for name, given in (("Q", q), ("K", k), ("V", v))
+    ]
     return Arrays(*(array.reshape(-1, *array.shape[-2:]) for array in made))
 
 
@@ -109,29 +111,10 @@ def heads_of(plan: Attention, o: Array) -> Array:
     return o.reshape(shapes(plan)["O"])
 
 
-def _converted(name: str, shape: tuple[int, ...], given: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    by = "x".join(map(str, shape))
-    if isinstance(given, Sized) and not isinstance(given, np.ndarray) and _length(given) != shape[0]:
-        raise PlanError(f"{name} is planned as {by}: expected a list of {shape[0]}")
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError, RecursionError) as problem:
-        raise PlanError(f"{name}: {problem}") from None
-    if array.shape != shape:
-        found = "x".join(map(str, array.shape)) or "a scalar"
-        raise PlanError(f"{name} is planned as {by}, and the array is {found}")
-    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
-        raise PlanError(f"{name} is an array of {array.dtype}; numbers are needed")
+def _converted(name: str, given: Array, dtype: np.dtype[Any]) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        held = np.ascontiguousarray(array.astype(dtype))
-        lost = np.isinf(held.astype(np.float32)) & np.isfinite(array.astype(np.float64))
+        held = np.ascontiguousarray(given.astype(dtype))
+        lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
     if lost.any():
-        raise PlanError(f"{name} has the value {array[lost][0]}, which {dtype} cannot hold")
+        raise PlanError(f"{name} has the value {given[lost][0]}, which {dtype} cannot hold")
     return held
-
-
-def _length(values: Sized) -> int:
-    try:
-        return len(values)
-    except OverflowError:  # a range of more than 2^63
-        return -1
