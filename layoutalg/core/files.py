@@ -120,9 +120,10 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
     Raises `OSError` with the file's name; an existing file is then what it was.
 
-    >>> write_file("build/note.txt/inside", "8x16")
+    >>> write_file("build/page.txt", "8x16")
+    >>> write_file("build/page.txt/inside", "8x16")
     Traceback (most recent call last):
-    NotADirectoryError: [Errno 20] Not a directory: 'build/note.txt/inside'
+    NotADirectoryError: [Errno 20] Not a directory: 'build/page.txt/inside'
     """
     data = content if isinstance(content, bytes) else content.encode()
     try:
