@@ -50,8 +50,8 @@ class Blocking:
         object.__setattr__(self, "columns", whole_number("columns of a blocking", self.columns, REGISTERS))
         if self.registers > REGISTERS:
             raise PlanError(
-                f"a blocking of {self} tiles takes {self.registers} of {REGISTERS} tile registers: {self.products_per_step} of C, "
-                f"{min(self.rows, self.columns)} to hold, 1 to stream"
+                f"a blocking of {self} tiles takes {self.registers} of {REGISTERS} tile registers: "
+                f"{self.products_per_step} of C, {min(self.rows, self.columns)} to hold, 1 to stream"
             )
 
     @property
