@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.compiling import checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
 from layoutalg.gemm.amx.processor import native_refusal
@@ -174,9 +173,6 @@ def run_amx(
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A is planned as 16x32, and the array is 16x16
     """
-    from layoutalg.gemm.amx.plan import AmxGemm
-
-    instance_of(plan, AmxGemm, "plan", PlanError)
     operands = Operands.of(plan, a, b, c, bias, scale)
     way = chosen_how(plan.problem, how)
     version, note = usable_version(plan.llvm)
