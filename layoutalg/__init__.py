@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         to_cute as to_cute,
     )
     from layoutalg.gemm import plan_gemm as plan_gemm
+    from layoutalg.gemm.amx import plan_amx as plan_amx
     from layoutalg.gemm.attention import plan_attention as plan_attention
     from layoutalg.gemm.packed import plan_packed as plan_packed
     from layoutalg.gemm.sweep import sweep as sweep
@@ -123,6 +124,7 @@ _NAMES = {
     "core.table": ("Table", "compose_exactly"),
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
     "gemm": ("plan_gemm",),
+    "gemm.amx": ("plan_amx",),
     "gemm.attention": ("plan_attention",),
     "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),

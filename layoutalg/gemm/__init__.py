@@ -8,7 +8,8 @@
 
 from layoutalg.gemm.fragments import Fragment
 from layoutalg.gemm.messages import Message, Piece
-from layoutalg.gemm.plan import Gemm, plan_gemm
+from layoutalg.gemm.plan import Gemm
+from layoutalg.gemm.planning import plan_gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import Registers
 from layoutalg.gemm.surface import Matrix

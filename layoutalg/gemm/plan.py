@@ -7,7 +7,7 @@ Small enough to check by hand, 64x64x64 in f16 with one subgroup of 16x32, 32 de
 m). A step loads 16x32 of A and 32x32 of B, with two messages and one (1024 + 2048 bytes), and has 2*2*2 DPAS of 8x16, 16 deep;
 there are 2 steps. In registers of 64 bytes a subgroup holds 16 of A, 32 of B and 32 of C.
 
->>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=256, prefetch="none")
+>>> gemm = la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 1), registers=256, prefetch="none")
 >>> gemm.grid, gemm.k_steps, gemm.dpas_per_step, gemm.bytes_per_step
 ((2, 4, 1), 2, 8, 3072)
 >>> gemm.registers.a, gemm.registers.b, gemm.registers.c, gemm.registers.available
@@ -34,7 +34,7 @@ from layoutalg.gemm.fragments import Fragment
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
-from layoutalg.gemm.search import Choices, Found, search
+from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.surface import Matrix
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.versions import checked_version
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
 
-__all__ = ["LEVELS", "Gemm", "plan_gemm"]
+__all__ = ["LEVELS", "Gemm"]
 
 LEVELS = ("lane", "subgroup", "workgroup")
 
@@ -58,7 +58,7 @@ class Gemm(Distributed):
 
     `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones.
 
-    >>> plan_gemm(512, 512, 512).llvm
+    >>> la.plan_gemm(512, 512, 512).llvm
     24
     """
 
@@ -70,7 +70,7 @@ class Gemm(Distributed):
     def m(self) -> int:
         """Rows of A and C.
 
-        >>> plan_gemm(40, 80, 48).m
+        >>> la.plan_gemm(40, 80, 48).m
         40
         """
         return self.problem.m
@@ -79,7 +79,7 @@ class Gemm(Distributed):
     def n(self) -> int:
         """Columns of B and C.
 
-        >>> plan_gemm(40, 80, 48).n
+        >>> la.plan_gemm(40, 80, 48).n
         80
         """
         return self.problem.n
@@ -88,7 +88,7 @@ class Gemm(Distributed):
     def k(self) -> int:
         """Columns of A and rows of B.
 
-        >>> plan_gemm(40, 80, 48).k
+        >>> la.plan_gemm(40, 80, 48).k
         48
         """
         return self.problem.k
@@ -97,7 +97,7 @@ class Gemm(Distributed):
     def target(self) -> str:
         """The chip.
 
-        >>> plan_gemm(40, 80, 48).target
+        >>> la.plan_gemm(40, 80, 48).target
         'pvc'
         """
         return self.problem.target
@@ -106,7 +106,7 @@ class Gemm(Distributed):
     def tile(self) -> Tile:
         """What one subgroup computes, and how deep a step is.
 
-        >>> plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).tile
+        >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).tile
         Tile(m=16, n=32, k=32)
         """
         return self.tiling.tile
@@ -115,7 +115,7 @@ class Gemm(Distributed):
     def dpas(self) -> Dpas:
         """The matrix instruction that the kernel uses.
 
-        >>> plan_gemm(64, 64, 64).dpas.builtin
+        >>> la.plan_gemm(64, 64, 64).dpas.builtin
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
         return self.problem.dpas
@@ -124,7 +124,7 @@ class Gemm(Distributed):
     def instruction(self) -> str:
         """The operation that becomes the matrix instruction: what LLVM lowers for these types.
 
-        >>> plan_gemm(64, 64, 64, "s8").instruction, plan_gemm(64, 64, 64, "tf32").instruction
+        >>> la.plan_gemm(64, 64, 64, "s8").instruction, la.plan_gemm(64, 64, 64, "tf32").instruction
         ('llvm.call', 'xevm.mma')
         """
         from layoutalg.gemm.emission.products import instruction
@@ -135,7 +135,7 @@ class Gemm(Distributed):
     def accumulator(self) -> str:
         """The MLIR type of an accumulator.
 
-        >>> plan_gemm(64, 64, 64, "s8").accumulator
+        >>> la.plan_gemm(64, 64, 64, "s8").accumulator
         'i32'
         """
         return IN_MEMORY.get(self.problem.acc, self.problem.acc)
@@ -145,7 +145,7 @@ class Gemm(Distributed):
 
         Raises `PlanError` for other operands.
 
-        >>> plan_gemm(64, 64, 64, "s8").element_of("A")
+        >>> la.plan_gemm(64, 64, 64, "s8").element_of("A")
         'i8'
         """
         return self.matrices["ABC".index(one_of(operand, ("A", "B", "C"), "operand", PlanError))].element
@@ -154,7 +154,7 @@ class Gemm(Distributed):
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
         """A, B and C as they lie in memory.
 
-        >>> [str(matrix) for matrix in plan_gemm(40, 80, 48).matrices]
+        >>> [str(matrix) for matrix in la.plan_gemm(40, 80, 48).matrices]
         ['A is 40x48 f16', 'B is 48x80 f16', 'C is 40x80 f32']
         """
         return self.problem.matrices
@@ -163,7 +163,7 @@ class Gemm(Distributed):
     def messages(self) -> tuple[Message, ...]:
         """The load messages of a step.
 
-        >>> gemm = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
+        >>> gemm = la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
         >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
@@ -173,7 +173,7 @@ class Gemm(Distributed):
     def blocks(self) -> tuple[int, int]:
         """How many DPAS blocks the tile has in m and in n.
 
-        >>> plan_gemm(64, 64, 64, tile=(16, 32)).blocks
+        >>> la.plan_gemm(64, 64, 64, tile=(16, 32)).blocks
         (2, 2)
         """
         return self.tile.m // self.dpas.m, self.tile.n // self.dpas.n
@@ -182,7 +182,7 @@ class Gemm(Distributed):
     def grid(self) -> tuple[int, int, int]:
         """Workgroups to launch: x over n, y over m, z over the batch.
 
-        >>> plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
+        >>> la.plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
         (3, 2, 5)
         """
         whole = self.tiling.workgroup_tile
@@ -192,7 +192,7 @@ class Gemm(Distributed):
     def workgroup(self) -> tuple[int, int, int]:
         """Work-items of one workgroup.
 
-        >>> plan_gemm(64, 64, 64, subgroups=(2, 2)).workgroup
+        >>> la.plan_gemm(64, 64, 64, subgroups=(2, 2)).workgroup
         (64, 1, 1)
         """
         return self.dpas.subgroup_size * self.tiling.count, 1, 1
@@ -201,7 +201,7 @@ class Gemm(Distributed):
     def k_steps(self) -> int:
         """Steps of the loop over k.
 
-        >>> plan_gemm(72, 200, 136, k_step=16).k_steps
+        >>> la.plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
         return -(-self.k // self.tile.k)
@@ -210,7 +210,7 @@ class Gemm(Distributed):
     def dpas_per_step(self) -> int:
         """DPAS instructions of one subgroup in one step.
 
-        >>> plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).dpas_per_step
+        >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).dpas_per_step
         8
         """
         rows, columns = self.blocks
@@ -220,7 +220,7 @@ class Gemm(Distributed):
     def subgroups_total(self) -> int:
         """Subgroups of the whole grid.
 
-        >>> plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 2)).subgroups_total
+        >>> la.plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 2)).subgroups_total
         8
         """
         return prod(self.grid) * self.tiling.count
@@ -229,7 +229,7 @@ class Gemm(Distributed):
     def dpas_total(self) -> int:
         """DPAS instructions that the whole grid executes.
 
-        >>> plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1)).dpas_total
+        >>> la.plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1)).dpas_total
         128
         """
         return self.dpas_per_step * self.k_steps * self.subgroups_total
@@ -238,7 +238,7 @@ class Gemm(Distributed):
     def bytes_per_step(self) -> int:
         """Bytes that one subgroup loads in one step.
 
-        >>> plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
+        >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
         3072
         """
         return sum(message.bytes for message in self.messages)
@@ -247,7 +247,7 @@ class Gemm(Distributed):
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
         """What a subgroup holds of A, B and C in a step.
 
-        >>> [(f.name, f.count, f.vector) for f in plan_gemm(64, 64, 64, tile=(16, 32), k_step=16).fragments]
+        >>> [(f.name, f.count, f.vector) for f in la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=16).fragments]
         [('A', 2, 'vector<8xf16>'), ('B', 2, 'vector<16xf16>'), ('C', 4, 'vector<8xf32>')]
         """
         unit, (rows, columns), lanes = self.dpas, self.blocks, self.dpas.subgroup_size
@@ -265,7 +265,7 @@ class Gemm(Distributed):
     def heading(self) -> str:
         """The problem and the tile.
 
-        >>> plan_gemm(64, 64, 64).heading()
+        >>> la.plan_gemm(64, 64, 64).heading()
         'C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc: one subgroup, one step of k'
         """
         return f"{self.problem}: one subgroup, one step of k"
@@ -275,7 +275,7 @@ class Gemm(Distributed):
 
         Registers count through an operand's blocks, row by row. Raises `DistributionError` for a shape.
 
-        >>> [part.layout.shape for part in plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).operands()]
+        >>> [part.layout.shape for part in la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).operands()]
         [(16, 32), (32, 32), (16, 32)]
         """
         sizes = (self.tile.m, self.tile.n, self.tile.k)
@@ -300,7 +300,7 @@ class Gemm(Distributed):
 
         It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
 
-        >>> plan_gemm(256, 256, 256).picture(title="C").title
+        >>> la.plan_gemm(256, 256, 256).picture(title="C").title
         'C'
         """
         from layoutalg.gemm.picture import PlanPicture
@@ -313,7 +313,7 @@ class Gemm(Distributed):
     def layouts(self) -> Layouts:
         """Every operand's XeGPU layout at workgroup, subgroup and lane level.
 
-        >>> print(plan_gemm(64, 64, 64).layouts.lane["A"])
+        >>> print(la.plan_gemm(64, 64, 64).layouts.lane["A"])
         #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
         """
         from layoutalg.gemm.layouts import layouts
@@ -324,7 +324,7 @@ class Gemm(Distributed):
     def registers(self) -> Registers:
         """General registers that one subgroup needs in a step, against those that it has.
 
-        >>> plan_gemm(64, 64, 64, tile=(8, 16)).registers.c
+        >>> la.plan_gemm(64, 64, 64, tile=(8, 16)).registers.c
         8
         """
         return registers(self.problem, self.tiling, self.llvm)
@@ -333,7 +333,7 @@ class Gemm(Distributed):
     def candidates(self) -> Found:
         """All tilings of the problem, the best one first, and why the others lost.
 
-        >>> plan_gemm(4096, 4096, 4096, target="bmg").candidates.best.tiling.tile
+        >>> la.plan_gemm(4096, 4096, 4096, target="bmg").candidates.best.tiling.tile
         Tile(m=32, n=64, k=64)
         """
         return search(self.problem, llvm=self.llvm)
@@ -342,7 +342,7 @@ class Gemm(Distributed):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the kernel's arguments: addresses, sizes, and the distances between a batch's matrices.
 
-        >>> [name for name, _ in plan_gemm(64, 64, 64, batch=2, bias="row").parameters][3:]
+        >>> [name for name, _ in la.plan_gemm(64, 64, 64, batch=2, bias="row").parameters][3:]
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
@@ -357,7 +357,7 @@ class Gemm(Distributed):
     def sizes(self) -> tuple[int, ...]:
         """The sizes among the arguments: m, n, k, lda, ldb, ldc.
 
-        >>> plan_gemm(40, 80, 48).sizes
+        >>> la.plan_gemm(40, 80, 48).sizes
         (40, 80, 48, 48, 80, 80)
         """
         return self.m, self.n, self.k, self.problem.lda, self.problem.ldb, self.problem.ldc
@@ -366,7 +366,7 @@ class Gemm(Distributed):
     def arguments(self) -> tuple[int, ...]:
         """What the kernel is launched with after its addresses.
 
-        >>> plan_gemm(40, 80, 48).arguments
+        >>> la.plan_gemm(40, 80, 48).arguments
         (40, 80, 48, 48, 80, 80)
         """
         return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
@@ -382,7 +382,7 @@ class Gemm(Distributed):
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
                 says in LLVM's words why, and which level and version can.
 
-        >>> plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
+        >>> la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
         8
         """
         level = one_of(level, LEVELS, "level", PlanError)
@@ -404,7 +404,7 @@ class Gemm(Distributed):
         Raises:
             PlanError: where a compiler is not installed or refuses the kernel, and for chips that it is not made for.
 
-        >>> plan_gemm(64, 64, 64, llvm=22).listing()
+        >>> la.plan_gemm(64, 64, 64, llvm=22).listing()
         Traceback (most recent call last):
         layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
         """
@@ -429,7 +429,7 @@ class Gemm(Distributed):
         `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column. `text` is the kernel to
         run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
-        >>> gemm = plan_gemm(8, 32, 32)
+        >>> gemm = la.plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
         >>> b = np.arange(1024, dtype=np.float16).reshape(32, 32)
         >>> bool((gemm.simulate(a, b) == b[:8]).all())
@@ -438,62 +438,3 @@ class Gemm(Distributed):
         from layoutalg.gemm.run import run_gemm
 
         return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
-
-
-def plan_gemm(
-    m: int,
-    n: int,
-    k: int,
-    a: str = "f16",
-    b: str | None = None,
-    c: str | None = None,
-    target: str = "pvc",
-    *,
-    acc: str | None = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    batch: int = 1,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    bias: str | None = None,
-    activation: str | None = None,
-    tile: Sequence[int] | None = None,
-    subgroups: Sequence[int] | None = None,
-    k_step: int | None = None,
-    registers: int | None = None,
-    prefetch: str | None = None,
-    distance: int | None = None,
-    lda: int | None = None,
-    ldb: int | None = None,
-    ldc: int | None = None,
-    llvm: int = 24,
-) -> Gemm:
-    """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
-
-    A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
-    subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch` and
-    `distance` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one row to the next
-    in memory: where a row's bytes don't suit the hardware, padding the rows in memory does.
-
-    Raises:
-        PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
-
-    >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
-    1
-    >>> plan_gemm(64, 64, 50)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
-as a 2D block message needs; a leading dimension lda = 56 would fit
-    """
-    problem = Problem.of(
-        m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
-        bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
-    )  # fmt: skip
-    if problem.dpas.target.surface is None:
-        raise PlanError(
-            f"target {problem.target} has no 2D block messages: its A and B must be packed, fragment by fragment; "
-            "plan_packed plans that, with the order in memory and a kernel"
-        )
-    choices = Choices(tile, subgroups, k_step, registers, prefetch, distance)  # pyright: ignore[reportArgumentType]
-    version = checked_version(llvm)
-    return Gemm(problem, search(problem, choices, version).best.tiling, version)

@@ -23,7 +23,17 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
 
-__all__ = ["ACTIVATIONS", "BIASES", "IN_MEMORY", "RESULTS", "TYPES", "Problem"]
+__all__ = [
+    "ACTIVATIONS",
+    "BIASES",
+    "IN_MEMORY",
+    "RESULTS",
+    "TYPES",
+    "Problem",
+    "element_named",
+    "finite_factor",
+    "leading_dimension",
+]
 
 TYPES = ("f16", "bf16", "tf32", "s8", "u8")
 """The types of A and B that products are planned for."""
@@ -105,16 +115,16 @@ class Problem:
         Traceback (most recent call last):
         layoutalg.core.errors.PlanError: a = 'f64': products are planned for A and B of f16, bf16, tf32, s8, u8
         """
-        a = _type("a", a, TYPES)
-        b = a if b is None else _type("b", b, TYPES)
+        a = element_named("a", a, TYPES)
+        b = a if b is None else element_named("b", b, TYPES)
         target_info(target, dpas=True)
         default = "s32" if a[0] in "su" else "f32"
-        acc = default if acc is None else _type("acc", acc, tuple(RESULTS))
+        acc = default if acc is None else element_named("acc", acc, tuple(RESULTS))
         try:
             dpas(a, b, acc, target=target)
         except VerificationError as problem:
             raise PlanError(str(problem)) from None
-        c = RESULTS[acc][0] if c is None else _type("c", c, ("f32", "f16", "bf16", "s32"))
+        c = RESULTS[acc][0] if c is None else element_named("c", c, ("f32", "f16", "bf16", "s32"))
         if c not in RESULTS[acc]:
             offer = ", ".join(RESULTS[acc])
             raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {offer}")
@@ -129,14 +139,14 @@ class Problem:
             c,
             acc,
             target,
-            lda=_leading("lda", lda, m if trans_a else k),
-            ldb=_leading("ldb", ldb, k if trans_b else n),
-            ldc=_leading("ldc", ldc, n),
+            lda=leading_dimension("lda", lda, m if trans_a else k),
+            ldb=leading_dimension("ldb", ldb, k if trans_b else n),
+            ldc=leading_dimension("ldc", ldc, n),
             trans_a=trans_a,
             trans_b=trans_b,
             batch=whole_number("batch", batch, 65535),
-            alpha=_factor("alpha", alpha),
-            beta=_factor("beta", beta),
+            alpha=finite_factor("alpha", alpha),
+            beta=finite_factor("beta", beta),
             bias=None if bias is None else one_of(bias, BIASES, "bias", PlanError),
             activation=None if activation is None else one_of(activation, ACTIVATIONS, "activation", PlanError),
         )
@@ -214,7 +224,15 @@ class Problem:
         return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
 
 
-def _type(name: str, value: object, known: tuple[str, ...]) -> str:
+def element_named(name: str, value: object, known: tuple[str, ...]) -> str:
+    """A type that somebody passed for `a`, `b`, `acc` or `c`, as the matrix instructions name it.
+
+    Raises:
+        PlanError: it is none of those that are planned.
+
+    >>> element_named("a", "i8", TYPES)
+    's8'
+    """
     if not isinstance(value, str):
         raise PlanError(f"{name} is of type {type(value).__name__}: expected a name, such as 'f16'")
     found = _SPELLINGS.get(value, value)
@@ -228,11 +246,24 @@ def _up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
-def _leading(name: str, value: int | None, default: int) -> int:
+def leading_dimension(name: str, value: int | None, default: int) -> int:
+    """The elements from one row in memory to the next: as given, or those of a row.
+
+    >>> leading_dimension("lda", None, 48)
+    48
+    """
     return default if value is None else whole_number(name, value)
 
 
-def _factor(name: str, value: object) -> float:
+def finite_factor(name: str, value: object) -> float:
+    """A factor of the epilogue, which computes in f32.
+
+    Raises:
+        PlanError: it is no number, or one that f32 cannot hold.
+
+    >>> finite_factor("alpha", 2)
+    2.0
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -inf < value < inf:
         raise PlanError(f"{name} = {shown(value)}: expected a finite number")
     if abs(value) > 3.4028234e38:

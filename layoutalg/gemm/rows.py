@@ -20,8 +20,10 @@ from typing import Any, TypeAlias, cast
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import found_whole, listed
+from layoutalg.gemm.amx.plan import AmxGemm
 from layoutalg.gemm.counting import counted
-from layoutalg.gemm.plan import plan_gemm
+from layoutalg.gemm.plan import Gemm
+from layoutalg.gemm.planning import plan_gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roofline import roofline
 
@@ -120,7 +122,11 @@ def row_of(arguments: Arguments, llvm: int = 24) -> Row:
         missing = [name for name in ("m", "n", "k") if name not in arguments]
         if missing:
             raise PlanError(f"no {', '.join(missing)}: a problem has m, n and k")
-        plan = plan_gemm(**arguments, llvm=llvm)
+        plan = cast("Gemm | AmxGemm", plan_gemm(**arguments, llvm=llvm))
+        if isinstance(plan, AmxGemm):
+            raise PlanError(
+                f"target {plan.problem.target}: a sweep plans for GPUs; plan_amx plans one product for a CPU"
+            )
         step = counted(plan.problem, plan.tiling, llvm)
         line = roofline(plan.problem, plan.tiling, step.total)
     except LayoutError as error:

@@ -1,0 +1,96 @@
+"""Where the elements of A and B lie in their packed buffers: layouts onto addresses, in elements.
+
+B is packed in panels of 16 columns. A panel has a row of 64 bytes for every word of k: the v elements of a column that share a
+word of 4 bytes lie side by side, as in `layoutalg.amx.vnni`. So a tile of B is 16 rows without a gap, 1 KiB. By hand, for bf16
+(v = 2) with k = 40 and n = 20: two panels of 20 words times 32 elements; element (3, 17) is in panel 1, word 1, and there at
+column 1, second half.
+
+>>> layout = packed_b(40, 20, "bf16")
+>>> print(layout)
+d0 = 20@addr:32 2@addr, d1 = 2@addr:640 16@addr:2
+>>> layout.owners((3, 17)) == [(1 * 640 + 1 * 32 + 1 * 2 + 1,)]
+True
+
+A is packed, where it is, in tiles of 16 rows of 64 bytes. Sizes are padded to whole words (B) and whole tiles; zeros fill them.
+
+>>> print(packed_a(20, 40, "bf16"))
+d0 = 2@addr:1024 16@addr:32, d1 = 2@addr:512 32@addr
+"""
+
+from __future__ import annotations
+
+from layoutalg.amx.vnni import vnni_factor
+from layoutalg.core.factors import Factor
+from layoutalg.core.layout import Layout
+from layoutalg.gemm.amx.problem import AmxProblem
+from layoutalg.gemm.amx.tiling import TILE
+
+__all__ = ["must_pack_a", "packed_a", "packed_a_shape", "packed_b", "packed_b_shape"]
+
+
+def packed_b_shape(k: int, n: int, element: str) -> tuple[int, int, int]:
+    """The packed buffer of B: panels, words of k, elements of a row of 64 bytes.
+
+    >>> packed_b_shape(33, 10, "i8")
+    (1, 9, 64)
+    """
+    v = vnni_factor(element)
+    return -(-n // TILE), -(-k // v), TILE * v
+
+
+def packed_b(k: int, n: int, element: str) -> Layout:
+    """Where element (k, n) of B lies; dimensions are k, padded to whole words, and n, padded to whole panels.
+
+    >>> packed_b(33, 10, "i8").shape
+    (36, 16)
+    """
+    panels, words, row = packed_b_shape(k, n, element)
+    v = vnni_factor(element)
+    return Layout(
+        [
+            [Factor(words, row, "addr"), Factor(v, 1, "addr")],
+            [Factor(panels, words * row, "addr"), Factor(TILE, v, "addr")],
+        ],
+        codomain=("addr",),
+    ).canonical()
+
+
+def packed_a_shape(m: int, k: int, element: str) -> tuple[int, int, int, int]:
+    """The packed buffer of A: panels of rows, steps of k, rows of a tile, elements of its rows.
+
+    >>> packed_a_shape(13, 33, "i8")
+    (1, 1, 16, 64)
+    """
+    depth = TILE * vnni_factor(element)
+    return -(-m // TILE), -(-k // depth), TILE, depth
+
+
+def packed_a(m: int, k: int, element: str) -> Layout:
+    """Where element (m, k) of A lies; dimensions are m and k, padded to whole tiles.
+
+    >>> packed_a(13, 33, "i8").shape
+    (16, 64)
+    """
+    panels, steps, rows, depth = packed_a_shape(m, k, element)
+    return Layout(
+        [
+            [Factor(panels, steps * rows * depth, "addr"), Factor(rows, depth, "addr")],
+            [Factor(steps, rows * depth, "addr"), Factor(depth, 1, "addr")],
+        ],
+        codomain=("addr",),
+    ).canonical()
+
+
+def must_pack_a(problem: AmxProblem) -> str | None:
+    """Why tiles cannot be loaded from A as it lies; None where they can.
+
+    >>> must_pack_a(AmxProblem.of(64, 64, 64)), must_pack_a(AmxProblem.of(64, 64, 33))
+    (None, 'k = 33 is no whole number of words of 2 elements')
+    """
+    if problem.trans_a:
+        return "A lies transposed"
+    if problem.k % problem.vnni:
+        return f"k = {problem.k} is no whole number of words of {problem.vnni} elements"
+    if problem.lda % problem.vnni:
+        return f"rows of A are {problem.lda * problem.element_bytes} bytes apart, no whole number of words of 4 bytes"
+    return None

@@ -1,0 +1,269 @@
+"""What is asked of AMX: C = activation(alpha * scale * A B + beta * C + bias), with types, storage and chip.
+
+A is m x k, B is k x n and C is m x n, row-major; `trans_a` says that A lies in memory as k x m, `trans_b` that B lies there as
+n x k. The names are those of the XeGPU planner's `Problem`. A and B are bf16 or f16 (both the same), or bytes, signed or not.
+The tile unit adds in f32 or s32; `c` is the type of C in memory, and of s32 it may be s8 or u8: each number is scaled, rounded
+to the nearest integer and clamped.
+
+By hand: the bytes of a product of 64x32 and 32x128, where B lies transposed, are added in s32, and B takes 128 rows of 32
+bytes.
+
+>>> problem = AmxProblem.of(64, 128, 32, "s8", "u8", trans_b=True)
+>>> problem.acc, problem.c, [str(matrix) for matrix in problem.matrices]
+('s32', 's32', ['A is 64x32 i8', 'B is 128x32 i8', 'C is 64x128 i32'])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutalg.amx.vnni import vnni_factor
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.problem import ACTIVATIONS, BIASES, IN_MEMORY, element_named, finite_factor, leading_dimension
+from layoutalg.gemm.surface import Matrix, whole_number
+
+__all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
+
+TYPES = ("bf16", "f16", "s8", "u8")
+"""The types of A and B."""
+TARGETS = ("amx", "spr", "gnr")
+"""Any CPU with AMX, Sapphire Rapids, Granite Rapids."""
+RESULTS = {"f32": ("f32", "bf16", "f16"), "s32": ("s32", "f32", "s8", "u8")}
+"""The types that C may have in memory, for each type of the accumulators; the first is the default."""
+_BYTES = ("s8", "u8")
+
+
+@dataclass(frozen=True)
+class AmxProblem:
+    """A product to be planned for AMX; sizes and leading dimensions in elements. `AmxProblem.of` fills in what is not given.
+
+    >>> AmxProblem.of(40, 80, 160, "u8").acc
+    's32'
+    """
+
+    m: int
+    n: int
+    k: int
+    a: str
+    b: str
+    c: str
+    acc: str
+    target: str
+    lda: int
+    ldb: int
+    ldc: int
+    trans_a: bool = False
+    trans_b: bool = False
+    alpha: float = 1.0
+    beta: float = 0.0
+    bias: str | None = None
+    scale: str | None = None
+    activation: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        m: int,
+        n: int,
+        k: int,
+        a: str = "bf16",
+        b: str | None = None,
+        c: str | None = None,
+        target: str = "amx",
+        *,
+        trans_a: bool = False,
+        trans_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        bias: str | None = None,
+        scale: str | None = None,
+        activation: str | None = None,
+        lda: int | None = None,
+        ldb: int | None = None,
+        ldc: int | None = None,
+    ) -> AmxProblem:
+        """A product, checked. B has A's type unless given, and C that of the accumulators.
+
+        `bias` and `scale` name what has one number for each: every row of C, or every column.
+
+        Raises:
+            PlanError: for types, targets, sizes and epilogues that are not planned; says what would fit.
+
+        >>> AmxProblem.of(64, 64, 64, "bf16", "f16")
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: A is bf16 and B is f16: tile products multiply bf16 by bf16, f16 by f16, and bytes
+        """
+        a = element_named("a", a, TYPES)
+        b = a if b is None else element_named("b", b, TYPES)
+        if a != b and not (a in _BYTES and b in _BYTES):
+            raise PlanError(f"A is {a} and B is {b}: tile products multiply bf16 by bf16, f16 by f16, and bytes")
+        acc = "s32" if a in _BYTES else "f32"
+        c = acc if c is None else element_named("c", c, ("f32", "bf16", "f16", "s32", "s8", "u8"))
+        if c not in RESULTS[acc]:
+            raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {', '.join(RESULTS[acc])}")
+        target = one_of(target, TARGETS, "target", PlanError)
+        if a == "f16" and target == "spr":
+            raise PlanError(
+                "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
+            )
+        trans_a, trans_b = as_flag(trans_a, "trans_a", PlanError), as_flag(trans_b, "trans_b", PlanError)
+        m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
+        made = cls(
+            m,
+            n,
+            k,
+            a,
+            b,
+            c,
+            acc,
+            target,
+            lda=leading_dimension("lda", lda, m if trans_a else k),
+            ldb=leading_dimension("ldb", ldb, k if trans_b else n),
+            ldc=leading_dimension("ldc", ldc, n),
+            trans_a=trans_a,
+            trans_b=trans_b,
+            alpha=finite_factor("alpha", alpha),
+            beta=finite_factor("beta", beta),
+            bias=None if bias is None else one_of(bias, BIASES, "bias", PlanError),
+            scale=None if scale is None else one_of(scale, BIASES, "scale", PlanError),
+            activation=None if activation is None else one_of(activation, ACTIVATIONS, "activation", PlanError),
+        )
+        for matrix in made.matrices:
+            if matrix.pitch < matrix.columns:
+                raise PlanError(
+                    f"{matrix}: a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
+                )
+        made._check_integers()
+        return made
+
+    @property
+    def chip(self) -> str:
+        """The chip whose figures are used: for `amx` the oldest one that has the types.
+
+        >>> AmxProblem.of(64, 64, 64, "bf16").chip, AmxProblem.of(64, 64, 64, "f16").chip
+        ('spr', 'gnr')
+        """
+        return ("gnr" if self.a == "f16" else "spr") if self.target == "amx" else self.target
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element of A and of B.
+
+        >>> AmxProblem.of(64, 64, 64, "bf16").element_bytes
+        2
+        """
+        return 4 // self.vnni
+
+    @property
+    def vnni(self) -> int:
+        """How many elements along k share a word of 4 bytes.
+
+        >>> AmxProblem.of(64, 64, 64, "u8").vnni
+        4
+        """
+        return vnni_factor(IN_MEMORY.get(self.a, self.a))
+
+    @property
+    def depth(self) -> int:
+        """How deep a whole tile is: elements of k in 64 bytes.
+
+        >>> AmxProblem.of(64, 64, 64, "bf16").depth, AmxProblem.of(64, 64, 64, "s8").depth
+        (32, 64)
+        """
+        return 16 * self.vnni
+
+    @property
+    def k_padded(self) -> int:
+        """K with the zeros that fill its last word.
+
+        >>> AmxProblem.of(13, 10, 33, "s8").k_padded
+        36
+        """
+        return -(-self.k // self.vnni) * self.vnni
+
+    @property
+    def bias_type(self) -> str:
+        """The type of the bias: C's, but f32 where C is of bytes.
+
+        >>> AmxProblem.of(64, 64, 64, "s8", c="s8", bias="column").bias_type
+        'f32'
+        """
+        return "f32" if self.c in _BYTES else self.c
+
+    @property
+    def direct(self) -> bool:
+        """Whether C is the accumulators as they are: nothing is computed behind the sums, and nothing rounded.
+
+        >>> AmxProblem.of(64, 64, 64).direct, AmxProblem.of(64, 64, 64, c="bf16").direct
+        (True, False)
+        """
+        computes = self.alpha != 1 or self.beta or self.bias or self.scale or self.activation
+        return self.c == self.acc and not computes
+
+    @property
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
+        """A, B and C as they lie in memory; elements are MLIR's types.
+
+        >>> [str(matrix) for matrix in AmxProblem.of(40, 80, 48, trans_a=True, lda=64).matrices]
+        ['A is 48x40 bf16 with 64 elements from row to row', 'B is 48x80 bf16', 'C is 40x80 f32']
+        """
+        of_a = (self.k, self.m) if self.trans_a else (self.m, self.k)
+        of_b = (self.n, self.k) if self.trans_b else (self.k, self.n)
+        a, b, c = (IN_MEMORY.get(name, name) for name in (self.a, self.b, self.c))
+        return (
+            Matrix("A", *of_a, self.lda, a),
+            Matrix("B", *of_b, self.ldb, b),
+            Matrix("C", self.m, self.n, self.ldc, c),
+        )
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions of the products.
+
+        >>> AmxProblem.of(64, 64, 64).flops
+        524288
+        """
+        return 2 * self.m * self.n * self.k
+
+    def _check_integers(self) -> None:
+        """Refuse an epilogue with fractions where C holds the sums themselves."""
+        if self.c != "s32":
+            return
+        wrong = [
+            f"{name} = {value!r}"
+            for name, value, fits in (
+                ("alpha", self.alpha, self.alpha == 1),
+                ("beta", self.beta, self.beta in (0, 1)),
+                ("scale", self.scale, self.scale is None),
+                ("activation", self.activation, self.activation in (None, "relu")),
+            )
+            if not fits
+        ]
+        if wrong:
+            raise PlanError(
+                f"c = 's32' with {' and '.join(wrong)}: s32 is stored as the sum of integers, alpha = 1, beta = 0 or 1, "
+                "no scale, activation None or relu; c = 'f32', 's8' or 'u8' takes the others"
+            )
+
+    def __str__(self) -> str:
+        """The problem in a line.
+
+        >>> print(AmxProblem.of(64, 96, 32, "s8", c="u8", trans_b=True, scale="column", bias="column", activation="relu"))
+        C[64, 96] u8 = relu(scale[column] * A[64, 32] s8 * B[96, 32]^T s8 + bias[column]) on amx
+        """
+        of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
+        of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
+        right = f"{of_a} {self.a} * {of_b} {self.b}"
+        if self.scale:
+            right = f"scale[{self.scale}] * {right}"
+        if self.alpha != 1:
+            right = f"{self.alpha:g} {right}"
+        if self.beta:
+            right += f" + {'' if self.beta == 1 else f'{self.beta:g} '}C"
+        if self.bias:
+            right += f" + bias[{self.bias}]"
+        if self.activation:
+            right = f"{self.activation}({right})"
+        return f"C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
