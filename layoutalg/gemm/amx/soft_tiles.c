@@ -85,6 +85,16 @@ static float flushed(float number)
     return of_bits(bits & 0x7f800000u ? bits : bits & 0x80000000u);
 }
 
+/* A fused step. A sum is tiny after it is rounded to 24 bits, whatever its exponent: fmaf rounds what is below 2^-126 to a
+   multiple of 2^-149, and so up to 2^-126 where the CPU has 2^-126 - 2^-150 or less, and flushes it. */
+static float fused(float a, float b, float c)
+{
+    float sum = fmaf(a, b, c);
+    if (fabsf(sum) == 0x1p-126f && fabs((double)a * b + c) < 0x1p-126 - 0x1p-151)
+        return copysignf(0, sum);
+    return flushed(sum);
+}
+
 static float of_bf16(uint16_t bits) { return flushed(of_bits((uint32_t)bits << 16)); }
 
 /* Every f16 is a normal f32, its subnormal numbers too. */
@@ -123,8 +133,8 @@ static void float_product(byte *result, size m, size n, size k, const byte *c, c
         float even[16] = {0}, odd[16] = {0}, before[16];
         for (int word = 0; word < k / 4; word++)
             for (int col = 0; col < 16; col++) {
-                even[col] = flushed(fmaf(left[row * 32 + word], right[word * 32 + col], even[col]));
-                odd[col] = flushed(fmaf(left[row * 32 + 16 + word], right[word * 32 + 16 + col], odd[col]));
+                even[col] = fused(left[row * 32 + word], right[word * 32 + col], even[col]);
+                odd[col] = fused(left[row * 32 + 16 + word], right[word * 32 + 16 + col], odd[col]);
             }
         memcpy(before, c + row * ROW_BYTES, ROW_BYTES);
         for (int col = 0; col < n / 4; col++)
