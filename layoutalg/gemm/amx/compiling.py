@@ -23,6 +23,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -227,17 +228,30 @@ def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[s
     compiler = program_path("cc")
     if compiler is None:
         raise PlanError("cc: not installed; linking needs a C compiler, such as the Debian package gcc")
+    files = {"kernels.o": code, **{name: text.encode() for name, text in (sources or {}).items()}}
+    if way == "soft":
+        files["soft_tiles.o"] = _soft_tiles(compiler)
     with TemporaryDirectory() as folder:
-        files = {"kernels.o": code, **{name: text.encode() for name, text in (sources or {}).items()}}
-        if way == "soft":
-            files["soft_tiles.c"] = _SOFT_TILES.read_bytes()
         for name, contents in files.items():
             Path(folder, name).write_bytes(contents)
-        features = [f"-m{feature}" for feature in vector_features()]
-        options = ["-shared", "-fPIC", "-O2", "-ftree-vectorize", "-std=gnu99", "-ffp-contract=off", *features]
-        hidden = ["-fvisibility=hidden", "-Wl,-z,noexecstack", "-Wl,--no-undefined"]
         paths = [str(Path(folder, name)) for name in files if not name.endswith(".h")]
-        _run([compiler, *options, *hidden, "-o", os.fspath(library), *paths, "-lm", "-lpthread"], "")
+        strict = ["-Wl,-z,noexecstack", "-Wl,--no-undefined"]
+        _run([compiler, "-shared", *_c_options(), *strict, "-o", os.fspath(library), *paths, "-lm", "-lpthread"], "")
+
+
+def _c_options() -> list[str]:
+    """Options of the C compiler; a sum of products is contracted nowhere but where the source says fmaf."""
+    features = [f"-m{feature}" for feature in vector_features()]
+    return ["-fPIC", "-O2", "-ftree-vectorize", "-std=gnu99", "-ffp-contract=off", "-fvisibility=hidden", *features]
+
+
+@lru_cache(maxsize=1)
+def _soft_tiles(compiler: str) -> bytes:
+    """The object file of the soft tiles."""
+    with TemporaryDirectory() as folder:
+        made = Path(folder, "soft_tiles.o")
+        _run([compiler, "-c", *_c_options(), "-o", str(made), str(_SOFT_TILES)], "")
+        return made.read_bytes()
 
 
 def _run(command: list[str], text: str) -> bytes:
