@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.amx.emission.finishing import FINISH, finish_arguments
 from layoutalg.gemm.amx.emission.tiles import Phase, phases, tile_name
 from layoutalg.gemm.amx.emission.writer import AmxFunction, call, kinds
 from layoutalg.gemm.amx.strips import Strip
@@ -61,6 +62,8 @@ def block_function(plan: AmxGemm) -> str:
     ]
     for phase in phases(plan):
         _phase(function, phase, ranges[0], ranges[1], corner["row"][0], corner["col"][0])
+    if not problem.direct:
+        call(function, FINISH, [*(given[name] for name in finish_arguments(plan)), *corner["row"], *corner["col"]])
     return function.text()
 
 

@@ -4,9 +4,9 @@
 write to different parts of C, and each of the other functions takes a range of panels.
 
 >>> from layoutalg.gemm.amx import plan_amx
->>> text = emit_module(plan_amx(64, 64, 64), prepacked_b=False, part="whole")
+>>> text = emit_module(plan_amx(64, 64, 64, c="bf16"), prepacked_b=False, part="whole")
 >>> [line.split("(")[0].split("@")[1] for line in text.splitlines() if "func.func" in line]
-['gemm_tiles_32x32', 'gemm_pack_b', 'gemm_block', 'gemm']
+['gemm_tiles_32x32', 'gemm_finish', 'gemm_pack_b', 'gemm_block', 'gemm']
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.amx.emission.blocks import BLOCK, block_arguments, block_function
+from layoutalg.gemm.amx.emission.finishing import finish_function
 from layoutalg.gemm.amx.emission.packing import PACK_A, PACK_B, pack_a_function, pack_b_function
 from layoutalg.gemm.amx.emission.tiles import tile_functions
 from layoutalg.gemm.amx.emission.writer import AmxFunction, call, kinds
@@ -39,6 +40,8 @@ def emit_module(plan: AmxGemm, *, prepacked_b: bool, part: str) -> str:
     False
     """
     functions = list(tile_functions(plan).values())
+    if not plan.problem.direct:
+        functions.append(finish_function(plan))
     if plan.tiling.pack_a:
         functions.append(pack_a_function(plan))
     functions += [pack_b_function(plan), block_function(plan)]

@@ -106,8 +106,8 @@ def pack_a_function(plan: AmxGemm) -> str:
 def turned(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
     """The transposed of a square of 16x16 words, whose rows are vectors.
 
-    A place in the square is 8 bits, row and column. Weaving row i with row i + 8 into rows 2i and 2i + 1 moves the highest bit of
-    the row behind the lowest of the column: four times, and rows and columns have changed places.
+    A place in the square is 8 bits, row and column. Weaving row i with row i + 8 into rows 2i and 2i + 1 moves the highest bit
+    of the row behind the lowest of the column: four times, and rows and columns have changed places.
 
     >>> from layoutalg.gemm.amx import plan_amx
     >>> function = AmxFunction(plan_amx(64, 64, 64), "f", {})

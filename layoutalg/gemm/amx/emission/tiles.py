@@ -201,15 +201,10 @@ class _Block:
 
         def of_a(r: int) -> Value:
             tile = products[r, 0].lhs_type
-            if function.plan.tiling.pack_a:
-                where = (
-                    function.plus(panels[0], r),
-                    function.once("step", lambda: function.over(k, problem.depth)),
-                    zero,
-                    zero,
-                )
-            else:
-                where = (function.plus(panels[0], TILE * r), k)
+            where = (function.plus(panels[0], TILE * r), k)
+            if packed:
+                step = function.once("step", lambda: function.over(k, problem.depth))
+                where = (function.plus(panels[0], r), step, zero, zero)
             return self._load(function.arguments["a"], where, tile, "tile_a")
 
         def of_b(c: int) -> Value:
