@@ -28,7 +28,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.messages import one_line, shown
+from layoutalg.core.messages import one_line
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.gemm.amx.processor import BASE, vector_features
 from layoutalg.gemm.amx.rewriting import for_scalar_loops, for_soft_tiles
@@ -267,5 +267,6 @@ def _run(command: list[str], text: str) -> bytes:
         return done.stdout
     complaint = done.stderr.decode("utf-8", "replace")
     found = re.search(r"(?:error|Error|ERROR): (.*)", complaint)
-    said = found[1] if found else f"ended with code {done.returncode} {shown(complaint.strip()[-200:])}"
+    lines = complaint.split("\n")
+    said = found[1] if found else f"{lines[0].strip() or 'nothing said'} (it ended with code {done.returncode})"
     raise PlanError(f"{name}: {one_line(said)[:500]}")
