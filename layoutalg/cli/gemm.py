@@ -1,4 +1,7 @@
-"""`layoutalg gemm`: the plan of a matrix product, and its kernel: written, run, checked, compiled and listed."""
+"""`layoutalg gemm`: the plan of a matrix product, and its kernel: written, run, checked, compiled and listed.
+
+Targets are Intel's GPUs, here, and CPUs with AMX (`cli.amx`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import LLVM_VERSION, OneOf, as_shape, json_option, output_option, print_json
+from layoutalg.cli.targets import (
+    AmxOption,
+    Asked,
+    GpuOption,
+    Sectioned,
+    amx_targets,
+    checked_options,
+    emit_names,
+    target_names,
+)
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -17,22 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["gemm"]
 
 
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names(dpas=True)
-
-
-def _levels() -> Sequence[str]:
-    from layoutalg.gemm.plan import LEVELS
-
-    return LEVELS
-
-
 def _prefetches() -> Sequence[str]:
     from layoutalg.gemm.tiling import PREFETCHES
 
     return PREFETCHES
+
+
+def _orders() -> Sequence[str]:
+    from layoutalg.gemm.amx.tiling import ORDERS
+
+    return ORDERS
 
 
 def _activations() -> Sequence[str]:
@@ -47,35 +54,76 @@ def _biases() -> Sequence[str]:
     return BIASES
 
 
-@click.command(short_help="Plan a matrix product; write, run, check and list its kernel.")
+@click.command(cls=Sectioned, short_help="Plan a matrix product; write, run, check and list its kernel.")
 @click.argument("m", type=int)
 @click.argument("n", type=int)
 @click.argument("k", type=int)
-@click.option("--a", default="f16", show_default=True, help="Element type of A: f16, bf16, tf32, s8 or u8.")
+@click.option("--a", help="Element type of A: f16, bf16, tf32, s8 or u8 (f16 unless given; bf16 with AMX).")
 @click.option("--b", default=None, help="Element type of B (A's unless given).")
 @click.option("--c", default=None, help="Element type of C in memory (that of the accumulators unless given).")
-@click.option("--acc", default=None, help="Type of the accumulators (f32, or s32 for integers).")
-@click.option("--target", type=OneOf(_targets), default="pvc", show_default=True, help="The chip.")
+@click.option(
+    "--target", type=OneOf(target_names), default="pvc", show_default=True, help="The chip; amx: any CPU with AMX."
+)
 @click.option("--trans-a", is_flag=True, help="A lies in memory as K x M.")
 @click.option("--trans-b", is_flag=True, help="B lies in memory as N x K.")
-@click.option("--batch", type=int, default=1, show_default=True, help="Products of this shape in one launch.")
 @click.option("--alpha", type=float, default=1.0, show_default=True, help="What A B is multiplied by.")
 @click.option("--beta", type=float, default=0.0, show_default=True, help="What the old C is multiplied by and added.")
 @click.option("--bias", type=OneOf(_biases), help="Add a number for every row, or for every column.")
 @click.option("--activation", type=OneOf(_activations), help="What is applied at the end.")
-@click.option("--tile", help="The tile of C that a subgroup computes, such as 32x64.")
-@click.option("--subgroups", help="Subgroups of a workgroup, rows x columns, such as 8x4.")
-@click.option("--k-step", type=int, help="How deep a step of the loop is.")
-@click.option("--registers", type=int, help="Registers of a thread, 128 or 256.")
-@click.option("--prefetch", type=OneOf(_prefetches), help="How data is prefetched.")
-@click.option("--distance", type=int, help="How many steps ahead a prefetch asks.")
 @click.option("--lda", type=int, help="Elements from one row of A in memory to the next (no padding unless given).")
 @click.option("--ldb", type=int, help="Elements from one row of B in memory to the next (no padding unless given).")
 @click.option("--ldc", type=int, help="Elements from one row of C to the next (n unless given).")
 @click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version that the kernel is for.")
-@click.option("--emit", "level", type=OneOf(_levels), help="Print the kernel at this level (with -o: write it).")
-@click.option("--static", is_flag=True, help="Write the sizes into the kernel as constants.")
-@output_option("Write the kernel to a file, at lane level unless --emit says otherwise.")
+@click.option("--acc", default=None, cls=GpuOption, help="Type of the accumulators (f32, or s32 for integers).")
+@click.option(
+    "--batch", type=int, default=1, show_default=True, cls=GpuOption, help="Products of this shape in one launch."
+)
+@click.option("--tile", cls=GpuOption, help="The tile of C that a subgroup computes, such as 32x64.")
+@click.option("--subgroups", cls=GpuOption, help="Subgroups of a workgroup, rows x columns, such as 8x4.")
+@click.option("--k-step", type=int, cls=GpuOption, help="How deep a step of the loop is.")
+@click.option("--registers", type=int, cls=GpuOption, help="Registers of a thread, 128 or 256.")
+@click.option("--prefetch", type=OneOf(_prefetches), cls=GpuOption, help="How data is prefetched.")
+@click.option("--distance", type=int, cls=GpuOption, help="How many steps ahead a prefetch asks.")
+@click.option("--static", is_flag=True, cls=GpuOption, help="Write the sizes into the kernel as constants.")
+@click.option("--blocking", cls=AmxOption, help="Tiles of C in registers, rows x columns, such as 2x2.")
+@click.option(
+    "--blocks", cls=AmxOption, help="A cache block: rows and columns of C and a part of K, such as 256x512x1024."
+)
+@click.option(
+    "--order",
+    type=OneOf(_orders),
+    cls=AmxOption,
+    help="Whether register blocks go down a column of C first, or along a row.",
+)
+@click.option(
+    "--pack-a/--no-pack-a", default=None, cls=AmxOption, help="Copy A into whole tiles first, or load it as it lies."
+)
+@click.option(
+    "--scale", type=OneOf(_biases), cls=AmxOption, help="Multiply by a number for every row, or for every column."
+)
+@click.option("--prepacked-b", is_flag=True, cls=AmxOption, help="Write a module that takes B packed.")
+@click.option(
+    "--native",
+    is_flag=True,
+    cls=AmxOption,
+    help="Compile it and execute it here on random matrices.",
+)
+@click.option(
+    "--time", "timed", is_flag=True, cls=AmxOption, help="Measure operations per second, on a CPU that has AMX."
+)
+@click.option(
+    "--build",
+    type=click.Path(path_type=Path),
+    cls=AmxOption,
+    help="Write a shared library and its C header.",
+)
+@click.option(
+    "--emit",
+    "level",
+    type=OneOf(emit_names),
+    help="Print the kernel (with -o: write it); AMX has whole and parts.",
+)
+@output_option("Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
 @click.option("--check", is_flag=True, help="Ask LLVM, if it is installed, whether it accepts and lowers the kernel.")
@@ -83,14 +131,14 @@ def _biases() -> Sequence[str]:
 @click.option("--explain", is_flag=True, help="Say what the time is made of, and how C is computed.")
 @click.option("--runners-up", type=click.IntRange(0, 100), default=5, show_default=True, help="Tilings that lost.")
 @json_option
+@click.pass_context
 def gemm(
+    context: click.Context,
     m: int,
     n: int,
     k: int,
-    tile: str | None,
-    subgroups: str | None,
+    target: str,
     level: str | None,
-    static: bool,
     output: Path | None,
     run: bool,
     seed: int,
@@ -102,40 +150,48 @@ def gemm(
     **options: Any,
 ) -> None:
     """Plan C[M, N] = A[M, K] * B[K, N] and print the plan; write, run, check and list its kernel."""
+    given = checked_options(context, target, level, options)
+    asked = Asked(level, output, run, seed, check, listing, explain, runners_up, as_json)
+    if target in amx_targets():
+        from layoutalg.cli.amx import amx_gemm
+
+        amx_gemm((m, n, k), target, asked, given)
+    else:
+        _gpu_gemm((m, n, k), target, asked, given)
+
+
+def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
     from layoutalg.core.files import write_file
     from layoutalg.gemm import plan_gemm
 
-    plan = plan_gemm(
-        m,
-        n,
-        k,
-        tile=None if tile is None else as_shape(tile),
-        subgroups=None if subgroups is None else as_shape(subgroups),
-        **options,
-    )
-    needs_text = level is not None or output is not None or run or check
-    text = plan.emit(level or "lane", static=static) if needs_text else ""
-    if level is not None and not (output or run or check or listing or explain or as_json):
+    static = options.pop("static")
+    options["a"] = "f16" if options["a"] is None else options["a"]
+    for name in ("tile", "subgroups"):
+        options[name] = None if options[name] is None else as_shape(options[name])
+    plan = plan_gemm(*sizes, target=target, **options)
+    level = asked.level or "lane"
+    text = plan.emit(level, static=static) if asked.wants_text else ""
+    if asked.wants_only_text:
         print(text, end="")
         return
     facts: dict[str, Any] = {}
-    if run:
-        facts |= _simulated(plan, text, seed)
-    if check:
-        facts["llvm_says"] = _llvm_sentence(plan, text, level or "lane")
-    if output is not None:  # last, so that a run that fails leaves no file
-        write_file(output, text)
-        facts["output"] = str(output)
-    made = plan.listing() if listing else None
-    if as_json:
+    if asked.run:
+        facts |= _simulated(plan, text, asked.seed)
+    if asked.check:
+        facts["llvm_says"] = _llvm_sentence(plan, text, level)
+    if asked.output is not None:  # last, so that a run that fails leaves no file
+        write_file(asked.output, text)
+        facts["output"] = str(asked.output)
+    made = plan.listing() if asked.listing else None
+    if asked.as_json:
         from layoutalg.show.gemm import gemm_facts
 
         if made is not None:
             facts["listing"] = made.as_json()
-        kernel = {"kernel": text} if level is not None and output is None else {}
-        print_json(gemm_facts(plan, runners_up=runners_up) | facts | kernel)
+        kernel = {"kernel": text} if asked.level is not None and asked.output is None else {}
+        print_json(gemm_facts(plan, runners_up=asked.runners_up) | facts | kernel)
         return
-    _print(plan, facts, runners_up, explain)
+    _print(plan, facts, asked.runners_up, asked.explain)
     if made is not None:
         print(f"\n{made.text()}")
 

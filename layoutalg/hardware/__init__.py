@@ -5,18 +5,21 @@
 True
 """
 
+from layoutalg.hardware.amx_chips import AmxChip, amx_chip
 from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store, gather, row_fragment
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo, target_info
 from layoutalg.hardware.dpas import Dpas, dpas, dpas_instructions
 from layoutalg.hardware.xe import XeChip, xe_chip
 
 __all__ = [
+    "AmxChip",
     "BlockLoad",
     "BlockStore",
     "Dpas",
     "SurfaceLimits",
     "TargetInfo",
     "XeChip",
+    "amx_chip",
     "block_load",
     "block_store",
     "dpas",

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.plurals import counted as number_of
+from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["gemm_facts", "print_plan"]
 
-Row = tuple[str, ...]
-_UNITS = ((1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns"))
-
 
 def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
     """Print the plan, and so many of those that lost; `explain` adds what the time is made of and how C is computed.
@@ -44,16 +42,16 @@ def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bo
     ...
     """
     step, line = _predicted(plan)
-    _say(console, str(plan.problem))
+    print_line(console, str(plan.problem))
     for rows in (_choices(plan), _operands(plan), _layouts(plan), _step(plan, step), _time(line)):
-        _say(console)
-        _table(console, rows)
+        print_line(console)
+        print_table(console, rows)
     if explain:
-        _say(console)
-        _table(console, _explained(plan, line))
+        print_line(console)
+        print_table(console, _explained(plan, line))
     if runners_up:
-        _say(console)
-        _table(console, _runners_up(plan, runners_up))
+        print_line(console)
+        print_table(console, _runners_up(plan, runners_up))
 
 
 def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
@@ -199,14 +197,14 @@ def _step(plan: Gemm, step: Counted) -> list[Row]:
 def _time(line: Roofline) -> list[Row]:
     from layoutalg.gemm.roofline import CAVEAT
 
-    limits = ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in line.limit_seconds.items())
+    limits = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in line.limit_seconds.items())
     side = "above" if line.intensity > line.ridge else "below"
-    reached = f"{line.flops / line.seconds / 1e12:.1f} TFLOP/s, {_percent(line.part_of_peak)} of the peak"
+    reached = f"{line.flops / line.seconds / 1e12:.1f} TFLOP/s, {percent_text(line.part_of_peak)} of the peak"
     ridge = f"{side} the {line.ridge:.0f} of {line.chip.product}"
     return [
         ("intensity", f"{line.intensity:.0f} operations per byte of memory, {ridge}"),
         ("each alone", limits),
-        ("predicted", f"{_seconds(line.seconds)}, {reached}; limit: {line.limit}"),
+        ("predicted", f"{seconds_text(line.seconds)}, {reached}; limit: {line.limit}"),
         ("", f"({CAVEAT})"),
     ]
 
@@ -218,9 +216,9 @@ def _explained(plan: Gemm, line: Roofline) -> list[Row]:
     moved = {"into registers": line.l1_bytes, "into L1": line.l3_bytes, "from and to memory": line.memory_bytes}
     waves = number_of(line.waves, "wave")
     return [
-        ("the time", ", ".join(f"{name} {_seconds(seconds)}" for name, seconds in parts)),
+        ("the time", ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in parts)),
         ("workgroups", f"{line.workgroups}, {line.resident} at once on a core, {waves}"),
-        ("bytes", ", ".join(f"{_bytes(count)} {where}" for where, count in moved.items())),
+        ("bytes", ", ".join(f"{bytes_text(count)} {where}" for where, count in moved.items())),
         *zip(("C", ""), stated(plan.problem), strict=True),
     ]
 
@@ -237,34 +235,3 @@ def _runners_up(plan: Gemm, count: int) -> list[Row]:
         why = other.reason or "predicted to be the best; the plan was asked for otherwise"
         rows.append((str(number), str(other.tiling), why))
     return rows
-
-
-def _seconds(seconds: float) -> str:
-    factor, unit = next((factor, unit) for least, factor, unit in _UNITS if seconds >= least)
-    return f"{seconds * factor:.3g} {unit}"
-
-
-def _percent(part: float) -> str:
-    return f"{part * 100:.{0 if part >= 0.095 else 1 if part >= 0.0095 else 2}f} %"
-
-
-def _bytes(count: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.4g} {unit}"
-        count /= 1024
-    return f"{count:.4g} GiB"
-
-
-def _say(console: Console, text: str = "") -> None:
-    console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
-
-
-def _table(console: Console, rows: Sequence[Row]) -> None:
-    """Rows as columns that line up; the last one runs on."""
-    columns = max(map(len, rows))
-    widths = [max((len(row[i]) for row in rows if i < len(row) - 1), default=0) for i in range(columns)]
-    widths[0] = max(widths[0], 12)
-    for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
-        _say(console, ("  " + "  ".join([*cells, row[-1]])).rstrip())

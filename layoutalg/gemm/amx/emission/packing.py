@@ -6,8 +6,8 @@ abcd: 0a1b2c3d.
 
     %row = vector.load %b[%k, %column] : memref<64x64xbf16>, vector<16xbf16>
     %row_1 = vector.load %b[%k_1, %column] : memref<64x64xbf16>, vector<16xbf16>
-    %words = vector.interleave %row, %row_1 : vector<16xbf16> -> vector<32xbf16>
-    vector.store %words, %packed[%panel, %word, %c0] : memref<4x32x32xbf16>, vector<32xbf16>
+    %words = vector.interleave %bits, %bits_1 : vector<16xi16> -> vector<32xi16>    // the same rows, as integers
+    vector.store %all, %packed[%panel, %word, %c0] : memref<4x32x32xbf16>, vector<32xbf16>
 
 A of A B is copied, a row of a tile at a time. The other two, B from n x k and A from k x m, are squares of 16x16 words that are
 turned in registers (`turned`): four rounds of weaving row i with row i + 8. What is outside of the matrix becomes zero.
@@ -49,7 +49,7 @@ def pack_b_function(plan: AmxGemm) -> str:
         column, k = function.times(panel, TILE), function.times(step, problem.depth)
         if problem.trans_b:
             rows = [_row(function, source, (function.plus(column, n), k), deep, problem.depth) for n in range(columns)]
-            words = [_as_elements(function, row) for row in turned(function, _as_words(function, rows))]
+            words = turned(function, _as_words(function, rows))
         else:
             words = _woven(function, source, (k, column), deep, columns)
         first = function.times(step, TILE)
@@ -79,13 +79,11 @@ def pack_a_function(plan: AmxGemm) -> str:
     def turn(panel: Value, step: Value, rows: int, deep: int) -> None:
         row, k = function.times(panel, TILE), function.times(step, problem.depth)
         words = _as_words(function, _woven(function, source, (k, row), deep, rows))
-        store(panel, step, [_as_elements(function, found) for found in turned(function, words)])
+        store(panel, step, turned(function, words))
 
     def store(panel: Value, step: Value, rows: Sequence[Value]) -> None:
         """The rows of a tile, and zeros where A has no more."""
-        zeros = [function.constant(0 if plan.element == "i8" else 0.0, plan.element, problem.depth)] * (
-            TILE - len(rows)
-        )
+        zeros = [function.constant(0, _bits(plan), problem.depth)] * (TILE - len(rows))
         for inside, row in enumerate((*rows, *zeros)):
             _store(function, row, packed, (panel, step, function.constant(inside)))
 
@@ -141,7 +139,7 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
     """The words of a step, 16 in a vector, from rows of `width` elements: those of one column side by side."""
     plan = function.plan
     v, (k, column) = plan.problem.vnni, place
-    zeros = function.constant(0 if plan.element == "i8" else 0.0, plan.element, TILE)
+    zeros = function.constant(0, _bits(plan), TILE)
     words: list[Value] = []
     for first in range(0, deep, v):
         inside = range(first, min(first + v, deep))
@@ -156,14 +154,26 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
 
 def _row(function: AmxFunction, source: Value, place: tuple[Value, Value], width: int, wanted: int) -> Value:
     """`width` elements of a row of a matrix, and zeros up to the wanted number."""
-    element = function.plan.element
-    made = Value(element, width, "row")
-    form = f"vector.load %s[%s, %s] : {source.kind}, {made.kind}"
-    function.writer.values(form, (source, *place), (made,))
+    plan = function.plan
+    loaded = Value(plan.element, width, "row")
+    function.writer.values(f"vector.load %s[%s, %s] : {source.kind}, {loaded.kind}", (source, *place), (loaded,))
+    made = _as(function, loaded, _bits(plan), width)
     if width == wanted:
         return made
-    zeros = function.constant(0 if element == "i8" else 0.0, element, width)
-    return _shuffled(function, made, zeros, [min(i, width) for i in range(wanted)])
+    return _shuffled(function, made, function.constant(0, made.element, width), [min(i, width) for i in range(wanted)])
+
+
+def _bits(plan: AmxGemm) -> str:
+    """The integers as which elements are moved: LLVM 24 cannot shuffle some vectors of bf16, such as 17 of them."""
+    return "i8" if plan.problem.vnni == 4 else "i16"
+
+
+def _as(function: AmxFunction, value: Value, element: str, size: int) -> Value:
+    """The same bits as a vector of other elements."""
+    if value.element == element:
+        return value
+    made = Value(element, size)
+    return function.writer.value(f"vector.bitcast %s : {value.kind} to {made.kind}", (value,), element, size)
 
 
 def _interleaved(function: AmxFunction, left: Value, right: Value) -> Value:
@@ -179,22 +189,13 @@ def _shuffled(function: AmxFunction, left: Value, right: Value, places: Sequence
 
 def _as_words(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
     """Rows of 64 bytes as words, and zeros up to 16 rows."""
-    found = [
-        function.writer.value(f"vector.bitcast %s : {row.kind} to vector<{TILE}xi32>", (row,), "i32", TILE)
-        for row in rows
-    ]
+    found = [_as(function, row, "i32", TILE) for row in rows]
     return found + [function.constant(0, "i32", TILE)] * (TILE - len(found))
-
-
-def _as_elements(function: AmxFunction, row: Value) -> Value:
-    plan = function.plan
-    made = Value(plan.element, plan.problem.depth)
-    form = f"vector.bitcast %s : {row.kind} to {made.kind}"
-    return function.writer.value(form, (row,), made.element, made.size)
 
 
 def _store(function: AmxFunction, value: Value, packed: Value, place: Sequence[Value]) -> None:
     """A row of 64 bytes of the packed buffer."""
-    places = (*place, function.constant(0))
+    plan, places = function.plan, (*place, function.constant(0))
+    value = _as(function, value, plan.element, plan.problem.depth)
     form = f"vector.store %s, %s[{', '.join(['%s'] * len(places))}] : {packed.kind}, {value.kind}"
     function.writer.do(form, (value, packed, *places))

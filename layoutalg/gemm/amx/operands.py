@@ -1,0 +1,213 @@
+"""The arrays of a product as they lie in memory for its compiled code: rows with their pitch, and a margin behind.
+
+What belongs to nobody is filled so that reading it shows, with NaN or with 85 between integers: the padding of rows, C before a
+product that does not read it, and 64 bytes behind each matrix. After the run the padding must be as it was.
+
+>>> from layoutalg.gemm.amx import plan_amx
+>>> laid = Operands.of(plan_amx(2, 3, 4, "s8", lda=8), np.ones((2, 4)), np.full((4, 3), 2))
+>>> laid.a.array[0].tolist(), [buffer.address % 64 for buffer in laid.buffers]
+([1, 1, 1, 1, 85, 85, 85, 85], [0, 0, 0])
+>>> laid.c.array[:] = 8
+>>> laid.result().tolist()
+[[8, 8, 8], [8, 8, 8]]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.elements import numpy_type
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.values import held, numbers
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
+    from layoutalg.gemm.amx.problem import AmxProblem
+    from layoutalg.gemm.surface import Matrix
+
+__all__ = ["Buffer", "Operands", "check_inputs", "memory_type", "random_operands"]
+
+Array = NDArray[Any]
+
+_ALIGNMENT = 64
+_POISON = 85
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """An array that begins at a multiple of 64 bytes, with 64 bytes behind it that nobody may write.
+
+    >>> buffer = Buffer.of(np.arange(6, dtype=np.float32).reshape(2, 3))
+    >>> buffer.address % 64, buffer.array.tolist(), buffer.untouched
+    (0, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], True)
+    """
+
+    array: Array
+    margin: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, values: Array) -> Buffer:
+        """A copy of an array."""
+        size = values.nbytes
+        raw = np.empty(size + 2 * _ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % _ALIGNMENT
+        array = raw[start : start + size].view(values.dtype).reshape(values.shape)
+        array[...] = values
+        margin = raw[start + size : start + size + _ALIGNMENT]
+        margin[:] = _POISON
+        return cls(array, margin)
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return int(self.array.ctypes.data)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the margin is as it was."""
+        return bool((self.margin == _POISON).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Operands:
+    """A, B, C, and a bias and scales where the plan has them, as buffers.
+
+    >>> from layoutalg.gemm.amx import plan_amx
+    >>> Operands.of(plan_amx(2, 2, 4, "u8"), np.ones((2, 4)), np.full((4, 2), 256))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: B has the value 256, which u8 cannot hold
+    """
+
+    plan: AmxGemm
+    a: Buffer
+    b: Buffer
+    c: Buffer
+    bias: Buffer | None
+    scale: Buffer | None
+
+    @classmethod
+    def of(
+        cls,
+        plan: AmxGemm,
+        a: ArrayLike,
+        b: ArrayLike,
+        c: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
+    ) -> Operands:
+        """Lay arrays out in memory, in the types of the plan.
+
+        Raises:
+            PlanError: an array has another shape than the plan, or values that its type can't hold, or isn't asked for.
+        """
+        problem = plan.problem
+        check_inputs(problem, c, bias, scale)
+        of_a, of_b, of_c = problem.matrices
+        counts = {"row": problem.m, "column": problem.n}
+        before = _poisoned(of_c, problem.c) if c is None else _laid(of_c, c, problem.c)
+        return cls(
+            plan,
+            Buffer.of(_laid(of_a, a, problem.a)),
+            Buffer.of(_laid(of_b, b, problem.b)),
+            Buffer.of(before),
+            None if problem.bias is None else _vector("bias", bias, counts[problem.bias], problem.bias_type),
+            None if problem.scale is None else _vector("scale", scale, counts[problem.scale], "f32"),
+        )
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """In the order of the function's parameters."""
+        return tuple(buffer for buffer in (self.a, self.b, self.c, self.bias, self.scale) if buffer is not None)
+
+    def result(self) -> Array:
+        """C [m, n] after the run.
+
+        Raises:
+            PlanError: the code wrote to the padding of C's rows or behind an array.
+        """
+        problem = self.plan.problem
+        padding = self.c.array[: problem.m, problem.n :]
+        expected = _poisoned(problem.matrices[2], problem.c)[: problem.m, problem.n :]
+        if padding.tobytes() != expected.tobytes() or not all(buffer.untouched for buffer in self.buffers):
+            raise PlanError("the compiled code wrote outside of C: please report this plan as a bug")
+        return self.c.array[:, : problem.n].copy()
+
+
+def memory_type(element: str) -> np.dtype[Any]:
+    """The numpy type of a problem's elements in memory.
+
+    >>> memory_type("u8"), memory_type("s32")
+    (dtype('uint8'), dtype('int32'))
+    """
+    return np.dtype(np.uint8) if element == "u8" else numpy_type(IN_MEMORY.get(element, element))
+
+
+def check_inputs(problem: AmxProblem, c: object, bias: object, scale: object) -> None:
+    """Refuse what the problem does not read, and miss what it does.
+
+    Raises:
+        PlanError: says which.
+
+    >>> from layoutalg.gemm.amx import AmxProblem
+    >>> check_inputs(AmxProblem.of(8, 16, 8, c="bf16", scale="column"), None, None, None)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: scale: the plan has one for every column of C; an array of 16 numbers is needed
+    """
+    if (c is None) == (problem.beta != 0):
+        said = "read, and needed" if c is None else "not read; leave it out"
+        raise PlanError(f"c: beta = {problem.beta:g}, so C is {said}")
+    for name, given, planned in (("bias", bias, problem.bias), ("scale", scale, problem.scale)):
+        if (given is None) != (planned is None):
+            if planned is None:
+                raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'")
+            count = problem.m if planned == "row" else problem.n
+            raise PlanError(f"{name}: the plan has one for every {planned} of C; an array of {count} numbers is needed")
+
+
+def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
+    """Random arguments of `plan.run` for a problem: floats of a normal distribution, all bytes, scales around 1/k.
+
+    >>> from layoutalg.gemm.amx import AmxProblem
+    >>> {name: array.shape for name, array in random_operands(AmxProblem.of(8, 16, 4, trans_a=True, beta=1), 0).items()}
+    {'a': (4, 8), 'b': (4, 16), 'c': (8, 16)}
+    """
+    rng = np.random.default_rng(seed)
+
+    def drawn(kind: str, *shape: int) -> Array:
+        dtype = memory_type(kind)
+        if dtype.kind in "iu":
+            least, most = (-(2**20), 2**20) if kind == "s32" else (np.iinfo(dtype).min, np.iinfo(dtype).max + 1)
+            return rng.integers(least, most, shape).astype(dtype)
+        return rng.standard_normal(shape).astype(dtype)
+
+    of_a, of_b, of_c = problem.matrices
+    found = {"a": drawn(problem.a, of_a.rows, of_a.columns), "b": drawn(problem.b, of_b.rows, of_b.columns)}
+    counts = {"row": problem.m, "column": problem.n}
+    if problem.beta:
+        found["c"] = drawn(problem.c, of_c.rows, of_c.columns)
+    if problem.bias:
+        found["bias"] = drawn(problem.bias_type, counts[problem.bias])
+    if problem.scale:
+        found["scale"] = (rng.random(counts[problem.scale]) + 0.5).astype(np.float32) / np.float32(problem.k)
+    return found
+
+
+def _poisoned(matrix: Matrix, kind: str) -> Array:
+    dtype = memory_type(kind)
+    return np.full((matrix.rows, matrix.pitch), _POISON if dtype.kind in "iu" else np.nan, dtype)
+
+
+def _laid(matrix: Matrix, values: ArrayLike, kind: str) -> Array:
+    given = held(matrix.name, numbers(matrix.name, values, (matrix.rows, matrix.columns)), kind)
+    made = _poisoned(matrix, kind)
+    made[:, : matrix.columns] = given.view(made.dtype)
+    return made
+
+
+def _vector(name: str, values: ArrayLike | None, count: int, kind: str) -> Buffer:
+    return Buffer.of(held(name, numbers(name, [] if values is None else values, (count,)), kind))

@@ -1,0 +1,180 @@
+"""Run a planned product here: compile its module, load it, call it, and say in which way tiles were multiplied.
+
+A CPU with AMX runs tile instructions, if the kernel permits them. Elsewhere LLVM's scalar loops run small products of bf16 and
+bytes, and soft tiles the others; `how` asks for one of the three. They differ in speed, and the scalar loops in the last bits
+too: they add in the order of k.
+
+>>> from layoutalg.gemm.amx import plan_amx
+>>> chosen_how(plan_amx(64, 64, 64, "f16").problem, "scalar")
+Traceback (most recent call last):
+layoutalg.core.errors.PlanError: how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU
+
+What a module needs is compiled once in a process, and loaded from a folder that is gone before the call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.amx.compiling import checked_how, link, llvm_ir, machine_code, usable_version
+from layoutalg.gemm.amx.operands import Operands
+from layoutalg.gemm.amx.processor import native_refusal
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
+    from layoutalg.gemm.amx.problem import AmxProblem
+
+__all__ = ["AmxRun", "Loaded", "amx_feature", "chosen_how", "loaded", "run_amx"]
+
+MOST_SCALAR = 2**28
+"""Operations that scalar loops are chosen for: 512^3, some seconds. Soft tiles take a hundredth of the time."""
+_WAYS = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}
+
+
+@dataclass(frozen=True, eq=False)
+class AmxRun:
+    """A product that was computed here: C, the way ("amx", "scalar" or "soft"), and the seconds that the call took.
+
+    >>> run = AmxRun(np.zeros((2, 3), np.float32), "soft", 0.00125)
+    >>> print(run)
+    C[2, 3] float32, computed with soft tiles in 1.25 ms
+    """
+
+    c: NDArray[Any]
+    how: str
+    seconds: float
+    llvm: int = 24
+    note: str = ""
+
+    def __str__(self) -> str:
+        size = ", ".join(map(str, self.c.shape))
+        note = f" ({self.note})" if self.note else ""
+        return f"C[{size}] {self.c.dtype}, computed with {_WAYS[self.how]} in {1e3 * self.seconds:.3g} ms{note}"
+
+    def __repr__(self) -> str:
+        return f"<AmxRun: {self}>"
+
+
+class Loaded:
+    """A compiled module in this process; `call` runs one of its functions on addresses and whole numbers.
+
+    >>> Loaded.__doc__[:17]
+    'A compiled module'
+    """
+
+    def __init__(self, path: str, how: str) -> None:
+        import ctypes
+
+        self._library, self._how = ctypes.CDLL(path), how
+
+    def call(self, function: str, arguments: Sequence[int]) -> float:
+        """Run a function; addresses and whole numbers are passed alike, as 64 bits. Returns the seconds that it took.
+
+        Raises:
+            PlanError: the soft tiles met a tile that the manual forbids.
+        """
+        import ctypes
+
+        called = getattr(self._library, function)
+        called.restype = None
+        given = [ctypes.c_int64(argument) for argument in arguments]
+        start = time.perf_counter()
+        called(*given)
+        seconds = time.perf_counter() - start
+        if self._how == "soft":
+            problem = self._library.soft_tiles_problem
+            problem.restype = ctypes.c_char_p
+            said = problem()
+            if said is not None:
+                raise PlanError(f"the code uses a tile that the hardware refuses: {said.decode()}")
+        return seconds
+
+
+def amx_feature(problem: AmxProblem) -> str:
+    """The CPU feature that a problem's tile products need, as LLVM names it.
+
+    >>> from layoutalg.gemm.amx import AmxProblem
+    >>> amx_feature(AmxProblem.of(16, 16, 64, "u8"))
+    'amx-int8'
+    """
+    return {"bf16": "amx-bf16", "f16": "amx-fp16"}.get(problem.a, "amx-int8")
+
+
+def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
+    """The way to run a problem here: the one that is asked for, or the best one that this machine has.
+
+    Raises:
+        PlanError: this machine can't run it in the way that is asked for; says why, and what can.
+
+    >>> from layoutalg.gemm.amx import AmxProblem
+    >>> chosen_how(AmxProblem.of(16, 16, 64, "f16")) in ("amx", "soft"), chosen_how(AmxProblem.of(16, 16, 64, "s8"), "scalar")
+    (True, 'scalar')
+    """
+    scalar = problem.a != "f16"
+    if how is None:
+        if native_refusal(amx_feature(problem)) is None:
+            return "amx"
+        return "scalar" if scalar and problem.flops <= MOST_SCALAR else "soft"
+    way = checked_how(how)
+    if way == "scalar" and not scalar:
+        raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
+    if way == "amx":
+        refusal = native_refusal(amx_feature(problem))
+        if refusal is not None:
+            raise PlanError(f"how = 'amx': {refusal}; {'scalar or soft' if scalar else 'soft'} runs here")
+    return way
+
+
+@lru_cache(maxsize=64)
+def loaded(text: str, llvm: int, how: str) -> Loaded:
+    """A module of MLIR, compiled and loaded; the same text is compiled once in a process.
+
+    Raises:
+        PlanError: a compiler is missing or refuses something.
+
+    >>> loaded("module {}", 24, "native")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
+    """
+    way = checked_how(how)
+    code = machine_code(llvm_ir(text, llvm), llvm, way)
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder, "product.so"))
+        link(path, code, way)
+        return Loaded(path, way)  # Linux keeps a library that is loaded when its file goes
+
+
+def run_amx(
+    plan: AmxGemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    how: str | None = None,
+) -> AmxRun:
+    """Compile the plan's module and execute it on arrays in the shapes that they have in memory.
+
+    Raises:
+        PlanError: an array has another shape than the plan or values that its type can't hold; LLVM or a C compiler isn't
+            installed; this machine can't run it in the way that is asked for.
+
+    >>> from layoutalg.gemm.amx import plan_amx
+    >>> run_amx(plan_amx(16, 16, 32), np.ones((16, 16)), np.ones((32, 16)))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: A is planned as 16x32, and the array is 16x16
+    """
+    operands = Operands.of(plan, a, b, c, bias, scale)
+    way = chosen_how(plan.problem, how)
+    version, note = usable_version(plan.llvm)
+    seconds = loaded(plan.emit(version), version, way).call("gemm", [buffer.address for buffer in operands.buffers])
+    return AmxRun(operands.result(), way, seconds, version, note)

@@ -1,0 +1,190 @@
+"""What `layoutalg gemm --target amx` prints: the plan of a product for AMX as tables, and the same as facts for a program.
+
+>>> from rich.console import Console
+>>> print_amx_plan(la.plan_amx(64, 64, 64, blocking=(2, 2)), Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
+C[64, 64] f32 = A[64, 64] bf16 * B[64, 64] bf16 on amx
+<BLANKLINE>
+  blocking      2x2 tiles of 16x16, 32x32 of C in registers; a step is 32 of k, 2 steps
+  registers     7 of 8: C in tmm0 to tmm3; A is held in tmm4, tmm5; B passes through tmm6
+  a step        4 tile loads of 1024 bytes, 4 products (tdpbf16ps): 1.00 loads per product
+...
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.core.plurals import counted as number_of
+from layoutalg.gemm.amx.packing import must_pack_a
+from layoutalg.gemm.amx.strips import Strip
+from layoutalg.gemm.amx.tiling import REGISTERS, TILE
+from layoutalg.gemm.amx.walk import walk
+from layoutalg.show.tables import Row, bytes_text, print_line, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layoutalg.gemm.amx import AmxGemm
+
+__all__ = ["amx_facts", "print_amx_plan"]
+
+_TILE_BYTES = 1024
+
+
+def print_amx_plan(plan: AmxGemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
+    """Print the plan, and so many of those that lost; `explain` adds the walk of a step and how C is computed.
+
+    >>> from rich.console import Console
+    >>> print_amx_plan(la.plan_amx(64, 64, 33), Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
+    C[64, 64] f32 = A[64, 33] bf16 * B[33, 64] bf16 on amx
+    ...
+    """
+    print_line(console, str(plan.problem))
+    for rows in (_choices(plan), _operands(plan), _caches(plan)):
+        print_line(console)
+        print_table(console, rows)
+    if explain:
+        print_line(console)
+        print_table(console, _explained(plan))
+
+
+def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
+    """The plan as numbers and texts, for `--json`.
+
+    >>> facts = amx_facts(la.plan_amx(64, 64, 64, blocking=(2, 2)))
+    >>> facts["blocking"], facts["step"], facts["registers"]["C00"]
+    ([2, 2], {'depth': 32, 'loads': 4, 'products': 4}, 0)
+    """
+    problem, tiling, steps = plan.problem, plan.tiling, walk(plan.tiling.blocking)
+    names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "lda", "ldb", "ldc")
+    epilogue = ("alpha", "beta", "bias", "scale", "activation")
+    return {
+        "problem": {name: getattr(problem, name) for name in (*names, *epilogue)},
+        "target": problem.target,
+        "chip": problem.chip,
+        "llvm": plan.llvm,
+        "instruction": plan.product.instruction,
+        "blocking": [tiling.blocking.rows, tiling.blocking.columns],
+        "blocks": [tiling.m_block, tiling.n_block, tiling.k_block],
+        "order": tiling.order,
+        "cache_blocks": list(plan.cache_blocks),
+        "register_blocks": plan.register_blocks,
+        "strips": {
+            name: [{"first": one.first, "count": one.count, "tiles": list(one.heights)} for one in strips]
+            for name, strips in zip(("rows", "columns"), plan.strips, strict=True)
+        },
+        "step": {"depth": problem.depth, "loads": plan.loads_per_step, "products": plan.products_per_step},
+        "k_steps": plan.k_steps,
+        "k_rest": plan.k_rest,
+        "registers": dict(steps.registers),
+        "walk": [str(step) for step in steps.steps],
+        "packed": {
+            "A": None if plan.packed_a_shape is None else list(plan.packed_a_shape),
+            "B": list(plan.packed_b_shape),
+            "why_a": _why_packed(plan) if tiling.pack_a else None,
+        },
+        "layouts": {
+            "A": None if plan.packed_a is None else str(plan.packed_a),
+            "B": str(plan.packed_b),
+        },
+    }
+
+
+def _choices(plan: AmxGemm) -> list[Row]:
+    tiling, blocking, depth = plan.tiling, plan.tiling.blocking, plan.problem.depth
+    steps = number_of(plan.k_steps, "step")
+    rest = f", the last one {plan.k_rest}" if plan.k_rest and plan.k_steps > 1 else ""
+    block = f"{TILE * blocking.rows}x{TILE * blocking.columns} of C in registers"
+    rows, columns = plan.cache_blocks
+    along = {"columns": "down a column of C first", "rows": "along a row of C first"}[tiling.order]
+    loads = f"{number_of(plan.loads_per_step, 'tile load')} of {_TILE_BYTES} bytes"
+    products = f"{number_of(plan.products_per_step, 'product')} ({plan.product.instruction})"
+    found: list[Row] = [
+        ("blocking", f"{blocking} tiles of {TILE}x{TILE}, {block}; a step is {depth} of k, {steps}{rest}"),
+        ("registers", _registers(plan)),
+        ("a step", f"{loads}, {products}: {blocking.loads_per_product:.2f} loads per product"),
+        (
+            "loops",
+            f"{rows}x{columns} cache blocks of {tiling.m_block}x{tiling.n_block}; in one, {tiling.k_block} of k at a time, "
+            f"register blocks {along}",
+        ),
+    ]
+    if edges := _edges(plan):
+        found.append(("edges", edges))
+    found.append(("written for", f"LLVM {plan.llvm}, as {'amx' if plan.llvm == 22 else 'x86.amx'}"))
+    return found
+
+
+def _registers(plan: AmxGemm) -> str:
+    steps = walk(plan.tiling.blocking)
+    inner, held, passing = (
+        _span({steps.registers[name] for name in steps.tiles(one)}) for one in ("C", steps.held, steps.passing)
+    )
+    used = len(set(steps.registers.values()))
+    return (
+        f"{used} of {REGISTERS}: C in {inner}; {steps.held} is held in {held}; {steps.passing} passes through {passing}"
+    )
+
+
+def _span(registers: set[int]) -> str:
+    names = [f"tmm{number}" for number in sorted(registers)]
+    return ", ".join(names) if len(names) < 3 else f"{names[0]} to {names[-1]}"
+
+
+def _edges(plan: AmxGemm) -> str:
+    """Where register blocks are not of whole tiles."""
+    found: list[str] = []
+    whole = (plan.tiling.blocking.rows, plan.tiling.blocking.columns)
+    for strips, tiles, name in zip(plan.strips, whole, ("rows", "columns"), strict=True):
+        found += [
+            f"{_heights(strip)} {name} from {strip.first}" for strip in strips if strip.heights != (TILE,) * tiles
+        ]
+    return "blocks of " + ", ".join(found) if found else ""
+
+
+def _heights(strip: Strip) -> str:
+    return "+".join(map(str, strip.heights))
+
+
+def _operands(plan: AmxGemm) -> list[Row]:
+    problem = plan.problem
+    rows: list[Row] = [("operand", "in memory", "as tiles", "layout of the packed buffer, elements onto addresses")]
+    packed = {"A": (plan.packed_a_shape, plan.packed_a), "B": (plan.packed_b_shape, plan.packed_b)}
+    types = (problem.a, problem.b, problem.c)
+    for matrix, kind in zip(problem.matrices, types, strict=True):
+        memory = f"{matrix.rows}x{matrix.columns} {kind}, row {matrix.pitch}"
+        shape, layout = packed.get(matrix.name, (None, None))
+        if shape is not None:
+            rows.append((matrix.name, memory, f"packed, {'x'.join(map(str, shape))}", str(layout)))
+        elif matrix.name == "A":
+            rows.append((matrix.name, memory, "loaded as it lies", ""))
+        else:
+            rows.append((matrix.name, memory, "stored as it lies" if problem.direct else "through the epilogue", ""))
+    if plan.tiling.pack_a:
+        rows.append(("", f"A is packed because {_why_packed(plan)}"))
+    return rows
+
+
+def _why_packed(plan: AmxGemm) -> str:
+    why = must_pack_a(plan.problem)
+    return why or "whole tiles of 1 KiB, one behind the other, are read again and again"
+
+
+def _caches(plan: AmxGemm) -> list[Row]:
+    """What the loops touch, level by level, in bytes."""
+    tiling, problem, blocking = plan.tiling, plan.problem, plan.tiling.blocking
+    size, deep = problem.element_bytes, min(tiling.k_block, problem.k_padded)
+    height, width = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
+    strips = {"columns": ("B", TILE * blocking.columns), "rows": ("A", TILE * blocking.rows)}
+    operand, extent = strips[tiling.order]
+    return [
+        ("bytes", "of", "what"),
+        ("a step", bytes_text(plan.loads_per_step * _TILE_BYTES), f"{plan.loads_per_step} tiles of A and B"),
+        ("kept in L1", bytes_text(extent * deep * size), f"{operand}: {extent} x {deep} of k, for the inner loop"),
+        ("a cache block", bytes_text((height + width) * deep * size), f"A {height} x {deep}, B {deep} x {width}"),
+        ("", bytes_text(height * width * 4), f"C {height} x {width} of {problem.acc}"),
+    ]
+
+
+def _explained(plan: AmxGemm) -> list[Row]:
+    return [("walk", ""), *(("", str(step)) for step in walk(plan.tiling.blocking).steps)]

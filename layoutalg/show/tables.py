@@ -1,0 +1,82 @@
+"""Lines and tables that the planners print, and their numbers with units.
+
+>>> from rich.console import Console
+>>> print_table(Console(width=40), [("tiles", "2x2"), ("registers", "7 of 8")])
+  tiles         2x2
+  registers     7 of 8
+>>> seconds_text(2.5e-4), percent_text(0.82), bytes_text(1536)
+('250 us', '82 %', '1.5 KiB')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Row", "bytes_text", "percent_text", "print_line", "print_table", "seconds_text"]
+
+Row = tuple[str, ...]
+_UNITS = ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns"))
+_LABEL = 12
+"""The least width of the first column, so that tables under one another line up."""
+
+
+def seconds_text(seconds: float) -> str:
+    """A time in the unit that suits it.
+
+    >>> seconds_text(1.25e-3), seconds_text(3e-8)
+    ('1.25 ms', '30 ns')
+    """
+    factor, unit = next((factor, unit) for least, factor, unit in _UNITS if seconds >= least)
+    return f"{seconds * factor:.3g} {unit}"
+
+
+def percent_text(part: float) -> str:
+    """A part in percent, small ones with more digits.
+
+    >>> percent_text(0.94), percent_text(0.0123)
+    ('94 %', '1.2 %')
+    """
+    return f"{part * 100:.{0 if part >= 0.095 else 1 if part >= 0.0095 else 2}f} %"
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes in the unit that suits it.
+
+    >>> bytes_text(48), bytes_text(3 * 2**20)
+    ('48 bytes', '3 MiB')
+    """
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} GiB"
+
+
+def print_line(console: Console, text: str = "") -> None:
+    """Print a line as it is: not wrapped, and without markup.
+
+    >>> from rich.console import Console
+    >>> print_line(Console(width=20), "C[64, 64] f32 = [bold]A")
+    C[64, 64] f32 = [bold]A
+    """
+    console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def print_table(console: Console, rows: Sequence[Row]) -> None:
+    """Print rows as columns that line up; the last one runs on.
+
+    >>> from rich.console import Console
+    >>> print_table(Console(width=40), [("operand", "in memory", "load"), ("A", "64x64", "as it lies")])
+      operand       in memory  load
+      A             64x64      as it lies
+    """
+    columns = max(map(len, rows))
+    widths = [max((len(row[i]) for row in rows if i < len(row) - 1), default=0) for i in range(columns)]
+    widths[0] = max(widths[0], _LABEL)
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
+        print_line(console, ("  " + "  ".join([*cells, row[-1]])).rstrip())
