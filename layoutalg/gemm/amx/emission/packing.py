@@ -58,7 +58,7 @@ def pack_b_function(plan: AmxGemm) -> str:
         rows = [_row(function, source, (function.plus(column, n), k), deep, problem.depth) for n in range(columns)]
         first = function.times(step, TILE)
         for word, row in enumerate(turned(function, _as_words(function, rows))[: min(TILE, -(-deep // problem.vnni))]):
-            _store(function, _as_elements(function, row), packed, (panel, function.plus(first, word)))
+            _store(function, row, packed, (panel, function.plus(first, word)))
 
     _pieces(function, ("panel", problem.n, TILE), ("step", problem.k, problem.depth), turn)
     return function.text()
@@ -97,7 +97,7 @@ def pack_a_function(plan: AmxGemm) -> str:
             for first in range(0, deep, problem.vnni)
         ]
         for inside, found in enumerate(turned(function, _as_words(function, words))):
-            _store(function, _as_elements(function, found), packed, (panel, step, function.constant(inside)))
+            _store(function, found, packed, (panel, step, function.constant(inside)))
 
     _pieces(function, ("panel", problem.m, TILE), ("step", problem.k, problem.depth), turn)
     return function.text()
@@ -157,7 +157,7 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
     v = plan.problem.vnni
     k, column = place
     rows = [_row(function, source, (function.plus(k, e), column), width, TILE) for e in range(deep)]
-    rows += [function.constant(0 if plan.element == "i8" else 0.0, plan.element, TILE)] * (v - deep)
+    rows += [function.constant(0, _bits(plan), TILE)] * (v - deep)
     while len(rows) > 1:
         half = len(rows) // 2
         rows = [_interleaved(function, rows[i], rows[i + half]) for i in range(half)]
@@ -166,14 +166,26 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
 
 def _row(function: AmxFunction, source: Value, place: tuple[Value, Value], width: int, wanted: int) -> Value:
     """`width` elements of a row of a matrix, and zeros up to the wanted number."""
-    element = function.plan.element
-    made = Value(element, width, "row")
-    form = f"vector.load %s[%s, %s] : {source.kind}, {made.kind}"
-    function.writer.values(form, (source, *place), (made,))
+    plan = function.plan
+    loaded = Value(plan.element, width, "row")
+    function.writer.values(f"vector.load %s[%s, %s] : {source.kind}, {loaded.kind}", (source, *place), (loaded,))
+    made = _as(function, loaded, _bits(plan), width)
     if width == wanted:
         return made
-    zeros = function.constant(0 if element == "i8" else 0.0, element, width)
-    return _shuffled(function, made, zeros, [min(i, width) for i in range(wanted)])
+    return _shuffled(function, made, function.constant(0, made.element, width), [min(i, width) for i in range(wanted)])
+
+
+def _bits(plan: AmxGemm) -> str:
+    """The integers as which elements are moved: LLVM 24 cannot shuffle some vectors of bf16, such as 17 of them."""
+    return "i8" if plan.problem.vnni == 4 else "i16"
+
+
+def _as(function: AmxFunction, value: Value, element: str, size: int) -> Value:
+    """The same bits as a vector of other elements."""
+    if value.element == element:
+        return value
+    made = Value(element, size)
+    return function.writer.value(f"vector.bitcast %s : {value.kind} to {made.kind}", (value,), element, size)
 
 
 def _interleaved(function: AmxFunction, left: Value, right: Value) -> Value:
@@ -189,27 +201,17 @@ def _shuffled(function: AmxFunction, left: Value, right: Value, places: Sequence
 
 def _as_words(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
     """Rows of 64 bytes as words, and zeros up to 16 rows."""
-    found = [
-        function.writer.value(f"vector.bitcast %s : {row.kind} to vector<{TILE}xi32>", (row,), "i32", TILE)
-        for row in rows
-    ]
+    found = [_as(function, row, "i32", TILE) for row in rows]
     return found + [function.constant(0, "i32", TILE)] * (TILE - len(found))
 
 
-def _as_elements(function: AmxFunction, row: Value) -> Value:
-    plan = function.plan
-    made = Value(plan.element, plan.problem.depth)
-    form = f"vector.bitcast %s : {row.kind} to {made.kind}"
-    return function.writer.value(form, (row,), made.element, made.size)
-
-
 def _nothing(function: AmxFunction) -> Value:
-    plan = function.plan
-    return function.constant(0 if plan.element == "i8" else 0.0, plan.element, plan.problem.depth)
+    return function.constant(0, _bits(function.plan), function.plan.problem.depth)
 
 
 def _store(function: AmxFunction, value: Value, packed: Value, place: Sequence[Value]) -> None:
     """A row of 64 bytes of the packed buffer."""
-    places = (*place, function.constant(0))
+    plan, places = function.plan, (*place, function.constant(0))
+    value = _as(function, value, plan.element, plan.problem.depth)
     form = f"vector.store %s, %s[{', '.join(['%s'] * len(places))}] : {packed.kind}, {value.kind}"
     function.writer.do(form, (value, packed, *places))
