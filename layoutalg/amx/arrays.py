@@ -13,6 +13,7 @@ one there: `scatter(layout, gather(layout, tile, ...), ...)` is the tile.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,8 @@ def gather(layout: Layout, contents: NDArray[np.uint8], dtype: np.dtype[Any]) ->
     [[1], [2]]
     """
     rows, cols = _places(layout, dtype)
+    if _elements_in_line(cols, dtype) and contents.shape[-1] % dtype.itemsize == 0:
+        return np.ascontiguousarray(contents).view(dtype)[..., rows[..., 0], cols[..., 0] // dtype.itemsize]
     return np.ascontiguousarray(contents[..., rows, cols]).view(dtype)[..., 0]
 
 
@@ -135,10 +138,19 @@ def scatter(layout: Layout, tensor: Array, contents: NDArray[np.uint8]) -> NDArr
     """
     rows, cols = _places(layout, tensor.dtype)
     result = contents.copy()
+    if _elements_in_line(cols, tensor.dtype) and contents.shape[-1] % tensor.dtype.itemsize == 0:
+        result.view(tensor.dtype)[..., rows[..., 0], cols[..., 0] // tensor.dtype.itemsize] = tensor
+        return result
     result[..., rows, cols] = np.ascontiguousarray(tensor)[..., None].view(np.uint8)
     return result
 
 
+def _elements_in_line(cols: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether every element begins at a multiple of its size, so that a row can be read as elements."""
+    return not (cols[..., 0] % dtype.itemsize).any()
+
+
+@lru_cache(maxsize=256)
 def _places(layout: Layout, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     """Row and byte of each byte of each element: two index arrays `[*shape, itemsize]`."""
     placed = {axis: layout.owner_map(axis) if axis in layout.codomain else 0 for axis in ("row", "col")}

@@ -112,6 +112,7 @@ __all__ = [
     "MOST_TERMS",
     "MOST_TILES_GIVEN",
     "MOST_TILE_STRIDE",
+    "MOST_TOGETHER_BYTES",
     "MOST_TRACED_BYTES",
     "MOST_UNCOVERED",
     "MOST_UNREAD",
@@ -285,6 +286,8 @@ MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
 LAUNCH_GROUP = 2**12
 """Work-items that are simulated at once."""
+MOST_TOGETHER_BYTES = 2**22
+"""Bytes of the values of all iterations of a loop on the host that run at once: what a core's cache holds."""
 MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
 MOST_WORK_ITEMS = 1024

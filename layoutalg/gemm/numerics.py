@@ -42,7 +42,7 @@ simulator runs the emitted kernel by the same rules, and the tests compare both.
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +53,21 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.values import numbers
 
-__all__ = ["accumulated", "check_given", "computed", "exact", "finished", "random_inputs", "stated"]
+__all__ = [
+    "Epilogue",
+    "accumulated",
+    "after_sums",
+    "check_given",
+    "computed",
+    "exact",
+    "exact_after_sums",
+    "finished",
+    "integer_product",
+    "numbers_of_operand",
+    "random_inputs",
+    "stated",
+    "stated_steps",
+]
 
 Array = NDArray[Any]
 
@@ -61,6 +75,35 @@ _LINK = {"tf32": 1, "f16": 2, "bf16": 2}
 """Products of a link of the chain."""
 _PIECE = 1 << 16
 """Accumulators that are worked on at a time: they and two temporaries stay in a core's cache."""
+
+
+class Epilogue(Protocol):
+    """What is computed behind the sums, of any problem that has these parts.
+
+    >>> problem: Epilogue = Problem.of(64, 64, 64, alpha=0.5)
+    >>> stated_steps(problem)
+    ['x = fma(0.5, x, 0)']
+    """
+
+    @property
+    def alpha(self) -> float:
+        """The factor of the sums."""
+        ...
+
+    @property
+    def beta(self) -> float:
+        """The factor of C before the launch; 0 where it isn't read."""
+        ...
+
+    @property
+    def bias(self) -> str | None:
+        """What has a number that is added: a row, a column, or nothing."""
+        ...
+
+    @property
+    def activation(self) -> str | None:
+        """The function behind."""
+        ...
 
 
 def stated(problem: Problem) -> tuple[str, ...]:
@@ -79,6 +122,18 @@ def stated(problem: Problem) -> tuple[str, ...]:
         total = "acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1])), in the order of k"
     if problem.acc in ("f16", "bf16"):
         total += f"; acc = {problem.acc}(acc) after every {problem.dpas.k}"
+    steps = stated_steps(problem)
+    if not steps:
+        return total, "C = acc" if problem.c == problem.acc else f"C = {problem.c}(acc)"
+    return total, "; ".join(["x = f32(acc)", *steps, f"C = {problem.c}(x)"])
+
+
+def stated_steps(problem: Epilogue) -> list[str]:
+    """The steps of an epilogue between `x = f32(acc)` and the rounding to C's type.
+
+    >>> stated_steps(Problem.of(64, 64, 64, beta=2, activation="relu"))
+    ['x = fma(2, C, x)', 'x = x < 0 ? 0 : x']
+    """
     steps: list[str] = []
     if problem.alpha != 1 or problem.bias:
         steps.append(f"x = fma({problem.alpha:g}, x, {'bias' if problem.bias else '0'})")
@@ -87,9 +142,7 @@ def stated(problem: Problem) -> tuple[str, ...]:
     if problem.activation:
         ends = {"relu": "x < 0 ? 0 : x", "silu": "x / (1 + exp(-x))", "gelu": "x / (1 + exp(-x (c1 + c2 x^2)))"}
         steps.append(f"x = {ends[problem.activation]}")
-    if not steps:
-        return total, "C = acc" if problem.c == problem.acc else f"C = {problem.c}(acc)"
-    return total, "; ".join(["x = f32(acc)", *steps, f"C = {problem.c}(x)"])
+    return steps
 
 
 def computed(
@@ -126,9 +179,21 @@ def exact(
     np.float64(19.2)
     """
     left, right = (np.asarray(matrix).astype(np.float64) for matrix in (a, b))
-    x = problem.alpha * np.matmul(
+    product = np.matmul(
         left.swapaxes(-1, -2) if problem.trans_a else left, right.swapaxes(-1, -2) if problem.trans_b else right
     )
+    return exact_after_sums(problem, product, c, bias)
+
+
+def exact_after_sums(
+    problem: Epilogue, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """An epilogue in f64, straight from the definition.
+
+    >>> exact_after_sums(Problem.of(64, 64, 64, alpha=0.5, activation="relu"), np.array([[-3.0, 5.0]]))
+    array([[0. , 2.5]])
+    """
+    x = problem.alpha * sums
     if c is not None:
         x = x + problem.beta * np.asarray(c).astype(np.float64)
     if bias is not None:
@@ -196,15 +261,19 @@ def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
     """
     batch = (problem.batch,) if problem.batch > 1 else ()
     of_a, of_b = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices[:2])
-    left = _factor(numbers("A", a, of_a), problem.a, problem.trans_a)
-    right = _factor(numbers("B", b, of_b), problem.b, problem.trans_b)
+    left = numbers_of_operand(numbers("A", a, of_a), problem.a, problem.trans_a)
+    right = numbers_of_operand(numbers("B", b, of_b), problem.b, problem.trans_b)
     if problem.batch > 1:
         return np.stack([_product(problem, x, y) for x, y in zip(left, right, strict=True)])
     return _product(problem, left, right)
 
 
-def _factor(given: Array, kind: str, transposed: bool) -> Array:
-    """The numbers of an operand, not transposed: f32 (without what tf32 drops), or f64 for integers of 8 bits."""
+def numbers_of_operand(given: Array, kind: str, transposed: bool) -> Array:
+    """The numbers of an operand, not transposed: f32 (without what tf32 drops), or f64 for integers of 8 bits.
+
+    >>> numbers_of_operand(np.array([[-1, 2]]), "u8", transposed=True).tolist()
+    [[255.0], [2.0]]
+    """
     if kind in ("s8", "u8"):
         number = given.astype(np.int64).astype(np.int8 if kind == "s8" else np.uint8).astype(np.float64)
     else:
@@ -215,11 +284,19 @@ def _factor(given: Array, kind: str, transposed: bool) -> Array:
     return number.swapaxes(-1, -2) if transposed else number
 
 
+def integer_product(left: Array, right: Array) -> NDArray[np.int32]:
+    """The product of bytes that are held in f64, modulo 2^32: sums of less than 2^37 products of 16 bits are exact there.
+
+    >>> integer_product(np.full((1, 2**16), 255.0), np.full((2**16, 1), 255.0)).item() == 255**2 * 2**16 - 2**32
+    True
+    """
+    whole = (left @ right).astype(np.int64)
+    return (whole & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
 def _product(problem: Problem, left: Array, right: Array) -> Array:
     if problem.acc == "s32":
-        # Exact in f64: sums of less than 2^16 * 2^24 products of less than 2^16.
-        whole = (left @ right).astype(np.int64)
-        return (whole & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+        return integer_product(left, right)
     each, depth = _LINK[problem.a], problem.dpas.k
     short = -problem.k % depth
     left = np.ascontiguousarray(np.pad(left, ((0, 0), (0, short))).T)
@@ -251,22 +328,32 @@ def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, 
     result = numpy_type(IN_MEMORY.get(problem.c, problem.c))
     if bias is not None:
         bias = np.asarray(bias).astype(result)
-        bias = bias[:, None] if problem.bias == "row" else bias
     before = None if c is None else np.asarray(c).astype(result)
     with np.errstate(all="ignore"):
-        if problem.c == "s32":
-            total = accumulators
-            for added in (bias, before):
-                total = total if added is None else total + added
-            return np.maximum(total, 0) if problem.activation == "relu" else total
-        x = accumulators.astype(np.float32)
-        if problem.alpha != 1:
-            x = _fma(problem.alpha, x, np.float32(0) if bias is None else bias)
-        elif bias is not None:
-            x = x + bias.astype(np.float32)
-        if before is not None:
-            x = _fma(problem.beta, before, x)
-        return _activated(problem.activation, x).astype(result)
+        sums = accumulators if problem.c == "s32" else accumulators.astype(np.float32)
+        return after_sums(problem, sums, before, bias).astype(result)
+
+
+def after_sums(problem: Epilogue, sums: Array, c: Array | None, bias: Array | None) -> Array:
+    """An epilogue in f32, before it is rounded to the type of C. Where C and sums are both s32, everything stays s32.
+
+    >>> after_sums(Problem.of(64, 64, 64, alpha=3), np.array([1 / 3], np.float32), None, None)
+    array([1.], dtype=float32)
+    """
+    if bias is not None and problem.bias == "row":
+        bias = bias[:, None]
+    if sums.dtype == np.int32:
+        for added in (bias, c):
+            sums = sums if added is None else sums + added
+        return np.maximum(sums, 0) if problem.activation == "relu" else sums
+    x = sums.astype(np.float32)
+    if problem.alpha != 1:
+        x = _fma(problem.alpha, x, np.float32(0) if bias is None else bias)
+    elif bias is not None:
+        x = x + bias.astype(np.float32)
+    if c is not None:
+        x = _fma(problem.beta, c, x)
+    return _activated(problem.activation, x)
 
 
 def _fma(factor: float, x: Array, y: Any) -> Array:

@@ -156,12 +156,12 @@ def _cited(name: str, **others: str) -> tuple[tuple[str, str], ...]:
         "l2_ways": "CPUID leaf 4 of both chips: 16 ways",
         "l3_bytes": specification,
         "load_l1": _MANUAL,
-        "load_l2": f"{_MEASURED}: 21.5 clocks, 48 bytes a clock",
-        "load_l3": f"{_MEASURED}: 109 clocks, 9.4 bytes a clock (its L3 has 480 MiB); assumed for other chips",
+        "load_l2": f"{_MEASURED}: 21 to 22 clocks, 48 bytes a clock",
+        "load_l3": f"{_MEASURED}: 103 to 109 clocks, 10 bytes a clock (its L3 has 480 MiB); assumed for other chips",
         "load_memory": f"{_MEASURED}: 200 clocks, 5 bytes a clock; assumed for other chips",
         "store_l1": f"{_MANUAL}; {_MEASURED}: 16",
         "store_l2": f"{_MEASURED}: 60 clocks where L2 holds the lines",
-        "store_l3": f"{_MEASURED}: 130 clocks where L3 or memory holds the lines",
+        "store_l3": f"{_MEASURED}: 110 to 150 clocks where L3 or memory holds the lines",
         "product": _MANUAL,
         "product_latency": _MANUAL,
         "configure": f"{_MANUAL} says 204; {_MEASURED}: 150 to 170",
@@ -173,12 +173,12 @@ _TILES = ("amx-tile", "amx-int8", "amx-bf16")
 _CHIPS = {
     "spr": AmxChip(
         "Xeon Platinum 8490H", _TILES, 60, 1.9, 3.5, 48 * 1024, 12, 2 * 2**20, 16, 225 * 2**19,
-        8, 21.5, 109, 200, 16, 60, 130, 16, 52, 204, 307.2,
+        8, 22, 105, 200, 16, 60, 115, 16, 52, 204, 307.2,
         _cited("Xeon Platinum 8490H", memory_bandwidth="Intel's specification: 8 channels of DDR5-4800, 38.4 GB/s each"),
     ),
     "gnr": AmxChip(
         "Xeon 6980P", (*_TILES, "amx-fp16"), 128, 2.0, 3.9, 48 * 1024, 12, 2 * 2**20, 16, 504 * 2**20,
-        8, 21.5, 109, 200, 16, 60, 130, 16, 52, 204, 844.8,
+        8, 22, 105, 200, 16, 60, 115, 16, 52, 204, 844.8,
         _cited(
             "Xeon 6980P",
             memory_bandwidth="Intel's specification: 12 channels of MRDIMM-8800, 70.4 GB/s each; DDR5-6400 gives 614.4",

@@ -30,13 +30,13 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region
 
 from layoutalg.ir.dialects import cf
 from layoutalg.simulate.compiling import Body, Compiling, Step, execute
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.masks import EVERYBODY, merge, merged
+from layoutalg.simulate.symbols import symbol_around
 
 __all__ = ["compile_function", "compile_region"]
 
@@ -86,7 +86,7 @@ def compile_function(compiling: Compiling, operation: Operation, name: str) -> S
     Traceback (most recent call last):
     layoutalg.simulate.machine.SimulationError: line 1: func.func: @g is not a function with a body in this module
     """
-    called = _symbol(operation, name)
+    called = symbol_around(operation, name)
     if called is None or not called.regions or not called.regions[0].blocks:
         fail(operation, f"@{name} is not a function with a body in this module")
     if called not in compiling.functions:
@@ -100,20 +100,6 @@ def compile_function(compiling: Compiling, operation: Operation, name: str) -> S
     step, size = found
     compiling.holds(size)
     return step
-
-
-def _symbol(operation: Operation, name: str) -> Operation | None:
-    """What a name means where an operation stands: the nearest symbol around it."""
-    around = operation.parent_op()
-    while around is not None:
-        for region in around.regions:
-            for block in region.blocks:
-                for candidate in block.ops:
-                    symbol = candidate.get_attr_or_prop("sym_name")
-                    if isinstance(symbol, StringAttr) and symbol.data == name:
-                        return candidate
-        around = around.parent_op()
-    return None
 
 
 def _walk(run: Run, places: Sequence[_Place], values: list[Any]) -> list[Any]:

@@ -37,6 +37,7 @@ from xdsl.traits import IsTerminator
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_TENSOR_ELEMENTS, MOST_VECTOR_ELEMENTS
+from layoutalg.ir.dialects.amx import TileType, X86TileType
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.places import line_of
 from layoutalg.simulate.machine import Level, Run, SimulationError, fail
@@ -58,6 +59,8 @@ _WEIGHTS: tuple[tuple[tuple[str, ...], int, int], ...] = (
     (("memref.", "xegpu.load", "xegpu.store", "xegpu.atomic", "vector.transfer", "vector.gather", "vector.scatter",
       "vector.load", "vector.store", "vector.masked", "llvm.load", "llvm.store"), 64, 1 << 17),
     (("xegpu.dpas",), 1, 1 << 16),
+    (("amx.tile_mul", "x86.amx.tile_mul"), 8, 1 << 17),
+    (("amx.", "x86.amx."), 64, 1 << 17),
     (("math.", "arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv", "gpu."), 32, 1 << 15),
     (("",), 4, 1 << 14),
 )  # fmt: skip
@@ -106,6 +109,8 @@ def value_shape(kind: Attribute) -> tuple[int, ...]:
     >>> value_shape(VectorType(f32, [8])), value_shape(f32)
     ((8,), ())
     """
+    if isinstance(kind, TileType | X86TileType):
+        return kind.get_shape()
     return tuple(kind.get_shape()) if isinstance(kind, ShapedType) and kind.name == "vector" else ()
 
 

@@ -1,12 +1,13 @@
 """Which modules say what operations do, one line each: they are loaded when the first kernel is compiled.
 
 >>> SUBJECTS[0]
-'layoutalg.simulate.operations.arith'
+'layoutalg.simulate.operations.amx'
 """
 
 __all__ = ["SUBJECTS"]
 
 SUBJECTS = (
+    "layoutalg.simulate.operations.amx",
     "layoutalg.simulate.operations.arith",
     "layoutalg.simulate.operations.barriers",
     "layoutalg.simulate.operations.builtins",

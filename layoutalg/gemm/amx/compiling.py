@@ -23,11 +23,12 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.messages import one_line, shown
+from layoutalg.core.messages import one_line
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.gemm.amx.processor import BASE, vector_features
 from layoutalg.gemm.amx.rewriting import for_scalar_loops, for_soft_tiles
@@ -40,6 +41,7 @@ __all__ = [
     "Programs",
     "assembly",
     "checked_how",
+    "features_of",
     "link",
     "llvm_ir",
     "machine_code",
@@ -152,6 +154,15 @@ def llvm_ir(text: str, llvm: int) -> str:
     return _run([tools.mlir_translate, "--mlir-to-llvmir"], lowered).decode("utf-8", "replace")
 
 
+def features_of(how: str) -> tuple[str, ...]:
+    """The CPU features that code is compiled for, in LLVM's names: tile code has a fixed list, the rest this CPU's.
+
+    >>> features_of("amx")[:4]
+    ('amx-tile', 'amx-bf16', 'amx-int8', 'amx-fp16')
+    """
+    return (*_AMX, *BASE) if checked_how(how) == "amx" else vector_features()
+
+
 def assembly(ir: str, llvm: int = 24, how: str = "amx") -> str:
     """The x86-64 assembly of LLVM IR, with tiles in one of the three ways.
 
@@ -182,12 +193,13 @@ def _llc(ir: str, llvm: int, how: str, kind: str) -> bytes:
     way = checked_how(how)
     instance_of(ir, str, "LLVM IR", PlanError)
     # Without the features of AMX, LLVM has no way to select one of its instructions: what is left of a tile is an error.
+    features = features_of(way)
     if way == "amx":
-        options, features, given = ["-O2"], (*_AMX, *BASE), ir
+        options, given = ["-O2"], ir
     elif way == "scalar":
-        options, features, given = ["-O0", "--enable-x86-scalar-amx=true"], vector_features(), for_scalar_loops(ir)
+        options, given = ["-O0", "--enable-x86-scalar-amx=true"], for_scalar_loops(ir)
     else:
-        options, features, given = ["-O2"], vector_features(), for_soft_tiles(ir)
+        options, given = ["-O2"], for_soft_tiles(ir)
     attributes = [f"-mattr={','.join(f'+{feature}' for feature in features)}"] if features else []
     compiler = [programs(llvm).llc, "-mtriple=x86_64-linux-gnu", *options, *attributes]
     return _run([*compiler, "-relocation-model=pic", f"-filetype={kind}", "-o", "-"], given)
@@ -216,17 +228,30 @@ def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[s
     compiler = program_path("cc")
     if compiler is None:
         raise PlanError("cc: not installed; linking needs a C compiler, such as the Debian package gcc")
+    files = {"kernels.o": code, **{name: text.encode() for name, text in (sources or {}).items()}}
+    if way == "soft":
+        files["soft_tiles.o"] = _soft_tiles(compiler)
     with TemporaryDirectory() as folder:
-        files = {"kernels.o": code, **{name: text.encode() for name, text in (sources or {}).items()}}
-        if way == "soft":
-            files["soft_tiles.c"] = _SOFT_TILES.read_bytes()
         for name, contents in files.items():
             Path(folder, name).write_bytes(contents)
-        features = [f"-m{feature}" for feature in vector_features()]
-        options = ["-shared", "-fPIC", "-O2", "-ftree-vectorize", "-std=gnu99", "-ffp-contract=off", *features]
-        hidden = ["-fvisibility=hidden", "-Wl,-z,noexecstack", "-Wl,--no-undefined"]
-        paths = [str(Path(folder, name)) for name in files]
-        _run([compiler, *options, *hidden, "-o", os.fspath(library), *paths, "-lm", "-lpthread"], "")
+        paths = [str(Path(folder, name)) for name in files if not name.endswith(".h")]
+        strict = ["-Wl,-z,noexecstack", "-Wl,--no-undefined"]
+        _run([compiler, "-shared", *_c_options(), *strict, "-o", os.fspath(library), *paths, "-lm", "-lpthread"], "")
+
+
+def _c_options() -> list[str]:
+    """Options of the C compiler; a sum of products is contracted nowhere but where the source says fmaf."""
+    features = [f"-m{feature}" for feature in vector_features()]
+    return ["-fPIC", "-O2", "-ftree-vectorize", "-std=gnu99", "-ffp-contract=off", "-fvisibility=hidden", *features]
+
+
+@lru_cache(maxsize=1)
+def _soft_tiles(compiler: str) -> bytes:
+    """The object file of the soft tiles."""
+    with TemporaryDirectory() as folder:
+        made = Path(folder, "soft_tiles.o")
+        _run([compiler, "-c", *_c_options(), "-o", str(made), str(_SOFT_TILES)], "")
+        return made.read_bytes()
 
 
 def _run(command: list[str], text: str) -> bytes:
@@ -242,5 +267,6 @@ def _run(command: list[str], text: str) -> bytes:
         return done.stdout
     complaint = done.stderr.decode("utf-8", "replace")
     found = re.search(r"(?:error|Error|ERROR): (.*)", complaint)
-    said = found[1] if found else f"ended with code {done.returncode} {shown(complaint.strip()[-200:])}"
+    lines = complaint.split("\n")
+    said = found[1] if found else f"{lines[0].strip() or 'nothing said'} (it ended with code {done.returncode})"
     raise PlanError(f"{name}: {one_line(said)[:500]}")

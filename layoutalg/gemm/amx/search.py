@@ -1,27 +1,67 @@
-"""Choosing the tiling of a product for AMX.
+"""All tilings of a product for AMX, ranked by the time that the costs predict for one core.
 
->>> problem = AmxProblem.of(512, 512, 512)
->>> print(search_amx(problem, AmxChoices(blocking=(1, 4))).best)
-1x4 tiles, blocks of 256x256, 512 of k, columns first, A as it lies
+For 4096x4096x4096 in bf16 the search cuts k and the rows of C so that a block of A stays in L2 while the panels of B pass by;
+A is copied into whole tiles first:
+
+>>> found = search_amx(AmxProblem.of(4096, 4096, 4096, target="gnr"), AmxChoices())
+>>> print(found.best)
+
+>>> block = found.best.m_block * found.best.k_block * 2
+>>> block / 2**20, found[0].limit
+
+The candidates: every blocking whose tiles fit into the eight registers, cache blocks of about 64 to 2048 rows and columns (C is
+cut evenly, so that the last block is about as large as the others), k whole or cut every 256 to 4096 bytes, both orders, A as
+it lies where tiles can be loaded from there, and packed. What a caller fixes (`AmxChoices`) the search leaves alone:
+
+>>> print(search_amx(AmxProblem.of(512, 512, 512), AmxChoices(blocking=(1, 4), blocks=(128, 256, 512))).best.m_block)
+128
+
+Among tilings of the same time (within 3 %) those win that load fewer tiles, then those with more cache blocks (up to 64),
+which worker threads share out, then the order of the list: the same question has the same answer always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import as_flag, listed, one_of
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag, instance_of, listed, one_of
+from layoutalg.gemm.amx.costs import AMX_LIMITS, AmxForms, AmxRoofline, AmxTimes, amx_roofline, amx_times
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.problem import AmxProblem
-from layoutalg.gemm.amx.tiling import ORDERS, TILE, AmxTiling, Blocking
+from layoutalg.gemm.amx.reasons import amx_reason
+from layoutalg.gemm.amx.tiling import BLOCKINGS, ORDERS, TILE, AmxTiling, Blocking
+from layoutalg.gemm.surface import whole_number
+from layoutalg.hardware import AmxChip, amx_chip
 
-__all__ = ["AmxChoices", "AmxFound", "search_amx"]
+__all__ = ["AmxCandidate", "AmxChoices", "AmxFound", "search_amx"]
+
+_SIDES = (64, 128, 256, 512, 1024, 2048)
+"""About how many rows and columns of C a cache block has."""
+_K_BYTES = (256, 512, 1024, 2048, 4096)
+"""Where k is cut: bytes of a row of A in one part."""
+_MOST = 2**31
+_SHARED = 64
+"""So many cache blocks are enough for worker threads to share out."""
+_SAME = 0.03
+"""What part of the time the prediction cannot tell apart."""
 
 
 @dataclass(frozen=True)
 class AmxChoices:
-    """What the caller has chosen; None leaves it to the search. `blocks` is (m_block, n_block, k_block).
+    """What the caller has chosen; None leaves it to the search. `blocks` is (m_block, n_block, k_block), in elements.
+
+    A block that is larger than the matrix is the whole matrix.
+
+    Raises `PlanError` for values that no plan has.
 
     >>> AmxChoices(order="rows").order
     'rows'
@@ -32,43 +72,213 @@ class AmxChoices:
     order: str | None = None
     pack_a: bool | None = None
 
+    def __post_init__(self) -> None:
+        if self.blocking is not None:
+            given = listed(self.blocking, "blocking", error=PlanError)
+            if len(given) != 2:
+                raise PlanError(f"blocking of {len(given)} numbers: expected two, tiles of rows and of columns")
+            chosen = Blocking(*given)
+            object.__setattr__(self, "blocking", (chosen.rows, chosen.columns))
+        if self.blocks is not None:
+            given = listed(self.blocks, "blocks", error=PlanError)
+            if len(given) != 3:
+                raise PlanError(
+                    f"blocks of {len(given)} numbers: expected three, rows and columns of C and a part of k"
+                )
+            sizes = [whole_number(name, size, _MOST) for name, size in zip(_BLOCKS, given, strict=True)]
+            object.__setattr__(self, "blocks", tuple(sizes))
+        if self.order is not None:
+            one_of(self.order, ORDERS, "order", PlanError)
+        if self.pack_a is not None:
+            object.__setattr__(self, "pack_a", as_flag(self.pack_a, "pack_a", PlanError))
+
+
+_BLOCKS = ("m_block", "n_block", "k_block")
+
 
 @dataclass(frozen=True)
-class AmxFound:
-    """The best tiling.
+class AmxCandidate:
+    """A tiling, what is predicted for it on one core, and why it lost (nothing for the best one).
 
-    >>> search_amx(AmxProblem.of(64, 64, 64), AmxChoices()).best.k_block
-    64
+    `clocks` are those of the whole product, `loads` and `products` the tiles of a step, `limit` what alone would take longest.
+
+    >>> first, second = search_amx(AmxProblem.of(512, 512, 512), AmxChoices())[:2]
+    >>> first.reason, first.clocks <= 1.03 * second.clocks
+    ('', True)
     """
 
-    best: AmxTiling
+    tiling: AmxTiling
+    loads: int
+    products: int
+    clocks: float
+    limit: str
+    reason: str
 
 
-def search_amx(problem: AmxProblem, choices: AmxChoices) -> AmxFound:
-    """The tilings of a product, the best one first.
+@dataclass(frozen=True, eq=False)
+class AmxFound(Sequence[AmxCandidate]):
+    """All candidates, the best one first. Candidates are made when they are asked for.
+
+    >>> found = search_amx(AmxProblem.of(512, 512, 512), AmxChoices())
+    >>> len(found) > 1000, found[0].tiling == found.best
+    (True, True)
+    """
+
+    problem: AmxProblem
+    chip: AmxChip
+    forms: AmxForms
+    times: AmxTimes
+    ranking: NDArray[np.intp] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    @overload
+    def __getitem__(self, index: int) -> AmxCandidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AmxCandidate, ...]: ...
+    def __getitem__(self, index: int | slice) -> AmxCandidate | tuple[AmxCandidate, ...]:
+        if isinstance(index, slice):
+            return tuple(self._made(int(row)) for row in self.ranking[index])
+        return self._made(int(self.ranking[index]))
+
+    @property
+    def best(self) -> AmxTiling:
+        """The tiling with the least time.
+
+        >>> search_amx(AmxProblem.of(64, 64, 64), AmxChoices()).best.k_block
+        64
+        """
+        return self.forms.tiling(int(self.ranking[0]))
+
+    def roofline(self, tiling: AmxTiling | None = None, cores: int = 1) -> AmxRoofline:
+        """The roofline of a tiling (of the best one, unless given) on so many cores of the chip.
+
+        >>> search_amx(AmxProblem.of(4096, 4096, 4096), AmxChoices()).roofline(cores=60).cores
+        60
+        """
+        return amx_roofline(self.problem, self.best if tiling is None else tiling, self.chip, cores)
+
+    def runners_up(self, count: int = 5) -> tuple[AmxCandidate, ...]:
+        """The next candidates, the best one for each other blocking.
+
+        >>> found = search_amx(AmxProblem.of(512, 512, 512), AmxChoices())
+        >>> len({str(candidate.tiling.blocking) for candidate in found.runners_up(4)})
+        4
+        """
+        kinds = self.forms.rows[self.ranking] * TILE + self.forms.columns[self.ranking]
+        _, firsts = np.unique(kinds, return_index=True)
+        return tuple(self[int(row)] for row in np.sort(firsts)[1 : count + 1])
+
+    def _made(self, row: int) -> AmxCandidate:
+        tiling = self.forms.tiling(row)
+        best = int(self.ranking[0])
+        limits = {name: float(clocks[row]) for name, clocks in self.times.limits.items()}
+        return AmxCandidate(
+            tiling,
+            tiling.blocking.loads_per_step,
+            tiling.blocking.products_per_step,
+            float(self.times.clocks[row]),
+            max(reversed(AMX_LIMITS), key=lambda name: limits[name]),
+            "" if row == best else amx_reason(self.problem, self.forms, self.times, row, best),
+        )
+
+
+def search_amx(problem: AmxProblem, choices: AmxChoices | None = None, chip: AmxChip | None = None) -> AmxFound:
+    """All tilings of a product, the best one first. `chip` stands in for the one that the target names.
 
     Raises:
-        PlanError: what was chosen doesn't fit.
+        PlanError: what was chosen doesn't fit; says what would.
 
     >>> search_amx(AmxProblem.of(64, 64, 64), AmxChoices(blocking=(3, 3)))
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: a blocking of 3x3 tiles takes 13 of 8 tile registers: 9 of C, 3 to hold, 1 to stream
     """
-    blocking = Blocking(2, 2)
-    if choices.blocking is not None:
-        given = listed(choices.blocking, "blocking", error=PlanError)
-        if len(given) != 2:
-            raise PlanError(f"blocking of {len(given)} numbers: expected two, tiles of rows and of columns")
-        blocking = Blocking(*given)
-    rows, columns = TILE * blocking.rows, TILE * blocking.columns
-    blocks = (-(-min(problem.m, 256) // rows) * rows, -(-min(problem.n, 256) // columns) * columns, problem.k_padded)
-    if choices.blocks is not None:
-        blocks = tuple(listed(choices.blocks, "blocks", error=PlanError))
-        if len(blocks) != 3:
-            raise PlanError(f"blocks of {len(blocks)} numbers: expected three, rows and columns of C and a part of k")
-    order = "columns" if choices.order is None else one_of(choices.order, ORDERS, "order", PlanError)
+    instance_of(problem, AmxProblem, "problem", PlanError)
+    choices = AmxChoices() if choices is None else choices
+    instance_of(choices, AmxChoices, "choices", PlanError)
+    chip = amx_chip(problem.chip) if chip is None else chip
+    instance_of(chip, AmxChip, "chip", PlanError)
+    return _search(problem, choices, chip)
+
+
+@lru_cache(maxsize=256)
+def _search(problem: AmxProblem, choices: AmxChoices, chip: AmxChip) -> AmxFound:
+    """The search for arguments that are checked."""
+    forms = _forms(problem, choices)
+    found = amx_times(problem, forms, chip)
+    blocks = np.ceil(problem.m / forms.m_block) * np.ceil(problem.n / forms.n_block)
+    loads = (forms.rows + forms.columns) / (forms.rows * forms.columns)
+    # The last key counts most. A few per cent mean nothing here; among the fastest, what decides is likely to be better.
+    near = np.floor(np.log(found.clocks / found.clocks.min()) / _SAME)
+    keys = (forms.by_rows, forms.rows, found.clocks, forms.packed, -np.minimum(blocks, _SHARED), loads, near)
+    return AmxFound(problem, chip, forms, found, np.lexsort(keys))
+
+
+def _forms(problem: AmxProblem, choices: AmxChoices) -> AmxForms:
+    """All tilings that fit what was chosen."""
+    k_blocks = _k_blocks(problem, choices)
+    orders = [float(ORDERS.index(name)) for name in ORDERS if choices.order in (None, name)]
+    packed = _packed(problem, choices)
+    table: list[NDArray[np.float64]] = []
+    for blocking in BLOCKINGS:
+        if choices.blocking not in (None, (blocking.rows, blocking.columns)):
+            continue
+        sides = [
+            _sides(size, TILE * tiles, None if choices.blocks is None else choices.blocks[side])
+            for side, (size, tiles) in enumerate(((problem.m, blocking.rows), (problem.n, blocking.columns)))
+        ]
+        axes = ((blocking.rows,), (blocking.columns,), *sides, k_blocks, orders, packed)
+        table.append(np.array(list(product(*axes)), dtype=np.float64).reshape(-1, len(axes)))
+    every = np.concatenate(table)
+    if not len(every):
+        raise PlanError(_no_fit(choices))
+    return AmxForms(*every.T)
+
+
+def _sides(size: int, unit: int, chosen: int | None) -> list[int]:
+    """The rows (or columns) that a cache block may have: multiples of a register block's."""
+    most = -(-size // unit) * unit
+    if chosen is not None:
+        return [most] if chosen >= most else [chosen] * (chosen % unit == 0)
+    # C is cut evenly: 600 rows in blocks of about 512 are two of 304, not one of 512 and one of 88.
+    parts = [max(1, round(size / side)) for side in _SIDES]
+    return sorted({min(most, -(-size // (part * unit)) * unit) for part in parts})
+
+
+def _k_blocks(problem: AmxProblem, choices: AmxChoices) -> list[int]:
+    """The parts of k: whole tiles deep, or all of it."""
+    if choices.blocks is None:
+        sizes = [size // problem.element_bytes for size in _K_BYTES]
+        return [*(size for size in sizes if size < problem.k_padded), problem.k_padded]
+    chosen = choices.blocks[2]
+    if chosen >= problem.k:
+        return [problem.k_padded]
+    if chosen % problem.depth:
+        raise PlanError(
+            f"k_block = {chosen}: expected a multiple of {problem.depth}, the depth of a tile of {problem.a}, "
+            f"or all of k = {problem.k}"
+        )
+    return [chosen]
+
+
+def _packed(problem: AmxProblem, choices: AmxChoices) -> list[float]:
+    """Whether A is packed: what was chosen, what has to be, or both."""
     why = must_pack_a(problem)
-    pack_a = why is not None if choices.pack_a is None else as_flag(choices.pack_a, "pack_a", PlanError)
-    if why is not None and not pack_a:
+    if why is not None and choices.pack_a is False:
         raise PlanError(f"pack_a = False: {why}; A must be packed")
-    return AmxFound(AmxTiling(blocking, *blocks, order, pack_a))
+    if choices.pack_a is not None:
+        return [float(choices.pack_a)]
+    return [1.0] if why is not None else [0.0, 1.0]
+
+
+def _no_fit(choices: AmxChoices) -> str:
+    """Why no blocking fits the chosen blocks."""
+    rows, columns, _ = choices.blocks or (0, 0, 0)
+    high, wide = (1, 1) if choices.blocking is None else choices.blocking
+    chosen = "" if choices.blocking is None else f" for a blocking of {high}x{wide} tiles"
+    fits = [max(1, size // unit) * unit for size, unit in ((rows, TILE * high), (columns, TILE * wide))]
+    return (
+        f"blocks {shown(choices.blocks)}{chosen}: expected rows in multiples of {TILE * high} and columns in multiples of "
+        f"{TILE * wide}, as {fits[0]}x{fits[1]}"
+    )

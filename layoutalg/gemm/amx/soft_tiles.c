@@ -85,6 +85,31 @@ static float flushed(float number)
     return of_bits(bits & 0x7f800000u ? bits : bits & 0x80000000u);
 }
 
+/* A fused step. A sum is tiny after it is rounded to 24 bits, whatever its exponent: fmaf rounds what is below 2^-126 to a
+   multiple of 2^-149, and so up to 2^-126 where the CPU has 2^-126 - 2^-150 or less, and flushes it. */
+static float fused(float a, float b, float c)
+{
+    float sum = fmaf(a, b, c);
+    if (fabsf(sum) == 0x1p-126f && fabs((double)a * b + c) < 0x1p-126 - 0x1p-151)
+        return copysignf(0, sum);
+    return flushed(sum);
+}
+
+/* A fused step of 16 sums; the exact one again where a sum is 2^-126, which is rare. */
+static void fused_row(float *sums, float left, const float *right)
+{
+    float after[16];
+    int near = 0;
+    for (int col = 0; col < 16; col++) {
+        float sum = fmaf(left, right[col], sums[col]);
+        near |= fabsf(sum) == 0x1p-126f;
+        after[col] = flushed(sum);
+    }
+    for (int col = 0; near && col < 16; col++)
+        after[col] = fused(left, right[col], sums[col]);
+    memcpy(sums, after, sizeof after);
+}
+
 static float of_bf16(uint16_t bits) { return flushed(of_bits((uint32_t)bits << 16)); }
 
 /* Every f16 is a normal f32, its subnormal numbers too. */
@@ -121,11 +146,10 @@ static void float_product(byte *result, size m, size n, size k, const byte *c, c
     numbers(right, b, k / 4, n / 4, read);
     for (int row = 0; row < m; row++) {
         float even[16] = {0}, odd[16] = {0}, before[16];
-        for (int word = 0; word < k / 4; word++)
-            for (int col = 0; col < 16; col++) {
-                even[col] = flushed(fmaf(left[row * 32 + word], right[word * 32 + col], even[col]));
-                odd[col] = flushed(fmaf(left[row * 32 + 16 + word], right[word * 32 + 16 + col], odd[col]));
-            }
+        for (int word = 0; word < k / 4; word++) {
+            fused_row(even, left[row * 32 + word], right + word * 32);
+            fused_row(odd, left[row * 32 + 16 + word], right + word * 32 + 16);
+        }
         memcpy(before, c + row * ROW_BYTES, ROW_BYTES);
         for (int col = 0; col < n / 4; col++)
             sums[row * 16 + col] = flushed(flushed(before[col]) + flushed(even[col] + odd[col]));

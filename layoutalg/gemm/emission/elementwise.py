@@ -2,12 +2,10 @@
 
 A lane's fragment is a vector of one dimension; a tile has two, and its operations carry its layout:
 
->>> from layoutalg.gemm import plan_gemm
->>> kernel = KernelWriter(plan_gemm(64, 64, 64))
->>> kernel.aliases["c"], kernel.marks = "#xegpu.layout<inst_data = [8, 16]>", " {layout_result_0 = #c}"
->>> kernel.writer.arguments += (tile := Tile("f32", (16, 32), "tile"),)
->>> doubled = binary(kernel, "addf", tile, tile)
->>> print(kernel.writer.text())
+>>> function = FunctionWriter((tile := Tile("f32", (16, 32), "tile"),))
+>>> function.marks = " {layout_result_0 = #c}"
+>>> doubled = binary(function, "addf", tile, tile)
+>>> print(function.writer.text())
 %0 = arith.addf %tile, %tile {layout_result_0 = #c} : vector<16x32xf32>
 """
 
@@ -16,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.emission.kernel import KernelWriter
+from layoutalg.gemm.emission.function import FunctionWriter
 
 __all__ = ["Tile", "binary", "constant_like", "convert", "elementwise", "like"]
 
@@ -49,54 +47,49 @@ def like(value: Value, element: str) -> Value:
     return Tile(element, value.shape) if isinstance(value, Tile) else Value(element, value.size)
 
 
-def elementwise(kernel: KernelWriter, form: str, operands: Sequence[Value], element: str) -> Value:
+def elementwise(function: FunctionWriter, form: str, operands: Sequence[Value], element: str) -> Value:
     """An operation whose result has the shape of its last operand; `form` with its types.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> elementwise(kernel, "math.exp %s : vector<8xf32>", (Value("f32", 8),), "f32").kind
+    >>> elementwise(FunctionWriter(), "math.exp %s : vector<8xf32>", (Value("f32", 8),), "f32").kind
     'vector<8xf32>'
     """
     made = like(operands[-1], element)
-    marked = form.replace(" : ", f"{kernel.marks} : ", 1) if isinstance(made, Tile) else form
-    kernel.writer.values(marked, operands, (made,))
+    marked = form.replace(" : ", f"{function.marks} : ", 1) if isinstance(made, Tile) else form
+    function.writer.values(marked, operands, (made,))
     return made
 
 
-def binary(kernel: KernelWriter, name: str, left: Value, right: Value) -> Value:
+def binary(function: FunctionWriter, name: str, left: Value, right: Value) -> Value:
     """An operation of arith on two values of one type.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> binary(KernelWriter(plan_gemm(64, 64, 64)), "mulf", Value("f32", 8), Value("f32", 8)).kind
+    >>> binary(FunctionWriter(), "mulf", Value("f32", 8), Value("f32", 8)).kind
     'vector<8xf32>'
     """
-    return elementwise(kernel, f"arith.{name} %s, %s : {left.kind}", (left, right), left.element)
+    return elementwise(function, f"arith.{name} %s, %s : {left.kind}", (left, right), left.element)
 
 
-def convert(kernel: KernelWriter, name: str, value: Value, element: str) -> Value:
+def convert(function: FunctionWriter, name: str, value: Value, element: str) -> Value:
     """A conversion of arith to other elements.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> convert(KernelWriter(plan_gemm(64, 64, 64)), "extf", Value("f16", 8), "f32").kind
+    >>> convert(FunctionWriter(), "extf", Value("f16", 8), "f32").kind
     'vector<8xf32>'
     """
-    return elementwise(kernel, f"arith.{name} %s : {value.kind} to {like(value, element).kind}", (value,), element)
+    return elementwise(function, f"arith.{name} %s : {value.kind} to {like(value, element).kind}", (value,), element)
 
 
-def constant_like(kernel: KernelWriter, number: float, value: Value) -> Value:
+def constant_like(function: FunctionWriter, number: float, value: Value) -> Value:
     """A number in every element of a value like this one; made once.
 
-    >>> from layoutalg.gemm import plan_gemm
-    >>> constant_like(KernelWriter(plan_gemm(64, 64, 64)), 0.5, Tile("f32", (8, 16))).kind
+    >>> constant_like(FunctionWriter(), 0.5, Tile("f32", (8, 16))).kind
     'vector<8x16xf32>'
     """
     if not isinstance(value, Tile):
-        return kernel.constant(number, value.element, value.size)
+        return function.constant(number, value.element, value.size)
 
     def make() -> Value:
         made = like(value, value.element)
-        with kernel.writer.at_entry():
-            kernel.writer.values(f"arith.constant{kernel.marks} {kernel.dense(number, value.kind)}", (), (made,))
+        with function.writer.at_entry():
+            function.writer.values(f"arith.constant{function.marks} {function.dense(number, value.kind)}", (), (made,))
         return made
 
-    return kernel.once(f"{number} {value.kind}", make, named=False)
+    return function.once(f"{number} {value.kind}", make, named=False)

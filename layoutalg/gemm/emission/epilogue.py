@@ -1,50 +1,29 @@
-"""What happens to the accumulators after the loop: alpha, beta * C, bias, activation, the type of C, and memory.
+"""The end of the XeGPU kernel at lane level: what `arithmetic` makes of the accumulators is stored, one block after the other.
 
-It is arithmetic in f32 on the fragments, one block of 8x16 after the other, with one rounding to the type of C at the end:
-
-    x = accumulator                      exactly (f16, bf16), rounded to f32 (s32)
-    x = fma(alpha, x, bias)              bias is +0 where there isn't one; nothing is done for alpha = 1 without a bias
-    x = fma(beta, C, x)                  C as it was in memory; it isn't read for beta = 0
-    x = x < 0 ? 0 : x                    relu; it keeps NaN
-    x = x / (1 + exp(-x))                silu
-    x = x / (1 + exp(-x (c1 + c2 x x)))  gelu in its form with tanh: x/2 (1 + tanh(y)) is x / (1 + exp(-2 y))
-
-alpha, beta and the constants of gelu are rounded to f32. Every fma is written as one, and no other product feeds a sum, so
-that a compiler has nothing to contract: the bits don't depend on it. exp and the division are the device's (OpenCL allows 3
-and 2.5 units of the last place). fma(1, x, y) is written x + y, which has the same bits.
-
-Integers stay integers where C is s32: acc + bias + C, modulo 2^32; a factor that is not a whole number needs C of f32.
-
-By hand, for alpha = 2, a bias of 0.5, beta = 1 and C = 1: an accumulator of 3 becomes 2 * 3 + 0.5 + 1 = 7.5.
+exp and the division are the device's: OpenCL allows 3 and 2.5 units of the last place. Of LLVM 22, whose SPIR-V has no bf16,
+the messages move the bits.
 
 >>> from layoutalg.gemm import plan_gemm
->>> kernel = KernelWriter(plan_gemm(64, 64, 64, tile=(8, 16), alpha=2, beta=1, bias="row"))
->>> kernel.writer.arguments = tuple(Value("f32", 8, name) for name in ("acc", "bias", "before"))
->>> result = arithmetic(kernel, *kernel.writer.arguments)
->>> print(kernel.writer.text())
-%0 = arith.constant dense<2.000000e+00> : vector<8xf32>
-%1 = math.fma %0, %acc, %bias : vector<8xf32>
-%2 = arith.addf %before, %1 : vector<8xf32>
+>>> kernel = KernelWriter(plan_gemm(64, 64, 64, tile=(8, 16), c="bf16", llvm=22))
+>>> place, base = kernel.constant(0), kernel.constant(64, "i64")
+>>> kernel.writer.arguments += (accumulator := Value("f32", 8, "acc"),)
+>>> finish(kernel, base, {(0, 0): accumulator}, place, place)
+>>> kernel.writer.text().count("arith.shrui"), in_memory(kernel)
+(2, 'i16')
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import pi, sqrt
-
-import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.emission.elementwise import binary, constant_like, convert, elementwise
+from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.problem import Problem
 
-__all__ = ["GELU", "arithmetic", "as_computed", "check_epilogue", "finish", "in_memory"]
-
-GELU = (2 * sqrt(2 / pi), 2 * sqrt(2 / pi) * 0.044715)
-"""c1 and c2 of gelu: twice the factors of x and of x cubed in the argument of its tanh."""
+__all__ = ["check_epilogue", "finish", "in_memory"]
 
 
 def check_epilogue(problem: Problem) -> None:
@@ -99,7 +78,7 @@ def finish(kernel: KernelWriter, base: Value, held: Mapping[tuple[int, int], Val
         if problem.beta:
             form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{unit.m}x{element}>"
             before = kernel.writer.value(form, (described, *place), element, unit.m)
-        value = arithmetic(kernel, accumulator, bias(i, j), before)
+        value = arithmetic(kernel, problem, accumulator, bias(i, j), before, stored=element)
         kernel.writer.do(f"xegpu.store_nd %s, %s[%s, %s] : {value.kind}, {kind}", (value, described, *place))
 
 
@@ -112,120 +91,6 @@ def in_memory(kernel: KernelWriter) -> str:
     """
     element = kernel.gemm.element_of("C")
     return "i16" if element == "bf16" and kernel.gemm.llvm == 22 and kernel.gemm.accumulator != "bf16" else element
-
-
-def arithmetic(kernel: KernelWriter, accumulator: Value, bias: Value | None, before: Value | None) -> Value:
-    """The element of C in its type for an accumulator, from the bias (in the type of the arithmetic) and the element before.
-
-    The values are vectors of one length. Nothing is converted where nothing is computed and C has the accumulators' type.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64, c="f16"))
-    >>> arithmetic(kernel, Value("f32", 8, "acc"), None, None).kind
-    'vector<8xf16>'
-    """
-    problem, element = kernel.gemm.problem, kernel.gemm.element_of("C")
-    computes = problem.alpha != 1 or problem.beta or problem.bias or problem.activation
-    if not computes and accumulator.element == element:
-        return accumulator
-    value = as_computed(kernel, accumulator)
-    if before is not None:
-        before = as_computed(kernel, before)
-    if element == "i32":
-        value = value if bias is None else binary(kernel, "addi", value, bias)
-        value = value if before is None else binary(kernel, "addi", before, value)
-        return _relu(kernel, value) if problem.activation == "relu" else value
-    if problem.alpha != 1:
-        added = constant_like(kernel, 0.0, value) if bias is None else bias
-        value = _fma(kernel, _factor(kernel, problem.alpha, value), value, added)
-    elif bias is not None:
-        value = binary(kernel, "addf", value, bias)
-    if before is not None and problem.beta == 1:
-        value = binary(kernel, "addf", before, value)
-    elif before is not None:
-        value = _fma(kernel, _factor(kernel, problem.beta, value), before, value)
-    return _narrowed(kernel, _activated(kernel, value), element)
-
-
-def as_computed(kernel: KernelWriter, value: Value) -> Value:
-    """A value in the type of the epilogue's arithmetic: f32, or i32 where C is of i32.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> as_computed(kernel, Value("bf16", 8, "c")).kind
-    'vector<8xf32>'
-    """
-    wanted = "i32" if kernel.gemm.element_of("C") == "i32" else "f32"
-    if value.element == wanted:
-        return value
-    if value.element == "i16":
-        return _as_float(kernel, value)
-    return convert(kernel, "sitofp" if value.element == "i32" else "extf", value, wanted)
-
-
-def _narrowed(kernel: KernelWriter, value: Value, element: str) -> Value:
-    if value.element == element:
-        return value
-    if in_memory(kernel) == "i16":
-        return _as_half(kernel, value)
-    return convert(kernel, "truncf", value, element)
-
-
-def _as_float(kernel: KernelWriter, value: Value) -> Value:
-    """The f32 whose upper half these bits of a bf16 are."""
-    bits = convert(kernel, "extui", value, "i32")
-    return convert(kernel, "bitcast", binary(kernel, "shli", bits, constant_like(kernel, 16, bits)), "f32")
-
-
-def _as_half(kernel: KernelWriter, value: Value) -> Value:
-    """The bits of the nearest bf16, the even one of two: half of its last place is added, less one where that one is even.
-
-    A NaN keeps its upper bits and becomes a quiet one.
-    """
-    bits = convert(kernel, "bitcast", value, "i32")
-
-    def number(value: int) -> Value:
-        return constant_like(kernel, value, bits)
-
-    upper = binary(kernel, "shrui", bits, number(16))
-    half = binary(kernel, "addi", binary(kernel, "andi", upper, number(1)), number(0x7FFF))
-    rounded = binary(kernel, "shrui", binary(kernel, "addi", bits, half), number(16))
-    unordered = elementwise(kernel, f"arith.cmpf uno, %s, %s : {value.kind}", (value, value), "i1")
-    quiet = binary(kernel, "ori", upper, number(0x40))
-    form = f"arith.select %s, %s, %s : {unordered.kind}, {bits.kind}"
-    chosen = elementwise(kernel, form, (unordered, quiet, rounded), "i32")
-    return convert(kernel, "trunci", chosen, "i16")
-
-
-def _fma(kernel: KernelWriter, left: Value, right: Value, added: Value) -> Value:
-    return elementwise(kernel, f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element)
-
-
-def _factor(kernel: KernelWriter, number: float, value: Value) -> Value:
-    return constant_like(kernel, float(np.float32(number)), value)
-
-
-def _activated(kernel: KernelWriter, value: Value) -> Value:
-    activation = kernel.gemm.problem.activation
-    if activation is None:
-        return value
-    if activation == "relu":
-        return _relu(kernel, value)
-    argument = value
-    if activation == "gelu":
-        first, second = (_factor(kernel, number, value) for number in GELU)
-        argument = binary(kernel, "mulf", value, _fma(kernel, binary(kernel, "mulf", value, value), second, first))
-    negative = elementwise(kernel, f"arith.negf %s : {value.kind}", (argument,), value.element)
-    power = elementwise(kernel, f"math.exp %s : {value.kind}", (negative,), value.element)
-    return binary(kernel, "divf", value, binary(kernel, "addf", constant_like(kernel, 1.0, value), power))
-
-
-def _relu(kernel: KernelWriter, value: Value) -> Value:
-    zero = constant_like(kernel, 0 if value.element == "i32" else 0.0, value)
-    order = "cmpi slt" if value.element == "i32" else "cmpf olt"
-    below = elementwise(kernel, f"arith.{order}, %s, %s : {value.kind}", (value, zero), "i1")
-    form = f"arith.select %s, %s, %s : {below.kind}, {value.kind}"
-    return elementwise(kernel, form, (below, zero, value), value.element)
 
 
 def _bias(kernel: KernelWriter, row: Value, column: Value) -> Callable[[int, int], Value | None]:
@@ -262,7 +127,7 @@ def _bias_of_columns(kernel: KernelWriter, column: Value) -> Value:
     place = (described, kernel.constant(0), column)
     loaded = kernel.writer.value(f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<1x{element}>", place, element, 1)
     number = kernel.writer.value(f"vector.extract %s[0] : {element} from {loaded.kind}", (loaded,), element)
-    number = as_computed(kernel, number)
+    number = as_computed(kernel, kernel.gemm.problem, number)
     made = Value(number.element, unit.m)
     return kernel.writer.value(
         f"vector.broadcast %s : {number.kind} to {made.kind}", (number,), made.element, made.size
@@ -280,7 +145,7 @@ def _bias_of_rows(kernel: KernelWriter, row: Value) -> Value:
     inside = writer.value("arith.cmpi ult, %s, %s : index", (place, kernel.index(kernel.arguments["m"])), "i1")
     form = f"xegpu.load %s[%s], %s : i64, index, i1 -> {element}"
     loaded = writer.value(form, (kernel.arguments["bias"], place, inside), element)
-    loaded = as_computed(kernel, loaded)
+    loaded = as_computed(kernel, kernel.gemm.problem, loaded)
     zero = kernel.constant(0 if loaded.element == "i32" else 0.0, loaded.element)
     return writer.value(f"arith.select %s, %s, %s : {loaded.kind}", (inside, loaded, zero), loaded.element)
 

@@ -20,9 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.elementwise import Tile, constant_like, elementwise, like
-from layoutalg.gemm.emission.epilogue import arithmetic, as_computed, check_epilogue, in_memory
+from layoutalg.gemm.emission.epilogue import check_epilogue, in_memory
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.layouts import layout_of_bias
@@ -176,7 +177,8 @@ def _finish(kernel: KernelWriter, base: Value, accumulated: Tile, row: Value, co
         before = Tile(in_memory(kernel), accumulated.shape, "c_before")
         form = f"xegpu.load_nd %s[%s, %s]{_stands('C')} : {described.kind} -> {before.kind}"
         kernel.writer.values(form, (described, row, column), (before,))
-    value = arithmetic(kernel, accumulated, _bias(kernel, accumulated, row, column), before)
+    bias = _bias(kernel, accumulated, row, column)
+    value = arithmetic(kernel, kernel.gemm.problem, accumulated, bias, before, stored=in_memory(kernel))
     form = f"xegpu.store_nd %s, %s[%s, %s]{_stands('C')} : {value.kind}, {described.kind}"
     kernel.writer.do(form, (value, described, row, column))
 
@@ -196,7 +198,7 @@ def _bias(kernel: KernelWriter, tile: Tile, row: Value, column: Value) -> Value 
         kernel.marks = " {layout_result_0 = #bias}"
         loaded = _gathered(kernel, _places(kernel, tile.shape[1], column), "n")
         kernel.marks = before
-        return as_computed(kernel, _spread(kernel, loaded, tile.shape))
+        return as_computed(kernel, problem, _spread(kernel, loaded, tile.shape))
     kernel.marks = " {layout_result_0 = #xegpu.slice<#bias, dims = [1]>}"
     places = _places(kernel, tile.shape[0], row)
     kernel.marks = " {layout_result_0 = #bias}"
@@ -207,7 +209,7 @@ def _bias(kernel: KernelWriter, tile: Tile, row: Value, column: Value) -> Value 
     joined = like(loaded, loaded.element)
     layouts = "<{input_layout = #bias, target_layout = #c}>"
     kernel.writer.values(f"xegpu.convert_layout %s {layouts} : {loaded.kind}", (loaded,), (joined,))
-    return as_computed(kernel, joined)
+    return as_computed(kernel, problem, joined)
 
 
 def _places(kernel: KernelWriter, count: int, start: Value) -> Tile:

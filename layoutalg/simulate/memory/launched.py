@@ -63,7 +63,9 @@ class LaunchMemory:
         for number, buffer in enumerate(buffers.buffers):
             buffer.tracked = buffer.bytes.flags.writeable and (tracked is None or number in tracked)
         workgroups = int(np.prod(machine.grid, dtype=np.int64))
-        alone = machine.level == "workgroup"
+        alone = "workgroup" if machine.level == "workgroup" else ""
+        if machine.level == "host" and workgroups > 1:
+            alone = "iteration"
         self.stamps = Stamps(workgroups, machine.subgroups, machine.lanes, operations, alone=alone)
         self.constants: list[Buffer] = []
         self._constants: dict[object, int] = {}

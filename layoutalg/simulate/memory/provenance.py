@@ -27,10 +27,12 @@ from xdsl.utils.hints import isa
 from layoutalg.core.limits import MEMORY_SPAN as SPAN
 from layoutalg.ir.builtin_names import demangled
 from layoutalg.simulate.memory.views import View, dtype_of
+from layoutalg.simulate.symbols import symbol_around
 
-__all__ = ["shared_bytes", "written_arguments", "written_buffers"]
+__all__ = ["buffers_of", "shared_bytes", "written_arguments", "written_buffers", "written_outside"]
 
 WRITES = {
+    "amx.tile_store": 0,
     "llvm.store": 1,
     "memref.atomic_rmw": 1,
     "memref.copy": 1,
@@ -40,6 +42,7 @@ WRITES = {
     "vector.scatter": 0,
     "vector.store": 1,
     "vector.transfer_write": 1,
+    "x86.amx.tile_store": 0,
     "xegpu.atomic_rmw": 0,
     "xegpu.store": 1,
     "xegpu.store_matrix": 1,
@@ -57,6 +60,7 @@ PURE = (
     "scf.",
     "ub.",
     "vector.",
+    "x86.amx.",
     "xegpu.",
     "memref.",
     "llvm.",
@@ -87,6 +91,16 @@ def written_buffers(entry: Block, given: Sequence[Any]) -> set[int] | None:
     if found is None:
         return None
     values = (given[number] for number in found if number < len(given))  # what follows is shared memory of its own
+    return buffers_of(values)
+
+
+def buffers_of(values: Iterable[Any]) -> set[int]:
+    """The numbers of the buffers that memrefs and addresses begin in.
+
+    >>> import numpy as np
+    >>> buffers_of([np.full((1, 1, 1), 3 << 40)])
+    {2}
+    """
     bases = (value.base if isinstance(value, View) else value for value in values)
     return {int(number) // SPAN - 1 for base in bases for number in base.reshape(-1)[:1]}
 
@@ -98,6 +112,31 @@ def written_arguments(entry: Block) -> set[int] | None:
     >>> written_arguments(read_module('"other.thing"() : () -> ()').body.block) is None
     True
     """
+    places = _written_places(entry, ())
+    roots = None if places is None else _roots(places, entry)
+    return None if roots is None else {root.index for root in roots if isinstance(root, BlockArgument)}
+
+
+def written_outside(around: Operation) -> list[SSAValue] | None:
+    """The values from outside of an operation's regions that something in them may write to; None where that can't be told.
+
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module('''func.func @f(%c: memref<4xi32>, %n: index, %x: i32) {
+    ...   scf.for %i = %n to %n step %n {
+    ...     memref.store %x, %c[%i] : memref<4xi32>
+    ...   }
+    ...   return
+    ... }''')
+    >>> [value.name_hint for value in written_outside(module.body.block.first_op.body.block.first_op)]
+    ['c']
+    """
+    entry = around.regions[0].block
+    places = _written_places(entry, ())
+    return None if places is None else _roots(places, entry)
+
+
+def _written_places(entry: Block, calling: tuple[Block, ...]) -> list[SSAValue] | None:
+    """The operands that say where a block writes; of a call, those whose arguments the function may write to."""
     places: list[SSAValue] = []
     for operation in _walk(entry):
         if operation.name in WRITES:
@@ -108,9 +147,23 @@ def written_arguments(entry: Block) -> set[int] | None:
                 places.append(operation.operands[0])
             elif not _PURE_BUILTINS.match(name):
                 return None
+        elif operation.name == "func.call":
+            body = _called(operation)
+            inside = None if body is None or body in calling else _written_places(body, (*calling, body))
+            roots = None if body is None or inside is None else _roots(inside, body)
+            if roots is None:
+                return None
+            places += [operation.operands[root.index] for root in roots if isinstance(root, BlockArgument)]
         elif not operation.name.startswith(PURE):
             return None
-    return _roots(places, entry)
+    return places
+
+
+def _called(call: Operation) -> Block | None:
+    """The body of the function that a `func.call` names, if it is one block."""
+    callee: Any = call.get_attr_or_prop("callee")
+    found = symbol_around(call, callee.string_value()) if isinstance(callee, SymbolRefAttr) else None
+    return found.regions[0].block if found is not None and len(found.regions[0].blocks) == 1 else None
 
 
 _WRITING = re.compile("intel_sub_group_block_write")
@@ -133,17 +186,21 @@ def _walk(entry: Block) -> Iterable[Operation]:
         yield from operation.walk()
 
 
-def _roots(places: list[SSAValue], entry: Block) -> set[int] | None:
-    found: set[int] = set()
+def _roots(places: list[SSAValue], entry: Block) -> list[SSAValue] | None:
+    """The arguments of a block, and the values from outside of it, that places are computed from."""
+    places, found = list(places), list[SSAValue]()
     seen: set[SSAValue] = set()
     while places:
         value = places.pop()
         if value in seen:
             continue
         seen.add(value)
+        if not _is_inside(value, entry):
+            found.append(value)
+            continue
         if isinstance(value, BlockArgument):
             if value.block is entry:
-                found.add(value.index)
+                found.append(value)
                 continue
             sources = _passed(value)
             if sources is None:
@@ -160,6 +217,13 @@ def _roots(places: list[SSAValue], entry: Block) -> set[int] | None:
         elif not operation.name.startswith(("memref.alloc", "memref.get_global", "gpu.", "memref.dim", "llvm.mlir")):
             return None
     return found
+
+
+def _is_inside(value: SSAValue, entry: Block) -> bool:
+    block: Block | None = value.block if isinstance(value, BlockArgument) else value.owner.parent_block()  # pyright: ignore[reportAttributeAccessIssue]
+    while block is not None and block is not entry:
+        block = block.parent_block()
+    return block is entry
 
 
 def _passed(value: BlockArgument) -> list[SSAValue] | None:

@@ -290,7 +290,9 @@ class Races:
 
     def _rule(self, last: int, mine: int) -> tuple[str, str]:
         inside = bool(self.stamps.same_workgroup(np.int64(last), np.int64(mine)))
-        return ("run.race", "with no barrier between") if inside else ("run.other_workgroup", "in the same launch")
+        if inside:
+            return "run.race", "with no barrier between"
+        return "run.other_workgroup", f"in the same {'scf.parallel' if self.stamps.alone == 'iteration' else 'launch'}"
 
     def _report_read(
         self, run: Run, op: Operation, buffer: Buffer, where: Array, last: Array, mine: Array, other: Array
@@ -313,7 +315,7 @@ class Races:
     ) -> None:
         at, one, me = self._pick(buffer, where, last, mine, other)
         rule, how = self._rule(one, me)
-        both = "work-items" if rule == "run.race" else "workgroups"
+        both = "work-items" if rule == "run.race" else f"{self.stamps.alone or 'workgroup'}s"
         who = self.stamps.who
         told = f"{who(me)} here, {who(one)} {self._line(one)}, {how}"
         run.report(op, rule, f"two {both} write different values to {at}: {told}")
@@ -336,4 +338,5 @@ class Races:
         loser, winner = int(stamps[lost].reshape(-1)[0]), int(kept[0]) if kept.size else 0
         rule, _ = self._rule(winner, loser)
         told = f"{self.stamps.who(loser)} and {self.stamps.who(winner)}, with this operation"
-        run.report(op, rule, f"two work-items write different values to {at}: {told}")
+        both = "iterations" if self.stamps.alone == "iteration" else "work-items"
+        run.report(op, rule, f"two {both} write different values to {at}: {told}")

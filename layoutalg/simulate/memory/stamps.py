@@ -37,14 +37,14 @@ class Stamps:
 
     `lock` is for threads that compare stamps and put new ones: one at a time. `operations` are those that have a number.
 
-    `changed` flags a write that put another value there, `atomic` an atomic operation; a workgroup that is `alone` is not
-    divided into work-items.
+    `changed` flags a write that put another value there, `atomic` an atomic operation. `alone` says what a workgroup is that
+    is not divided into work-items: a workgroup, or an iteration.
 
     >>> Stamps(1, 1, 16, 1).epochs > 2**20
     True
     """
 
-    def __init__(self, workgroups: int, subgroups: int, lanes: int, operations: int, *, alone: bool = False) -> None:
+    def __init__(self, workgroups: int, subgroups: int, lanes: int, operations: int, *, alone: str = "") -> None:
         self.lanes, self.alone = lanes, alone
         self.lock = RLock()
         self.operations: list[Operation] = []
@@ -123,9 +123,9 @@ class Stamps:
         """The work-items of a stamp, in words."""
         group, subgroup, lane = (int(part(stamp)) for part in (self.workgroup, self.subgroup, self.lane))
         if group == self.any_workgroup:
-            return "several workgroups"
+            return f"several {self.alone or 'workgroup'}s"
         if self.alone:
-            return f"workgroup {group}"
+            return f"{self.alone} {group}"
         if subgroup == self.any_subgroup:
             return f"several work-items of workgroup {group}"
         if lane == self.any_lane:

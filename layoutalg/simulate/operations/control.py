@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import func, scf
 from layoutalg.simulate.branching import compile_function, compile_region
 from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute, value_shape
+from layoutalg.simulate.iterations import iterations_of
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.masks import EVERYBODY, NOBODY, Some, merged, split, under
 from layoutalg.simulate.operations.declared import element_of
@@ -196,12 +198,16 @@ def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
 
 @compiled_by(scf.ParallelOp)
 def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
-    """`scf.parallel`: its iterations one after the other, in row-major order, with reductions in that order."""
+    """`scf.parallel`: on the host all iterations at once (see `iterations`); in a kernel one after the other.
+
+    With reductions, or inside another one, the iterations follow each other in row-major order.
+    """
     body = compiling.body(op.body.block)
     ends = op.body.block.last_op
     reductions: list[Region] = list(ends.regions) if ends is not None else []
     folds = [compiling.body(region.block) for region in reductions]
     rank = len(op.lowerBound)
+    together = None if folds or compiling.level != "host" else iterations_of(op, compiling, body)
 
     def step(run: Run, values: list[Any]) -> list[Any]:
         bounds = [
@@ -211,10 +217,10 @@ def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
         if any(by <= 0 for by in bounds[2]):
             fail(op, f"the steps are {bounds[2]}; a loop needs positive ones", "run.undefined")
         ranges = [range(*one) for one in zip(*bounds, strict=True)]
-        times = 1
-        for numbers in ranges:
-            times *= len(numbers)
-        run.afford(op, body, times)
+        if together is not None and run.machine.items == (1, 1, 1) and run.active is None:
+            together(run, ranges)
+            return []
+        run.afford(op, body, prod(map(len, ranges)))
         held = values[3 * rank :]
         for place in product(*ranges):
             found = execute(run, body, [_counter(number, _INDEX) for number in place])

@@ -74,6 +74,9 @@ def allocate(op: Operation, compiling: Compiling) -> Step:
         sizes = [uniform(op, next(given), "a size") if size == DYNAMIC_INDEX else size for size in kind.get_shape()]
         if min(sizes, default=1) < 0 or prod(sizes) * dtype.itemsize > MOST_GEMM_BYTES:
             fail(op, f"{'x'.join(map(str, sizes))} elements; at most {MOST_GEMM_BYTES} bytes are simulated")
+        if run.machine.items != (1, 1, 1):  # iterations that run together: each has memory of its own
+            address = run.memory.allocate(run, op, op, prod(sizes) * dtype.itemsize, name)
+            return [View.row_major(np.full((1, 1, 1), address, np.int64), sizes, dtype.itemsize)]
         made = np.full(prod(sizes) * dtype.itemsize, 0xA5, np.uint8).view(dtype).reshape(sizes)
         return _tokens(op, [_reserve(run, op, name, made, False)])
 

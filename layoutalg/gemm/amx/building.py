@@ -1,0 +1,278 @@
+"""A planned product as a shared library with a C header: for C programs, for ctypes, for anything that calls C.
+
+    plan.build("gemm.so")         writes gemm.so and gemm.h
+
+    int    gemm(const void *a, const void *b, void *c, int threads);
+    size_t gemm_packed_bytes(void);
+    int    gemm_pack(const void *b, void *packed);
+    int    gemm_prepacked(const void *a, const void *packed, void *c, int threads);
+    const char *gemm_error(int code);
+
+A bias and scales are parameters behind `c`. The functions return 0, or a code that the header explains; the first call asks
+the kernel for tile registers. Threads take blocks of C from a counter (`worker_loop.c`): the sums of an element are one
+thread's, in one order, so the number of threads doesn't change a bit of C.
+
+>>> from layoutalg.gemm.amx import plan_amx
+>>> text = header(plan_amx(64, 32, 48, bias="column", lda=64), "product", "amx")
+>>> print(next(line for line in text.splitlines() if line.startswith("int product(")))
+int product(const void *a, const void *b, void *c, const void *bias, int threads);
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import one_line, shown
+from layoutalg.gemm.amx.compiling import (
+    checked_how,
+    features_of,
+    link,
+    llvm_ir,
+    machine_code,
+    usable_version,
+)
+from layoutalg.gemm.amx.running import amx_feature
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
+    from layoutalg.gemm.amx.problem import AmxProblem
+
+__all__ = ["AmxLibrary", "build_amx", "checked_name", "header", "product_header"]
+
+_WORKER_LOOP = Path(__file__).with_name("worker_loop.c")
+_LONGEST_NAME = 60
+_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long main
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+_CPUID = {
+    "fma": "one[2] >> 12",
+    "f16c": "one[2] >> 29",
+    "avx2": "seven[1] >> 5",
+    "avx512f": "seven[1] >> 16",
+    "avx512dq": "seven[1] >> 17",
+    "avx512bw": "seven[1] >> 30",
+    "avx512vl": "seven[1] >> 31",
+    "amx-bf16": "seven[3] >> 22",
+    "amx-tile": "seven[3] >> 24",
+    "amx-int8": "seven[3] >> 25",
+    "amx-fp16": "more[0] >> 21",
+}
+"""Where CPUID says so (Intel 64 manual, volume 2, CPUID): leaf 1, leaf 7, leaf 7 with subleaf 1; registers eax to edx."""
+_C_TYPES = {
+    "bf16": "bfloat16 (the upper half of a float)",
+    "f16": "half floats (IEEE binary16)",
+    "f32": "float",
+    "s8": "int8_t",
+    "u8": "uint8_t",
+    "s32": "int32_t",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AmxLibrary:
+    """What was built: the library, its header, the name that its functions begin with, and the way to tiles.
+
+    >>> print(AmxLibrary(Path("gemm.so"), Path("gemm.h"), "gemm", "soft", 24))
+    gemm.so and gemm.h: gemm() with soft tiles
+    """
+
+    path: Path
+    header: Path
+    name: str
+    how: str
+    llvm: int
+    note: str = ""
+
+    def __str__(self) -> str:
+        way = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}[self.how]
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.path} and {self.header}: {self.name}() with {way}{note}"
+
+
+def checked_name(name: object) -> str:
+    """A name that C functions can begin with.
+
+    Raises:
+        PlanError: it is no identifier of C, a keyword, or too long.
+
+    >>> checked_name("int")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: name = 'int': expected a C identifier that is no keyword, of at most 60 letters
+    """
+    fits = isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and len(name) <= _LONGEST_NAME
+    if not isinstance(name, str) or not fits or name in _KEYWORDS.split():
+        raise PlanError(
+            f"name = {shown(name)}: expected a C identifier that is no keyword, of at most {_LONGEST_NAME} letters"
+        )
+    return name
+
+
+def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", how: str = "amx") -> AmxLibrary:
+    """Write a shared library and its header, `path` with the ending .h. Any machine with LLVM can build one for AMX.
+
+    Raises:
+        PlanError: LLVM or the C compiler isn't installed or refuses something; a file cannot be written.
+
+    >>> from layoutalg.gemm.amx import plan_amx
+    >>> build_amx(plan_amx(64, 64, 64, "f16"), "gemm.so", how="scalar")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU
+    """
+    way, name = checked_how(how), checked_name(name)
+    if way == "scalar" and plan.problem.a == "f16":
+        raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
+    if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PlanError(f"path = {shown(path)}: expected a file name, such as 'gemm.so'")
+    library = Path(path)
+    if library.suffix == ".h" or not library.name or "\0" in str(library):
+        raise PlanError(f"path = {shown(str(library))}: expected the name of a library, such as 'gemm.so'")
+    if not library.parent.is_dir():
+        raise PlanError(f"path = {shown(str(library))}: there is no folder {shown(str(library.parent))}")
+    beside = library.with_suffix(".h")
+    version, note = usable_version(plan.llvm)
+    code = machine_code(_renamed(llvm_ir(plan.emit(version, part="parts"), version), name), version, way)
+    sources = {"product.h": product_header(plan, name, way), "worker_loop.c": _WORKER_LOOP.read_text(encoding="utf-8")}
+    try:
+        link(library, code, way, sources)
+        beside.write_text(header(plan, name, way), encoding="utf-8")
+    except OSError as problem:
+        raise PlanError(one_line(f"{beside}: {problem.strerror or problem}")) from None
+    return AmxLibrary(library, beside, name, way, version, note)
+
+
+def header(plan: AmxGemm, name: str, how: str) -> str:
+    """The header of the library: what the functions take, with sizes, types, strides and codes.
+
+    >>> from layoutalg.gemm.amx import plan_amx
+    >>> print(header(plan_amx(64, 32, 48, lda=64), "gemm", "amx").splitlines()[3])
+         a       A[64, 48], bfloat16 (the upper half of a float); a row begins 64 elements behind the one before
+    """
+    problem = plan.problem
+    lines = [f"/* {problem}", "", "   All matrices are row-major:"]
+    types = (problem.a, problem.b, problem.c)
+    for matrix, kind in zip(problem.matrices, types, strict=True):
+        lines.append(
+            f"     {matrix.name.lower()}       {matrix.name}[{matrix.rows}, {matrix.columns}], {_C_TYPES[kind]}; a row begins "
+            f"{matrix.pitch} elements behind the one before"
+        )
+    if problem.beta:
+        lines.append(f"             C is read first: the result is added to {problem.beta:g} times what it holds.")
+    for given, over, kind in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
+        if over:
+            count = problem.m if over == "row" else problem.n
+            lines.append(f"     {given:7} {count} of {_C_TYPES[kind]}, one for every {over} of C")
+    more = "".join(f", const void *{given}" for given, over in _vectors(problem) if over)
+    features = ", ".join(_features(problem, how))
+    lines += [
+        "   Elements have the alignment of their type; 64 bytes are faster. C may not overlap with what is read.",
+        "",
+        f"   The library needs x86-64 Linux{f' and a CPU with {features}' if features else ''}; a call checks it"
+        f"{', and the first one asks the kernel for tile registers' if how == 'amx' else ''}.",
+        "   `threads` is how many threads work, the calling one included: 1 to 1024. Calls from several threads are safe.",
+        f"   {name}_pack puts B into the order that tiles are loaded in, {name}_packed_bytes() bytes; {name}_prepacked takes",
+        "   that, so that B is packed once for many products.",
+        "",
+        f"   Functions return 0 or a code, and {name}_error says what it means:",
+        "     1  a pointer is NULL",
+        "     2  threads is not a number from 1 to 1024",
+        "     3  there is no memory for packed operands",
+        "     4  this CPU has not the features that the library was compiled for",
+        "     5  the kernel does not permit tile registers",
+        "     6  a tile has a size that the hardware refuses (soft tiles only) */",
+        f"#ifndef LAYOUTALG_{name.upper()}_H",
+        f"#define LAYOUTALG_{name.upper()}_H",
+        "",
+        "#include <stddef.h>",
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        f"int {name}(const void *a, const void *b, void *c{more}, int threads);",
+        f"int {name}_prepacked(const void *a, const void *packed, void *c{more}, int threads);",
+        f"int {name}_pack(const void *b, void *packed);",
+        f"size_t {name}_packed_bytes(void);",
+        f"const char *{name}_error(int code);",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "#endif",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def product_header(plan: AmxGemm, name: str, how: str) -> str:
+    """The plan for `worker_loop.c`: sizes as macros, and the prototypes of the kernels.
+
+    >>> from layoutalg.gemm.amx import plan_amx
+    >>> text = product_header(plan_amx(64, 64, 64, blocks=(32, 64, 64)), "gemm", "amx")
+    >>> [line for line in text.splitlines() if "BLOCK" in line][:2]
+    ['#define BLOCKS_DOWN 2', '#define BLOCKS_ACROSS 1']
+    """
+    from layoutalg.gemm.amx.emission.blocks import block_arguments
+
+    problem, tiling = plan.problem, plan.tiling
+    down, across = plan.cache_blocks
+    shape_a = plan.packed_a_shape
+    vectors = [given for given, over in _vectors(problem) if over]
+    size = problem.element_bytes
+    scratch = 0 if problem.direct else tiling.m_block * tiling.n_block * 4
+    sources = {"scratch": "scratch"}
+    arguments = [sources.get(given, f"(job)->{given}") for given in block_arguments(plan)]
+    kernel = f"{name}_kernel_gemm"
+    features = _features(problem, how)
+    lines = [
+        f"#define PREFIX(suffix) {name}##suffix",
+        f"#define PANELS_A {0 if shape_a is None else shape_a[0]}L",
+        f"#define PANELS_B {plan.packed_b_shape[0]}L",
+        f"#define PACKED_A_BYTES {0 if shape_a is None else _elements(shape_a) * size}ul",
+        f"#define PACKED_B_BYTES {_elements(plan.packed_b_shape) * size}ul",
+        f"#define SCRATCH_BYTES {-(-scratch // 64) * 64}ul",
+        f"#define BLOCKS_DOWN {down}",
+        f"#define BLOCKS_ACROSS {across}",
+        f"#define DOWN_FIRST {int(tiling.order == 'columns')}",
+        f"#define MORE_PARAMETERS {''.join(f', const void *{given}' for given in vectors)}",
+        f"#define MORE_ARGUMENTS {''.join(f', .{given} = {given}' for given in vectors)}",
+        f"#define MORE_MISSING {''.join(f' || !{given}' for given in vectors)}",
+        f"#define PACK_A(job, panel) {kernel}_pack_a((job)->a, (job)->packed_a, (panel), (panel) + 1)",
+        f"#define PACK_B(b, packed, panel) {kernel}_pack_b((b), (packed), (panel), (panel) + 1)",
+        f"#define BLOCK(job, scratch, i, j) {kernel}_block({', '.join(arguments)}, (i), (j))",
+        f"#define MISSING_FEATURE {' || '.join(f'!({_CPUID[feature]} & 1)' for feature in features) or '0'}",
+        f"#define TILES {int(how == 'amx')}",
+        f"#define SOFT {int(how == 'soft')}",
+        f"void {kernel}_block({', '.join(['const void *'] * len(arguments))}, int64_t, int64_t);",
+        f"void {kernel}_pack_b(const void *, void *, int64_t, int64_t);",
+        *([f"void {kernel}_pack_a(const void *, void *, int64_t, int64_t);"] if shape_a is not None else []),
+        *(["const char *soft_tiles_problem(void);"] if how == "soft" else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _vectors(problem: AmxProblem) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
+    return ("bias", problem.bias), ("scale", problem.scale)
+
+
+def _features(problem: AmxProblem, how: str) -> tuple[str, ...]:
+    """What the CPU must have for the code."""
+    found = features_of(how)
+    unused = {feature for feature in found if feature.startswith("amx-")} - {"amx-tile", amx_feature(problem)}
+    return tuple(feature for feature in found if feature not in unused)
+
+
+def _elements(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _renamed(ir: str, name: str) -> str:
+    """The functions of the IR, hidden and with names that belong to the library: two libraries don't share one."""
+    defined = set(re.findall(r"^define void @(\w+)\(", ir, re.MULTILINE))
+    hidden = re.sub(r"^define void @(\w+)\(", "define hidden void @\\1(", ir, flags=re.MULTILINE)
+    return re.sub(r"@(\w+)\(", lambda found: f"@{name}_kernel_{found[1]}(" if found[1] in defined else found[0], hidden)
