@@ -215,9 +215,9 @@ class Walk:
             values[line.results[0]] = made
         elif name == "scf.parallel":
             count = len(given) // 4
-            ranges: list[range] = [range(*given[axis + count :: count]) for axis in range(count)]  # pyright: ignore
+            ranges = [range(*given[axis + count :: count]) for axis in range(count)]  # pyright: ignore
             for place in np.ndindex(*(len(axis) for axis in ranges)):
-                inside = {line.operands[a]: ranges[a][place[a]] for a in range(count)}
+                inside: dict[str, object] = {line.operands[a]: ranges[a][place[a]] for a in range(count)}
                 self._run(line.body, {**values, **inside})
         elif name == "scf.for":
             self._loop(line, values, given)
