@@ -26,7 +26,8 @@ The epilogue computes in f32, as `layoutalg.gemm.numerics` says, with two steps 
     x = f32(acc)
     x = x * scale                 one factor for every row or column, rounded to f32
     ...                           alpha, bias, beta * C, activation
-    C = x                         rounded once to the type of C; to s8 and u8 the nearest integer, ties to even, clamped
+    C = x                         rounded once to the type of C; to s8 and u8 the nearest integer, ties to even, clamped;
+                                  NaN becomes 0
 
 Sources: the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS, TDPFP16PS, TDPBSSD; a CPU with
 AMX gives these bits (`tests/oracle/test_amx_cpu.py`).
@@ -154,7 +155,8 @@ def finished(
         result = memory_type(problem.c)
         if result.kind not in "iu":
             return x.astype(result)
-        return np.clip(np.rint(x), np.iinfo(result).min, np.iinfo(result).max).astype(result)
+        whole = np.where(np.isnan(x), 0, np.rint(x))
+        return np.clip(whole, np.iinfo(result).min, np.iinfo(result).max).astype(result)
 
 
 def exact(
