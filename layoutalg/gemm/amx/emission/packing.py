@@ -157,7 +157,8 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
     v = plan.problem.vnni
     k, column = place
     rows = [_row(function, source, (function.plus(k, e), column), width, TILE) for e in range(deep)]
-    rows += [function.constant(0 if plan.element == "i8" else 0.0, plan.element, TILE)] * (v - deep)
+    zero = 0.0 if rows[0].element == "f16" else 0
+    rows += [function.constant(zero, rows[0].element, TILE)] * (v - deep)
     while len(rows) > 1:
         half = len(rows) // 2
         rows = [_interleaved(function, rows[i], rows[i + half]) for i in range(half)]
@@ -165,14 +166,19 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
 
 
 def _row(function: AmxFunction, source: Value, place: tuple[Value, Value], width: int, wanted: int) -> Value:
-    """`width` elements of a row of a matrix, and zeros up to the wanted number."""
-    element = function.plan.element
-    made = Value(element, width, "row")
+    """`width` elements of a row of a matrix, and zeros up to the wanted number; bf16 as integers of 16 bits.
+
+    LLVM 24 stops on some shuffles of bf16 (9 of them padded to 16 and woven: "Do not know how to soft promote this operator's
+    operand").
+    """
+    made = Value(function.plan.element, width, "row")
     form = f"vector.load %s[%s, %s] : {source.kind}, {made.kind}"
     function.writer.values(form, (source, *place), (made,))
+    if made.element == "bf16":
+        made = function.writer.value(f"vector.bitcast %s : {made.kind} to vector<{width}xi16>", (made,), "i16", width)
     if width == wanted:
         return made
-    zeros = function.constant(0 if element == "i8" else 0.0, element, width)
+    zeros = function.constant(0.0 if made.element == "f16" else 0, made.element, width)
     return _shuffled(function, made, zeros, [min(i, width) for i in range(wanted)])
 
 
@@ -210,6 +216,8 @@ def _nothing(function: AmxFunction) -> Value:
 
 def _store(function: AmxFunction, value: Value, packed: Value, place: Sequence[Value]) -> None:
     """A row of 64 bytes of the packed buffer."""
+    if value.element == "i16":
+        value = _as_elements(function, value)
     places = (*place, function.constant(0))
     form = f"vector.store %s, %s[{', '.join(['%s'] * len(places))}] : {packed.kind}, {value.kind}"
     function.writer.do(form, (value, packed, *places))
