@@ -49,7 +49,7 @@ def test_the_roof_of_one_core_is_that_core() -> None:
 
 @pytest.mark.parametrize("element", ["f32", "s4", None, 3, ["bf16"]])
 def test_types_without_tile_products_are_refused(element: object) -> None:
-    with pytest.raises(PlanError, match="tile products of .* need an element of bf16, f16, s8, u8"):
+    with pytest.raises(PlanError, match=r"tile products of .* need an element of bf16, f16, s8, u8"):
         amx_chip("gnr").operations(element)  # pyright: ignore[reportArgumentType]
 
 

@@ -14,24 +14,26 @@ By hand, for 4096x4096x4096 in bf16 with 2x2 tiles, blocks of 1024x1024 and all 
 >>> line.products, line.l1_bytes / 2**20, line.l2_bytes / 2**20, line.l3_bytes / 2**20
 (8388608, 8192.0, 8256.0, 4288.0)
 >>> line.limit, round(line.part_of_peak, 2)
-('L3', 0.19)
+('L3', 0.22)
 
-With k cut every 512 the block of A is 1 MiB and stays in L2; C is stored 8 times for it:
+With k cut every 1024 and blocks of 256 rows, a block of A is 512 KiB and stays in L2; C is stored 4 times for it:
 
->>> line = amx_roofline(problem, AmxTiling(Blocking(2, 2), 1024, 1024, 512, "columns", True))
+>>> line = amx_roofline(problem, AmxTiling(Blocking(2, 2), 256, 1024, 1024, "columns", True))
 >>> line.l2_bytes / 2**20, line.l3_bytes / 2**20, line.limit, round(line.part_of_peak, 2)
-()
+(8640.0, 1088.0, 'L2', 0.43)
 
 The rules, and what they leave out:
 
 - A cache holds what was used last: a tile comes from the first cache that is larger than all that was used since the tile's
-  last use. L2 and L3 lose some from half their size on, and all at one and a half (what their sets do is not followed). Rows whose distance is a multiple of 4 KiB share few sets, so they take more room.
+  last use. L2 and L3 lose some from half their size on, and all at one and a half (what their sets do is not followed). Rows
+  whose distance is a multiple of 4 KiB share few sets, so they take more room.
 - Loads from L1 and L2 run beside products: a step takes the longer of both. Loads from L3 and memory add to it, because the
   core looks only a few steps ahead.
-- A tile whose rows cross cache lines costs `_SPLIT` clocks. A as it lies is taken for one: `malloc` and numpy align to 16 bytes.
+- A tile whose rows cross cache lines costs `_SPLIT` clocks. A as it lies is taken for such: `malloc` and numpy align to 16
+  bytes.
 - Stores of C, packing, the epilogue and LDTILECFG add to that. A last, smaller step of k stores C once more.
 - Where A, B and C fit into L2 together they are taken to lie there already, else in L3, else in memory.
-- Cache blocks go along the rows of C. With several cores each has an equal part of them.
+- Cache blocks follow the order too: down a column of them, or along a row. With several cores each has an equal part of them.
 
 The constants were measured on a virtual machine with two cores of a Xeon with AMX (family 6, 48 KiB of L1, 2 MiB of L2, 480 MiB
 of L3, about 3.6 GHz with AMX), with C loops around the intrinsics of GCC; clocks for each load of a tile, or each step:
@@ -69,8 +71,8 @@ __all__ = ["AMX_LIMITS", "AMX_PARTS", "AmxForms", "AmxRoofline", "AmxTimes", "am
 AMX_LIMITS = ("tile unit", "L1", "L2", "L3", "memory")
 """What can limit a product: the tile unit, bytes from L1 into tile registers, bytes from L2, from L3, from memory."""
 AMX_PARTS = ("products", "near", "far", "C", "calls", "packing", "epilogue")
-"""What the time is made of: the products, what loads from L1 and L2 add, what loads from L3 and memory add, C, the calls and their
-configurations, packing, the epilogue."""
+"""What the time is made of: the products, what loads from L1 and L2 add, what loads from L3 and memory add, C, the calls and
+their configurations, packing, the epilogue."""
 
 Numbers: TypeAlias = NDArray[np.float64]
 """A column of numbers, one entry per tiling."""
@@ -78,7 +80,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 _SETS = (64 * 64, 2048 * 64)
 """The bytes after which the sets of L1 and of L2 repeat."""
 _L1_EDGES, _L2_EDGES = (1.0, 1.2), (0.5, 1.5)
-"""How many times the size of L1 and L2 may be used in between until they begin to lose a tile, and until they have lost it."""
+"""How many times the size of L1 and of L2 is used until they begin to lose a tile, and until they have lost it."""
 _SPLIT = 45.0
 """Clocks to load a tile whose rows cross cache lines, from L1."""
 _CALL = 200.0
@@ -124,17 +126,17 @@ class AmxForms:
         '2x2 tiles, blocks of 64x64, 64 of k, columns first, A as it lies'
         """
         sizes = (self.rows, self.columns, self.m_block, self.n_block, self.k_block)
-        rows, columns, *blocks = (int(column[row]) for column in sizes)
+        rows, columns, m_block, n_block, k_block = (int(column[row]) for column in sizes)
         order = "rows" if self.by_rows[row] else "columns"
-        return AmxTiling(Blocking(rows, columns), *blocks, order, bool(self.packed[row]))
+        return AmxTiling(Blocking(rows, columns), m_block, n_block, k_block, order, bool(self.packed[row]))
 
 
 @dataclass(frozen=True)
 class AmxTimes:
     """The times of `AmxForms` on one core, in clocks, and the bytes that each level gives.
 
-    `parts` add up to `clocks`; `limits` has the clocks that each limit alone would take. `levels` has the bytes that tiles of A,
-    of B and of C take from "L1", "L2", "L3" and "memory" (what a level gives comes through those above it too).
+    `parts` add up to `clocks`; `limits` has the clocks that each limit alone would take. `levels` has the bytes that tiles of
+    A, of B and of C take from "L1", "L2", "L3" and "memory" (what a level gives comes through those above it too).
 
     >>> forms = AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64, "columns", True)])
     >>> amx_times(AmxProblem.of(64, 64, 64), forms).limits["tile unit"].tolist()
@@ -199,16 +201,18 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
         np.where(by_rows, block_b + 2 * strip * crowd + n_block * high * 4, near)
         for near, crowd in zip(together, crowded, strict=True)
     ]
+    # The cache blocks of a row (or a column) come one after the other: one operand's block is kept, the other passes whole.
     in_block = (m_block + n_block) * k * size + m_block * n_block * 4
     in_row = m_block * k * size + n * k * size + m_block * n * 4
-    # The first cache block of a row of them takes A from afar, the others from where the last one left it; B likewise.
+    in_column = n_block * k * size + m * k * size + m * n_block * 4
     share_a, share_b = 1 / across, 1 / down
+    left_a, left_b = levels.of(np.where(by_rows, in_block, in_column)), levels.of(np.where(by_rows, in_row, in_block))
     from_a = _mixed(
-        (share_a, levels.furthest), ((grid_n - 1) * share_a, levels.of(in_block)), (1 - grid_n * share_a, levels.of(*again_a))
-    )  # fmt: skip
+        (share_a, levels.furthest), ((grid_n - 1) * share_a, left_a), (1 - grid_n * share_a, levels.of(*again_a))
+    )
     from_b = _mixed(
-        (share_b, levels.furthest), ((grid_m - 1) * share_b, levels.of(in_row)), (1 - grid_m * share_b, levels.of(*again_b))
-    )  # fmt: skip
+        (share_b, levels.furthest), ((grid_m - 1) * share_b, left_b), (1 - grid_m * share_b, levels.of(*again_b))
+    )
 
     # A step of a register block: its loads and products, for each pair of places that A and B come from.
     tall, broad = tiles_m / down, tiles_n / across
@@ -333,8 +337,8 @@ class AmxRoofline:
     """What a tiling moves and how long it takes, on so many cores of a chip.
 
     Bytes are those of the whole problem: into tile registers (`l1_bytes`), from L2 (`l2_bytes`), from L3 (`l3_bytes`), from and
-    to memory (`memory_bytes`: each of A, B and C once at least). `limit_seconds` says how long each of `AMX_LIMITS` alone would take,
-    `part_seconds` what the time of a core is made of.
+    to memory (`memory_bytes`: each of A, B and C once at least). `limit_seconds` says how long each of `AMX_LIMITS` alone would
+    take, `part_seconds` what the time of a core is made of.
 
     >>> tiling = AmxTiling(Blocking(2, 2), 256, 2048, 1024, "columns", True)
     >>> line = amx_roofline(AmxProblem.of(4096, 4096, 4096, target="gnr"), tiling)
@@ -419,7 +423,9 @@ def amx_roofline(problem: AmxProblem, tiling: AmxTiling, chip: AmxChip | None = 
         cores,
         problem.flops,
         tiles[0] * tiles[1] * tiles[2],
-        *(round(float(found.bytes_from(level)[0])) for level in ("L1", "L2", "L3")),
+        round(float(found.bytes_from("L1")[0])),
+        round(float(found.bytes_from("L2")[0])),
+        round(float(found.bytes_from("L3")[0])),
         memory_bytes,
         MappingProxyType(limit_seconds),
         MappingProxyType(part_seconds),
