@@ -12,6 +12,8 @@ C[64, 64] f32 = A[64, 64] bf16 * B[64, 64] bf16 on amx
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.plurals import counted as number_of
@@ -19,16 +21,20 @@ from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.strips import Strip
 from layoutalg.gemm.amx.tiling import REGISTERS, TILE
 from layoutalg.gemm.amx.walk import walk
-from layoutalg.show.tables import Row, bytes_text, print_line, print_table
+from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from layoutalg.gemm.amx import AmxGemm
+    from layoutalg.gemm.amx.costs import AmxRoofline
+    from layoutalg.gemm.amx.listing import AmxListing
+    from layoutalg.gemm.amx.search import AmxCandidate
 
-__all__ = ["amx_facts", "print_amx_plan"]
+__all__ = ["amx_facts", "listing_facts", "print_amx_plan"]
 
 _TILE_BYTES = 1024
+CAVEAT = "computed from published and measured numbers of one core; clocks under load and other programs aren't known"
 
 
 def print_amx_plan(plan: AmxGemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
@@ -40,12 +46,14 @@ def print_amx_plan(plan: AmxGemm, console: Console, *, runners_up: int = 5, expl
     ...
     """
     print_line(console, str(plan.problem))
-    for rows in (_choices(plan), _operands(plan), _caches(plan)):
+    tables = [_choices(plan), _operands(plan), _time(plan)]
+    if explain:
+        tables.append(_explained(plan))
+    if runners_up:
+        tables.append(_runners_up(plan, runners_up))
+    for rows in tables:
         print_line(console)
         print_table(console, rows)
-    if explain:
-        print_line(console)
-        print_table(console, _explained(plan))
 
 
 def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
@@ -86,6 +94,42 @@ def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
         "layouts": {
             "A": None if plan.packed_a is None else str(plan.packed_a),
             "B": str(plan.packed_b),
+        },
+        "roofline": [
+            {
+                "chip": line.chip.name,
+                "cores": line.cores,
+                "intensity": line.intensity,
+                "ridge": line.ridge,
+                "limit": line.limit,
+                "limit_seconds": dict(line.limit_seconds),
+                "part_seconds": dict(line.part_seconds),
+                "seconds": line.seconds,
+                "part_of_peak": line.part_of_peak,
+                "bytes": {"L1": line.l1_bytes, "L2": line.l2_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes},
+            }
+            for line in _rooflines(plan)
+        ],
+        "runners_up": [
+            {"tiling": str(other.tiling), "clocks": other.clocks, "reason": other.reason}
+            for other in _others(plan, runners_up)
+        ],
+    }
+
+
+def listing_facts(listing: AmxListing) -> dict[str, Any]:
+    """What the machine code has, function by function, for `--json`.
+
+    >>> from layoutalg.gemm.amx.listing import AmxListing
+    >>> listing_facts(AmxListing(24, ()))
+    {'llvm': 24, 'spills': 0, 'functions': {}}
+    """
+    return {
+        "llvm": listing.llvm,
+        "spills": listing.spills,
+        "functions": {
+            one.name: {"loop": asdict(one.loop), "around": asdict(one.around), "annotated": one.annotated}
+            for one in listing.with_tiles
         },
     }
 
@@ -167,24 +211,66 @@ def _operands(plan: AmxGemm) -> list[Row]:
 
 def _why_packed(plan: AmxGemm) -> str:
     why = must_pack_a(plan.problem)
-    return why or "whole tiles of 1 KiB, one behind the other, are read again and again"
+    return (
+        why or "the copy is expected to pay: whole tiles lie on cache lines, and are loaded again for each panel of B"
+    )
 
 
-def _caches(plan: AmxGemm) -> list[Row]:
-    """What the loops touch, level by level, in bytes."""
-    tiling, problem, blocking = plan.tiling, plan.problem, plan.tiling.blocking
-    size, deep = problem.element_bytes, min(tiling.k_block, problem.k_padded)
-    height, width = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
-    strips = {"columns": ("B", TILE * blocking.columns), "rows": ("A", TILE * blocking.rows)}
-    operand, extent = strips[tiling.order]
+def _time(plan: AmxGemm) -> list[Row]:
+    """What each level of memory moves and how long it takes, on one core and on all."""
+    line, whole = _rooflines(plan)
+    moved = {"L1": line.l1_bytes, "L2": line.l2_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes}
+    limits = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in line.limit_seconds.items())
+    side = "above" if line.intensity > line.ridge else "below"
     return [
-        ("bytes", "of", "what"),
-        ("a step", bytes_text(plan.loads_per_step * _TILE_BYTES), f"{plan.loads_per_step} tiles of A and B"),
-        ("kept in L1", bytes_text(extent * deep * size), f"{operand}: {extent} x {deep} of k, for the inner loop"),
-        ("a cache block", bytes_text((height + width) * deep * size), f"A {height} x {deep}, B {deep} x {width}"),
-        ("", bytes_text(height * width * 4), f"C {height} x {width} of {problem.acc}"),
+        ("bytes", ", ".join(f"{bytes_text(count)} from {name}" for name, count in moved.items())),
+        (
+            "intensity",
+            f"{line.intensity:.0f} operations per byte of memory, {side} the {line.ridge:.0f} of a core of {line.chip.name}",
+        ),
+        ("each alone", limits),
+        ("predicted", f"{_reached(plan, line)} on one core; limit: {line.limit}"),
+        *([("", f"{_reached(plan, whole)} on {whole.cores} cores; limit: {whole.limit}")] if whole.cores > 1 else []),
+        ("", f"({CAVEAT})"),
     ]
 
 
+def _rooflines(plan: AmxGemm) -> tuple[AmxRoofline, AmxRoofline]:
+    """On one core, and on as many as there are cache blocks for."""
+    from layoutalg.gemm.amx.costs import amx_roofline
+
+    line = amx_roofline(plan.problem, plan.tiling)
+    rows, columns = plan.cache_blocks
+    return line, amx_roofline(plan.problem, plan.tiling, cores=min(line.chip.cores, rows * columns))
+
+
+def _reached(plan: AmxGemm, line: AmxRoofline) -> str:
+    rate = f"{line.operations / line.seconds / 1e12:.3g} {'TOP/s' if plan.problem.acc == 's32' else 'TFLOP/s'}"
+    return f"{seconds_text(line.seconds)}, {rate}, {percent_text(line.part_of_peak)} of the peak"
+
+
 def _explained(plan: AmxGemm) -> list[Row]:
-    return [("walk", ""), *(("", str(step)) for step in walk(plan.tiling.blocking).steps)]
+    from layoutalg.gemm.amx.numerics import stated
+
+    line, _ = _rooflines(plan)
+    parts = [(name, seconds) for name, seconds in line.part_seconds.items() if seconds > line.seconds * 5e-4]
+    steps = [str(step) for step in walk(plan.tiling.blocking).steps]
+    return [
+        ("the time", ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in parts)),
+        *zip(("a step", *[""] * len(steps)), steps, strict=False),
+        *zip(("C", ""), stated(plan.problem), strict=True),
+    ]
+
+
+def _others(plan: AmxGemm, count: int) -> Sequence[AmxCandidate]:
+    found = plan.candidates
+    mine = [] if found.best == plan.tiling else [found[0]]
+    return [*mine, *found.runners_up(count - len(mine))][:count] if count else []
+
+
+def _runners_up(plan: AmxGemm, count: int) -> list[Row]:
+    rows: list[Row] = [("others", "tiling", "why not")]
+    for number, other in enumerate(_others(plan, count), 1):
+        why = other.reason or "predicted to be the best; the plan was asked for otherwise"
+        rows.append((str(number), str(other.tiling), why))
+    return rows

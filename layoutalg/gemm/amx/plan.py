@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.amx import TileProduct
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
+from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.amx.packing import packed_a, packed_a_shape, packed_b, packed_b_shape
 from layoutalg.gemm.amx.problem import AmxProblem
@@ -52,7 +53,7 @@ PARTS = ("whole", "parts")
 
 
 @dataclass(frozen=True)
-class AmxGemm:
+class AmxGemm(Distributed):
     """A planned product: the problem and every choice made for it. `emit` writes the module, `run` executes it.
 
     `llvm` is the version whose spelling of the dialect is written: `amx` for 22, `x86.amx` for 23 and 24.
@@ -289,11 +290,60 @@ class AmxGemm:
 
         return build_amx(self, path, name=name, how=how)
 
-    def picture(self) -> Picture:
-        """The blocks of C in caches and registers, and the walk of a step."""
-        from layoutalg.gemm.amx.picture import amx_picture
+    def heading(self) -> str:
+        """The problem, and what `operands` are.
 
-        return amx_picture(self)
+        >>> plan_amx(64, 64, 64).heading()
+        'C[64, 64] f32 = A[64, 64] bf16 * B[64, 64] bf16 on amx: one register block, one step of k'
+        """
+        return f"{self.problem}: one register block, one step of k"
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """In which tile register, row and byte the elements of a register block are in a step, to draw around the product.
+
+        Raises `DistributionError` for a shape.
+
+        >>> print(plan_amx(64, 64, 64, blocking=(1, 2)).operands()[1].layout)
+        d0 = 16@row 2@col:2, d1 = 2@_ 16@col:4 | offset 3@tmm
+        """
+        from layoutalg.gemm.amx.walk import block_operands
+
+        found = block_operands(self)
+        own_sizes(str(self.problem), (*found[2].layout.shape, found[0].layout.shape[1]), shape)
+        return found
+
+    def picture(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        machine: Machine | None = None,
+        title: str | None = None,
+        colour: str | None = None,
+        direction: str = "tensor",
+        full: bool = False,
+    ) -> Picture:
+        """The blocks of C in caches and registers, and the walk of a step.
+
+        It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
+
+        >>> plan_amx(256, 256, 256).picture(title="C").title
+        'C'
+        """
+        from layoutalg.gemm.amx.picture import AmxPicture
+        from layoutalg.viz.picture import picture_of
+
+        found = picture_of(self, shape, machine=machine, title=str(self.problem) if title is None else title)
+        return AmxPicture(found.parts, found.title, plan=self)
+
+    def tile_pictures(self) -> dict[str, Picture]:
+        """For A, B and C: which element is in which row and byte of which tile register, and where it is in memory.
+
+        >>> plan_amx(64, 64, 64).tile_pictures()["B"].title
+        'B0 of the first step: 32x16 bf16'
+        """
+        from layoutalg.gemm.amx.tile_picture import tile_pictures
+
+        return tile_pictures(self)
 
 
 def plan_amx(

@@ -19,15 +19,22 @@ The numbers of the registers are the plan's. LLVM chooses its own, but no more o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.factors import Factor
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Operand, product_operands
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.tiling import Blocking
 
-__all__ = ["Walk", "WalkStep", "walk"]
+if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
+
+__all__ = ["Walk", "WalkStep", "block_operands", "block_tiles", "walk"]
 
 
 @dataclass(frozen=True)
@@ -108,3 +115,49 @@ def walk(blocking: Blocking) -> Walk:
             name = f"C{row}{column}"
             steps.append(WalkStep(name, registers[name], (f"A{row}", f"B{column}")))
     return Walk(tuple(steps), MappingProxyType(registers), held)
+
+
+def block_tiles(plan: AmxGemm) -> Blocking:
+    """The tiles of the first register block: those of the plan, or fewer where C is smaller.
+
+    >>> print(block_tiles(la.plan_amx(64, 16, 64, blocking=(2, 2))))
+    2x1
+    """
+    rows, columns = (len(strips[0].heights) for strips in plan.strips)
+    return Blocking(rows, columns)
+
+
+def block_operands(plan: AmxGemm) -> tuple[Operand, ...]:
+    """A, B and C of the first register block in a step: in which tile register, row and byte each element is.
+
+    The tiles of the operand that passes are in one register, one after the other.
+
+    >>> [str(part.layout) for part in block_operands(la.plan_amx(64, 64, 64, blocking=(2, 2)))]
+    ['d0 = 2@tmm 16@row, d1 = 32@col:2 | offset 4@tmm', 'd0 = 16@row 2@col:2, d1 = 2@_ 16@col:4 | offset 6@tmm',
+    'd0 = 2@tmm:2 16@row, d1 = 2@tmm 16@col:4']
+    """
+    heights, widths = (_alike(strips[0].heights) for strips in plan.strips)
+    height, width, depth = heights[0], widths[0], min(plan.problem.depth, plan.problem.k_padded)
+    product = plan.tile_product(height, width, depth)
+    steps = walk(Blocking(len(heights), len(widths)))
+
+    def moving(count: int, stride: int) -> list[Factor]:
+        return [Factor(count, stride, "tmm") if stride and count > 1 else Factor(count)]
+
+    down = moving(len(heights), int(steps.held == "A"))
+    across = moving(len(widths), int(steps.held == "B"))
+    lhs, rhs, acc = (one.dims for one in (product.lhs, product.rhs, product.acc))
+    file = product.lhs.codomain
+    layouts = [
+        Layout([[*down, *lhs[0]], lhs[1]], offsets={"tmm": steps.registers["A0"]}, codomain=file),
+        Layout([rhs[0], [*across, *rhs[1]]], offsets={"tmm": steps.registers["B0"]}, codomain=file),
+        Layout([[*moving(len(heights), len(widths)), *acc[0]], [*moving(len(widths), 1), *acc[1]]], codomain=file),
+    ]
+    sizes = (height * len(heights), width * len(widths), depth)
+    elements = (plan.element, plan.element, plan.accumulator)
+    return product_operands([one.canonical() for one in layouts], elements, sizes, (height, width, depth))
+
+
+def _alike(heights: Sequence[int]) -> tuple[int, ...]:
+    """The first tiles of a strip that are all of one size."""
+    return tuple(height for height in heights if height == heights[0])

@@ -15,7 +15,7 @@ turned in registers (`turned`): four rounds of weaving row i with row i + 8. Wha
 >>> from layoutalg.gemm.amx import plan_amx
 >>> text = pack_b_function(plan_amx(64, 64, 64))
 >>> [text.count(name) for name in ("vector.load", "vector.interleave", "vector.store")]
-[2, 1, 1]
+[32, 16, 16]
 """
 
 from __future__ import annotations
@@ -44,23 +44,19 @@ def pack_b_function(plan: AmxGemm) -> str:
     """
     function = AmxFunction(plan, PACK_B, {"b": "b", "packed": "packed_b", "first": "index", "last": "index"})
     problem, source, packed = plan.problem, function.arguments["b"], function.arguments["packed"]
-    if not problem.trans_b:
 
-        def weave(panel: Value, word: Value, columns: int, deep: int) -> None:
-            column, k = function.times(panel, TILE), function.times(word, problem.vnni)
-            _store(function, _woven(function, source, (k, column), deep, columns), packed, (panel, word))
-
-        _pieces(function, ("panel", problem.n, TILE), ("word", problem.k, problem.vnni), weave)
-        return function.text()
-
-    def turn(panel: Value, step: Value, columns: int, deep: int) -> None:
+    def write(panel: Value, step: Value, columns: int, deep: int) -> None:
         column, k = function.times(panel, TILE), function.times(step, problem.depth)
-        rows = [_row(function, source, (function.plus(column, n), k), deep, problem.depth) for n in range(columns)]
+        if problem.trans_b:
+            rows = [_row(function, source, (function.plus(column, n), k), deep, problem.depth) for n in range(columns)]
+            words = turned(function, _as_words(function, rows))
+        else:
+            words = _woven(function, source, (k, column), deep, columns)
         first = function.times(step, TILE)
-        for word, row in enumerate(turned(function, _as_words(function, rows))[: min(TILE, -(-deep // problem.vnni))]):
+        for word, row in enumerate(words[: -(-deep // problem.vnni)]):
             _store(function, row, packed, (panel, function.plus(first, word)))
 
-    _pieces(function, ("panel", problem.n, TILE), ("step", problem.k, problem.depth), turn)
+    _pieces(function, problem.n, write, down=not problem.trans_b)
     return function.text()
 
 
@@ -70,36 +66,28 @@ def pack_a_function(plan: AmxGemm) -> str:
     >>> from layoutalg.gemm.amx import plan_amx
     >>> text = pack_a_function(plan_amx(20, 64, 40, pack_a=True))
     >>> text.count("vector.load"), text.count("vector.store")
-    (4, 6)
+    (40, 64)
     """
     function = AmxFunction(plan, PACK_A, {"a": "a", "packed": "packed_a", "first": "index", "last": "index"})
     problem, source, packed = plan.problem, function.arguments["a"], function.arguments["packed"]
-    if not problem.trans_a:
 
-        def copy(panel: Value, step: Value, rows: int, deep: int) -> None:
-            row, k = function.times(panel, TILE), function.times(step, problem.depth)
-            bounds = ((function.constant(0),), (function.constant(rows),), (1,))
-            with function.every(("inside",), *bounds) as (inside,):
-                found = _row(function, source, (function.op("addi", row, inside), k), deep, problem.depth)
-                _store(function, found, packed, (panel, step, inside))
-            if rows < TILE:
-                bounds = ((function.constant(rows),), (function.constant(TILE),), (1,))
-                with function.every(("inside",), *bounds) as (inside,):
-                    _store(function, _nothing(function), packed, (panel, step, inside))
-
-        _pieces(function, ("panel", problem.m, TILE), ("step", problem.k, problem.depth), copy)
-        return function.text()
+    def copy(panel: Value, step: Value, rows: int, deep: int) -> None:
+        row, k = function.times(panel, TILE), function.times(step, problem.depth)
+        found = [_row(function, source, (function.plus(row, m), k), deep, problem.depth) for m in range(rows)]
+        store(panel, step, found)
 
     def turn(panel: Value, step: Value, rows: int, deep: int) -> None:
         row, k = function.times(panel, TILE), function.times(step, problem.depth)
-        words = [
-            _woven(function, source, (function.plus(k, first), row), min(problem.vnni, deep - first), rows)
-            for first in range(0, deep, problem.vnni)
-        ]
-        for inside, found in enumerate(turned(function, _as_words(function, words))):
-            _store(function, found, packed, (panel, step, function.constant(inside)))
+        words = _as_words(function, _woven(function, source, (k, row), deep, rows))
+        store(panel, step, turned(function, words))
 
-    _pieces(function, ("panel", problem.m, TILE), ("step", problem.k, problem.depth), turn)
+    def store(panel: Value, step: Value, rows: Sequence[Value]) -> None:
+        """The rows of a tile, and zeros where A has no more."""
+        zeros = [function.constant(0, _bits(plan), problem.depth)] * (TILE - len(rows))
+        for inside, row in enumerate((*rows, *zeros)):
+            _store(function, row, packed, (panel, step, function.constant(inside)))
+
+    _pieces(function, problem.m, turn if problem.trans_a else copy, down=problem.trans_a)
     return function.text()
 
 
@@ -122,46 +110,46 @@ def turned(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
     return list(rows)
 
 
-def _pieces(
-    function: AmxFunction,
-    panels: tuple[str, int, int],
-    deep: tuple[str, int, int],
-    write: Callable[[Value, Value, int, int], None],
-) -> None:
-    """Loops over the whole panels and steps of k, and over the smaller last ones: `write(panel, step, across, deep)`."""
-    (panel_name, size, across), (step_name, k, depth) = panels, deep
-    first, last = function.arguments["first"], function.arguments["last"]
-    full, rest = divmod(size, across)
-    steps, remainder = divmod(k, depth)
-    ranges: list[tuple[Value, Value, int]] = []
+def _pieces(function: AmxFunction, size: int, write: Callable[[Value, Value, int, int], None], *, down: bool) -> None:
+    """Loops over panels and steps of k: `write(panel, step, across, deep)` for the whole ones and for the smaller last ones.
+
+    k goes by slowest where it is down the rows of memory (`down`), so that a line that two panels share is read once.
+    """
+    problem = function.plan.problem
+    given, full, rest = function.arguments, size // TILE, size % TILE
+    panels: list[tuple[Value, Value, int]] = []
     if full:
-        ranges.append((first, function.op("minui", last, function.constant(full)) if rest else last, across))
+        end = function.op("minui", given["last"], function.constant(full)) if rest else given["last"]
+        panels.append((given["first"], end, TILE))
     if rest:
-        ranges.append((function.op("maxui", first, function.constant(full)) if full else first, last, rest))
-    for begin, end, width in ranges:
-        for from_step, to_step, height in ((0, steps, depth), (steps, steps + 1, remainder)):
-            if from_step == to_step or not height:
-                continue
-            bounds = (
-                (begin, function.constant(from_step)),
-                (end, function.constant(to_step)),
-                (1, 1),
-            )
-            with function.every((panel_name, step_name), *bounds) as (panel, step):
-                write(panel, step, width, height)
+        begin = function.op("maxui", given["first"], function.constant(full)) if full else given["first"]
+        panels.append((begin, given["last"], rest))
+    whole, remainder = divmod(problem.k, problem.depth)
+    steps = [(0, whole, problem.depth)] * bool(whole) + [(whole, whole + 1, remainder)] * bool(remainder)
+    for begin, end, across in panels:
+        for first, last, deep in steps:
+            axes = [("panel", begin, end), ("step", function.constant(first), function.constant(last))]
+            names, begins, ends = zip(*(axes[::-1] if down else axes), strict=True)
+            with function.every(names, begins, ends, (1, 1)) as places:
+                panel, step = places[::-1] if down else places
+                write(panel, step, across, deep)
 
 
-def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], deep: int, width: int) -> Value:
-    """16 words of the elements of `deep` rows, `width` of each: those of one column side by side."""
+def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], deep: int, width: int) -> list[Value]:
+    """The words of a step, 16 in a vector, from rows of `width` elements: those of one column side by side."""
     plan = function.plan
-    v = plan.problem.vnni
-    k, column = place
-    rows = [_row(function, source, (function.plus(k, e), column), width, TILE) for e in range(deep)]
-    rows += [function.constant(0, _bits(plan), TILE)] * (v - deep)
-    while len(rows) > 1:
-        half = len(rows) // 2
-        rows = [_interleaved(function, rows[i], rows[i + half]) for i in range(half)]
-    return rows[0]
+    v, (k, column) = plan.problem.vnni, place
+    zeros = function.constant(0, _bits(plan), TILE)
+    words: list[Value] = []
+    for first in range(0, deep, v):
+        inside = range(first, min(first + v, deep))
+        rows = [_row(function, source, (function.plus(k, e), column), width, TILE) for e in inside]
+        rows += [zeros] * (v - len(rows))
+        while len(rows) > 1:
+            half = len(rows) // 2
+            rows = [_interleaved(function, rows[i], rows[i + half]) for i in range(half)]
+        words += rows
+    return words
 
 
 def _row(function: AmxFunction, source: Value, place: tuple[Value, Value], width: int, wanted: int) -> Value:
@@ -203,10 +191,6 @@ def _as_words(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
     """Rows of 64 bytes as words, and zeros up to 16 rows."""
     found = [_as(function, row, "i32", TILE) for row in rows]
     return found + [function.constant(0, "i32", TILE)] * (TILE - len(found))
-
-
-def _nothing(function: AmxFunction) -> Value:
-    return function.constant(0, _bits(function.plan), function.plan.problem.depth)
 
 
 def _store(function: AmxFunction, value: Value, packed: Value, place: Sequence[Value]) -> None:

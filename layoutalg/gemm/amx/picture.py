@@ -1,0 +1,258 @@
+"""The picture of a plan for AMX: the blocks of C in caches and registers, and the walk of a step.
+
+`AmxPicture` has four panels: C in cache blocks, the first of these in register blocks (numbered as they are computed), the
+first register block in tiles with their registers, and the walk of a step of k. A row of the walk is a tile load or a product:
+what it writes is dark, what it reads is marked, what a register keeps is pale.
+
+>>> picture = la.plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512)).picture()
+>>> [words.text for words in picture.scene().words if words.bold][1:]
+['C: 2x2 cache blocks', 'a cache block: 8x8 register blocks', 'a register block: 2x2 tiles', 'a step: 4 loads, 4 products']
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from layoutalg.core.plurals import counted
+from layoutalg.gemm.amx.tiling import TILE
+from layoutalg.gemm.amx.walk import Walk, block_tiles, walk
+from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
+from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
+    from layoutalg.gemm.amx.strips import Strip
+
+__all__ = ["AmxPicture"]
+
+_WRITTEN, _KEPT, _EMPTY = "#0072b2", "#dfeaf2", "#ffffff"
+_REGISTERS = 8
+_WIDE = 46
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AmxPicture(PanelPicture):
+    """The picture of a plan; its `parts` are the tiles of a register block in a step.
+
+    >>> len(la.plan_amx(64, 64, 64).picture().panels())
+    4
+    """
+
+    plan: AmxGemm = field(kw_only=True)
+
+    def panels(self) -> Sequence[Panel]:
+        """C, a cache block, a register block, a step."""
+        return _caches(self.plan), _registers(self.plan), _tiles(self.plan), _step(self.plan)
+
+    def subtitle(self) -> str:
+        """The tiling."""
+        return str(self.plan.tiling)
+
+
+def _part(first: int, size: int, most: int) -> str:
+    return f"{first * size}..{min((first + 1) * size, most) - 1}"
+
+
+def _caches(plan: AmxGemm) -> Panel:
+    """C in cache blocks; A and B in the parts that one of them reads at a time."""
+    problem, tiling = plan.problem, plan.tiling
+    rows, columns = plan.cache_blocks
+    deep = -(-problem.k_padded // tiling.k_block)
+    down, along, across = Axis.of(rows, CELL_HEIGHT), Axis.of(deep, 24), Axis.of(columns, _WIDE)
+
+    def fill(first: bool, same: bool) -> str:
+        return MARKED if first else DARK if same else PALE
+
+    looks = {
+        "A": {
+            (i, s): Look(
+                fill((i, s) == (0, 0), i == 0),
+                "",
+                f"A: rows {_part(i, tiling.m_block, problem.m)}, k {_part(s, tiling.k_block, problem.k)}",
+            )
+            for i in down.drawn
+            for s in along.drawn
+        },
+        "B": {
+            (s, j): Look(
+                fill((s, j) == (0, 0), j == 0),
+                "",
+                f"B: k {_part(s, tiling.k_block, problem.k)}, columns {_part(j, tiling.n_block, problem.n)}",
+            )
+            for s in along.drawn
+            for j in across.drawn
+        },
+        "C": {
+            (i, j): Look(
+                DARK if (i, j) == (0, 0) else PALE,
+                f"{i},{j}",
+                f"cache block ({i}, {j}): rows {_part(i, tiling.m_block, problem.m)}, "
+                f"columns {_part(j, tiling.n_block, problem.n)} of C",
+            )
+            for i in down.drawn
+            for j in across.drawn
+        },
+    }
+    notes = (
+        f"{tiling.m_block}x{tiling.n_block} of C each; any thread may take any",
+        f"{tiling.k_block} of k at a time, {counted(deep, 'time')}",
+    )
+    return product_panel(f"C: {rows}x{columns} cache blocks", notes, down, along, across, looks)
+
+
+def _blocks_of(strips: Sequence[Strip], limit: int) -> list[tuple[int, int]]:
+    """The first row and the number of rows of every register block below a limit."""
+    return [
+        (strip.first + number * strip.size, strip.size)
+        for strip in strips
+        for number in range(min(strip.count, -(-max(limit - strip.first, 0) // strip.size)))
+    ]
+
+
+def _registers(plan: AmxGemm) -> Panel:
+    """The first cache block in register blocks, numbered in the order in which they are computed."""
+    tiling = plan.tiling
+    sides = [
+        _blocks_of(strips, limit) for strips, limit in zip(plan.strips, (tiling.m_block, tiling.n_block), strict=True)
+    ]
+    numbers = _order(plan, len(sides[0]), len(sides[1]))
+    rows, columns = sides
+    longest = max(len(str(len(rows) * len(columns) - 1)), 2)
+    down, across = Axis.of(len(rows), CELL_HEIGHT), Axis.of(len(columns), 14 + 7 * longest)
+    deep = Axis.of(1, _WIDE)
+    inner, outer = ("B", "A") if tiling.order == "columns" else ("A", "B")
+    kept = f"stays for the {'column' if tiling.order == 'columns' else 'row'} of blocks"
+    looks = {
+        "A": {
+            (i, 0): Look(
+                MARKED if i == 0 else PALE,
+                "",
+                f"A: rows {rows[i][0]}..{sum(rows[i]) - 1}" + f"; {kept}" * (inner == "A"),
+            )
+            for i in down.drawn
+        },
+        "B": {
+            (0, j): Look(
+                MARKED if j == 0 else PALE,
+                "",
+                f"B: columns {columns[j][0]}..{sum(columns[j]) - 1}" + f"; {kept}" * (inner == "B"),
+            )
+            for j in across.drawn
+        },
+        "C": {
+            (i, j): Look(
+                DARK if (i, j) == (0, 0) else PALE,
+                str(numbers(i, j)),
+                f"register block {numbers(i, j)}: rows {rows[i][0]}..{sum(rows[i]) - 1}, "
+                f"columns {columns[j][0]}..{sum(columns[j]) - 1} of C",
+            )
+            for i in down.drawn
+            for j in across.drawn
+        },
+    }
+    size = min(tiling.k_block, plan.problem.k_padded)
+    unit = f"{TILE * tiling.blocking.rows}x{TILE * tiling.blocking.columns}"
+    notes = (
+        f"{unit} of C each, over {size} of k, in the order of the numbers",
+        f"the panel of {inner} stays in L1, {outer} comes again for each",
+    )
+    return product_panel(f"a cache block: {len(rows)}x{len(columns)} register blocks", notes, down, deep, across, looks)
+
+
+def _order(plan: AmxGemm, rows: int, columns: int) -> Callable[[int, int], int]:
+    """The number of the register block (i, j) of a cache block of so many.
+
+    Blocks of one shape are computed together; pairs of strips follow one another, the columns' strip inside.
+    """
+    limits = (plan.tiling.m_block, plan.tiling.n_block)
+    ends = [
+        [len(_blocks_of(strips[: n + 1], limit)) for n in range(len(strips))]
+        for strips, limit in zip(plan.strips, limits, strict=True)
+    ]
+
+    def strip_of(number: int, side: Sequence[int]) -> tuple[int, int]:
+        first = 0
+        for end in side:
+            if number < end:
+                return first, end
+            first = end
+        return first, number + 1
+
+    def number(i: int, j: int) -> int:
+        (top, bottom), (left, right) = strip_of(i, ends[0]), strip_of(j, ends[1])
+        before = top * columns + (bottom - top) * left
+        height, width = bottom - top, right - left
+        inside = (j - left) * height + i - top if plan.tiling.order == "columns" else (i - top) * width + j - left
+        return before + inside
+
+    return number
+
+
+def _tiles(plan: AmxGemm) -> Panel:
+    """The first register block in tiles, each with its register."""
+    heights, widths = (strips[0].heights for strips in plan.strips)
+    registers = walk(block_tiles(plan))
+    tile = plan.tile_product(TILE, TILE, min(plan.problem.depth, plan.problem.k_padded))
+
+    def look(name: str, fill: str, what: str) -> Look:
+        return Look(fill, f"tmm{registers.registers[name]}", f"{name}, {what}: tmm{registers.registers[name]}")
+
+    fills = {registers.held: DARK, registers.passing: MARKED}
+    looks = {
+        "A": {
+            (i, 0): look(f"A{i}", fills["A"], f"{height} rows of {tile.k * plan.problem.element_bytes} bytes")
+            for i, height in enumerate(heights)
+        },
+        "B": {
+            (0, j): look(f"B{j}", fills["B"], f"{tile.k // plan.problem.vnni} rows of {4 * width} bytes, packed")
+            for j, width in enumerate(widths)
+        },
+        "C": {
+            (i, j): look(f"C{i}{j}", PALE, f"{height} rows of {width} {plan.accumulator}")
+            for i, height in enumerate(heights)
+            for j, width in enumerate(widths)
+        },
+    }
+    used = len(set(registers.registers.values()))
+    notes = (
+        f"{'+'.join(map(str, heights))} rows, {'+'.join(map(str, widths))} columns of C, {tile.k} of k",
+        f"{used} of {_REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
+    )
+    down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
+    return product_panel(f"a register block: {len(heights)}x{len(widths)} tiles", notes, down, deep, across, looks)
+
+
+def _step(plan: AmxGemm) -> Panel:
+    """The walk of a step: a row for every load and product, a column for every register."""
+    steps: Walk = walk(block_tiles(plan))
+    loads = sum(step.is_load for step in steps.steps)
+    title = f"a step: {counted(loads, 'load')}, {counted(len(steps.steps) - loads, 'product')}"
+    texts = [str(step) if step.factors else str(step).replace(" into ", " -> ") for step in steps.steps]
+    left = 7.0 * max(map(len, texts)) + 10
+    used = len(set(steps.registers.values()))
+    words = [Words(0, 10, title, 12, bold=True)]
+    words += [Words(left + (tmm + 0.5) * _WIDE, 30, f"tmm{tmm}", 10, "middle") for tmm in range(used)]
+    cells: list[Cell] = []
+    content = {number: name for name, number in steps.registers.items() if name.startswith("C")}
+    for row, (step, text) in enumerate(zip(steps.steps, texts, strict=True)):
+        y = 36 + row * CELL_HEIGHT
+        words.append(Words(0, y + 14, text, 11))
+        read = {steps.registers[name] for name in step.factors or ()}
+        content[step.register] = step.tile
+        for tmm in range(used):
+            name = content.get(tmm, "")
+            fill = _WRITTEN if tmm == step.register else MARKED if tmm in read else _KEPT if name else _EMPTY
+            does = (
+                "is written" if tmm == step.register else "is read" if tmm in read else "stays" if name else "is free"
+            )
+            cells.append(
+                cell_of(left + tmm * _WIDE, y, _WIDE, CELL_HEIGHT, Look(fill, name, f"{text}: tmm{tmm} {does}"))
+            )
+    bottom = 36 + len(texts) * CELL_HEIGHT
+    note = "dark: written; orange: read; pale: kept"
+    words.append(Words(0, bottom + 14, note, 10))
+    width = max(left + used * _WIDE, 7.0 * len(title), 6.2 * len(note))
+    return Panel(tuple(cells), tuple(words), (), width, bottom + 20)

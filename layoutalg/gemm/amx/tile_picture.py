@@ -1,0 +1,259 @@
+"""Pictures of tiles: which element of the matrix is in which row and byte of which tile register, before and after packing.
+
+`tile_pictures` draws a tile of A, B and C: its part of the matrix as it lies in memory, and the rows of 64 bytes of its
+register. Cells are labelled with the element, row and column of the matrix. A colour is a word of k: what has the same colour
+in A and in B is multiplied. The elements that share a word of 4 bytes are never drawn apart.
+
+>>> [words.text for words in tile_pictures(la.plan_amx(64, 64, 64, blocking=(2, 2)))["B"].scene().words if words.bold]
+['B0 of the first step: 32x16 bf16', 'B in memory: rows of k', 'tmm6: 16 rows of 64 bytes']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import one_of
+from layoutalg.gemm.amx.walk import block_tiles, walk
+from layoutalg.viz.colours import hexes, hue_of, shades
+from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, cell_of
+from layoutalg.viz.scene import CELL_HEIGHT, Cell, Line, Words
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
+    from layoutalg.viz.picture import Picture
+
+__all__ = ["TilePicture", "tile_pictures"]
+
+_EMPTY = "#ffffff"
+_GAP, _CELL = 22.0, 44.0
+_Element = tuple[int, int]
+
+
+def tile_pictures(plan: AmxGemm) -> dict[str, Picture]:
+    """For A, B and C: the first tile of the first step, in memory and in its register.
+
+    >>> sorted(tile_pictures(la.plan_amx(64, 64, 64)))
+    ['A', 'B', 'C']
+    """
+    return {
+        operand: TilePicture(plan.operands(), _tile(plan, operand).heading, plan=plan, operand=operand)
+        for operand in ("A", "B", "C")
+    }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TilePicture(PanelPicture):
+    """A tile of one operand, in memory and in its register.
+
+    >>> tile_pictures(la.plan_amx(64, 64, 64))["A"].title
+    'A0 of the first step: 16x32 bf16'
+    """
+
+    plan: AmxGemm = field(kw_only=True)
+    operand: str = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        one_of(self.operand, ("A", "B", "C"), "operand", PlanError)
+        PanelPicture.__post_init__(self)
+
+    def panels(self) -> Sequence[Panel]:
+        """The matrix in memory, and the register."""
+        tile = _tile(self.plan, self.operand)
+        return _memory(tile), _register(tile)
+
+    def subtitle(self) -> str:
+        """What the labels and the colours are."""
+        return _tile(self.plan, self.operand).legend
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The rows or the columns of a grid: their numbers where drawn (None: a gap), in groups that stay together."""
+
+    numbers: tuple[int | None, ...]
+    group: int
+    unit: int = 1
+
+    @classmethod
+    def of(cls, count: int, group: int = 1, unit: int = 1) -> _Side:
+        """`count` numbers; where there are many, the first groups, a gap, and the last group."""
+        groups = Axis.of(-(-count // group), 1, 3 if group == 4 else 4, 1)
+        numbers: list[int | None] = []
+        for one in groups.numbers:
+            numbers += [None] if one is None else range(one * group, min((one + 1) * group, count))
+        return cls(tuple(numbers), group, unit)
+
+    def places(self, step: float) -> list[tuple[int | None, float, float]]:
+        """Each number, where it begins, and how wide it is."""
+        found: list[tuple[int | None, float, float]] = []
+        start = 0.0
+        for number in self.numbers:
+            width = step if number is not None else _GAP
+            found.append((number, start, width))
+            start += width
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """One tile of an operand: where its elements are in memory and in the register, and the words about it."""
+
+    heading: str
+    legend: str
+    operand: str
+    register: int
+    word: int
+    itemsize: int
+    memory: tuple[str, _Side, _Side, str]
+    placed: tuple[str, _Side, _Side, str]
+    transposed: bool
+    elements: Mapping[_Element, _Element]
+    size: _Element
+    padded_from: int
+
+    def element_in_memory(self, row: int, column: int) -> _Element:
+        return (column, row) if self.transposed else (row, column)
+
+    def element_in_register(self, row: int, column: int) -> _Element:
+        return self.elements[row, column * self.itemsize]
+
+    def look(self, element: _Element, where: str) -> Look:
+        """The cell of an element: a hue for each word of k, a shade for each element of the word."""
+        at = {"A": element[1], "B": element[0]}.get(self.operand)
+        if at is None:
+            return Look(PALE, f"{element[0]},{element[1]}", f"C({element[0]}, {element[1]}): {where}")
+        if at >= self.padded_from:
+            return Look(_EMPTY, "0", f"beyond k: 0, {where}")
+        strength = 0.1 + 0.7 * (at % self.word) / max(self.word - 1, 1)
+        fill = hexes(shades([hue_of(at // self.word)], [strength]))[0]
+        return Look(fill, f"{element[0]},{element[1]}", f"{self.operand}({element[0]}, {element[1]}): {where}")
+
+
+def _tile(plan: AmxGemm, operand: str) -> _Tile:
+    """The first tile of A, B or C."""
+    problem = plan.problem
+    height, width = (strips[0].heights[0] for strips in plan.strips)
+    depth = min(problem.depth, problem.k_padded)
+    product = plan.tile_product(height, width, depth)
+    name = operand + ("00" if operand == "C" else "0")
+    register = walk(block_tiles(plan)).registers[name]
+    layout = {"A": product.lhs, "B": product.rhs, "C": product.acc}[operand]
+    places = zip(layout.owner_map("row").flat, layout.owner_map("col").flat, strict=True)
+    elements = dict(zip(((int(row), int(byte)) for row, byte in places), np.ndindex(*layout.shape), strict=True))
+    kind, v, size = getattr(problem, operand.lower()), problem.vnni, problem.element_bytes
+    most = min(depth, problem.k)
+    if operand == "C":
+        rows, columns, word, size, kind = height, width, 1, 4, problem.acc
+        register_rows, register_columns, transposed = _Side.of(height), _Side.of(width, 1, 4), False
+        inside = (_Side.of(height), _Side.of(width))
+        target = "C in memory" if problem.direct else "the scratch of a cache block"
+        pitch = problem.ldc if problem.direct else plan.tiling.n_block
+        titles = (f"{target}: rows of m", f"tmm{register}: {height} rows of {4 * width} bytes")
+        notes = (f"rows are {pitch * 4} bytes apart", f"tile_store writes row by row; {problem.acc} is 4 bytes")
+        legend = "labels: row, column of C"
+    else:
+        is_a = operand == "A"
+        rows, columns, word = (height, depth, v) if is_a else (depth, width, v)
+        transposed = problem.trans_a if is_a else problem.trans_b
+        pitch = (problem.lda if is_a else problem.ldb) * size
+        along_k, others = _Side.of(most, v), _Side.of(height if is_a else width)
+        k_is_inner = is_a != transposed
+        inside = (others, along_k) if k_is_inner else (along_k, others)
+        tile = product.lhs_type if is_a else product.rhs_type
+        register_rows, register_columns = _Side.of(tile.rows), _Side.of(tile.cols, v, size)
+        titles = (
+            f"{operand} in memory: rows of {('m' if is_a else 'n') if k_is_inner else 'k'}",
+            f"tmm{register}: {tile.rows} rows of {tile.row_bytes} bytes",
+        )
+        notes = (f"rows are {pitch} bytes apart", _packing(plan, operand))
+        legend = (
+            f"labels: row, column of {operand}; a colour is a word of k, as in {'B' if is_a else 'A'}: "
+            f"{v} elements of {size} bytes, pale to strong"
+        )
+    return _Tile(
+        f"{name} of the first step: {rows}x{columns} {kind}",
+        legend,
+        operand,
+        register,
+        word,
+        size,
+        (titles[0], *inside, notes[0]),
+        (titles[1], register_rows, register_columns, notes[1]),
+        transposed,
+        elements,
+        (rows, columns),
+        most,
+    )
+
+
+def _packing(plan: AmxGemm, operand: str) -> str:
+    v = plan.problem.vnni
+    if operand == "B":
+        return f"packed: (k, n) is element n*{v} + k%{v} of row k//{v}"
+    if plan.tiling.pack_a:
+        return "packed: whole tiles of 16 rows of 64 bytes"
+    return "loaded as it lies: a row of A is a row of the register"
+
+
+def _memory(tile: _Tile) -> Panel:
+    title, rows, columns, note = tile.memory
+
+    def look(row: int, column: int) -> Look:
+        return tile.look(tile.element_in_memory(row, column), f"row {row}, column {column} of the matrix in memory")
+
+    return _grid(title, note, rows, columns, look, ("row", "column"))
+
+
+def _register(tile: _Tile) -> Panel:
+    title, rows, columns, note = tile.placed
+
+    def look(row: int, column: int) -> Look:
+        first = column * tile.itemsize
+        span = f"byte {first}" if tile.itemsize == 1 else f"bytes {first} to {first + tile.itemsize - 1}"
+        return tile.look(tile.element_in_register(row, column), f"tmm{tile.register}, row {row}, {span}")
+
+    return _grid(title, note, rows, columns, look, ("row", "byte"))
+
+
+def _grid(
+    title: str,
+    note: str,
+    rows: _Side,
+    columns: _Side,
+    look: Callable[[int, int], Look],
+    names: tuple[str, str],
+) -> Panel:
+    """A grid with numbers beside and above it, and lines between groups."""
+    left, top = 34.0, 44.0
+    down, across = rows.places(CELL_HEIGHT), columns.places(_CELL)
+    words = [Words(0, 10, title, 12, bold=True), Words(0, top - 6, names[0], 10), Words(left, top - 20, names[1], 10)]
+    cells: list[Cell] = []
+    lines: list[Line] = []
+    right, bottom = (side[-1][1] + side[-1][2] for side in (across, down))
+    for number, x, width in across:
+        text = "⋯" if number is None else str(number * columns.unit)
+        words.append(Words(left + x + width / 2, top - 6, text, 10, "middle"))
+    for number, y, height in down:
+        text = "⋮" if number is None else str(number * rows.unit)
+        words.append(Words(left - 6, top + y + height / 2 + 4, text, 10, "end"))
+    for row, y, height in down:
+        for column, x, width in across:
+            if row is not None and column is not None:
+                cells.append(cell_of(left + x, top + y, width, height, look(row, column)))
+    for side, at_right in ((across, True), (down, False)):
+        group = (columns if at_right else rows).group
+        for (before, _, _), (number, at, _) in pairwise(side):
+            if group > 1 and number is not None and before is not None and number % group == 0:
+                line = (
+                    (left + at, top, left + at, top + bottom) if at_right else (left, top + at, left + right, top + at)
+                )
+                lines.append(Line(*line, 1.2))
+    words.append(Words(0, top + bottom + 16, note, 10))
+    width = max(left + right, 7.9 * len(title), 6.2 * len(note))
+    return Panel(tuple(cells), tuple(words), tuple(lines), width, top + bottom + 22)
