@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.amx.tiling import TILE
-from layoutalg.gemm.amx.walk import Walk, block_tiles, walk
+from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
 

@@ -306,7 +306,7 @@ class AmxGemm(Distributed):
         >>> print(plan_amx(64, 64, 64, blocking=(1, 2)).operands()[1].layout)
         d0 = 16@row 2@col:2, d1 = 2@_ 16@col:4 | offset 3@tmm
         """
-        from layoutalg.gemm.amx.walk import block_operands
+        from layoutalg.gemm.amx.walking import block_operands
 
         found = block_operands(self)
         own_sizes(str(self.problem), (*found[2].layout.shape, found[0].layout.shape[1]), shape)

@@ -20,7 +20,7 @@ import numpy as np
 from layoutalg.core.errors import PlanError
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.gemm.amx.walk import block_tiles, walk
+from layoutalg.gemm.amx.walking import block_tiles, walk
 from layoutalg.viz.colours import HUES, hexes, hue_of, shades
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, cell_of
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Line, Words

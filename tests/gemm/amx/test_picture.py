@@ -12,7 +12,7 @@ import pytest
 import layoutalg as la
 from layoutalg.gemm.amx import Blocking
 from layoutalg.gemm.amx.tiling import BLOCKINGS
-from layoutalg.gemm.amx.walk import walk
+from layoutalg.gemm.amx.walking import walk
 from layoutalg.viz.scene import Cell, Words
 
 PROBLEMS: dict[str, dict[str, Any]] = {
