@@ -36,7 +36,6 @@ VALUES = [
     la.to_linear_layout(TILE),
     AMX_PLAN,
     AMX_PLAN.problem,
-    AMX_PLAN.candidates,
     AMX_PLAN.strips[0][0],
 ]
 WRONG: list[Any] = [

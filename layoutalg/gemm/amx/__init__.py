@@ -10,7 +10,7 @@ from layoutalg.gemm.amx.costs import AmxRoofline, amx_roofline
 from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_b
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import AmxProblem
-from layoutalg.gemm.amx.search import AmxCandidate, AmxChoices, AmxFound, search_amx
+from layoutalg.gemm.amx.search import AmxCandidate, AmxChoices, search_amx
 from layoutalg.gemm.amx.strips import Strip, cut
 from layoutalg.gemm.amx.tiling import AmxTiling, Blocking
 from layoutalg.gemm.amx.walking import Walk, WalkStep, walk
@@ -18,7 +18,6 @@ from layoutalg.gemm.amx.walking import Walk, WalkStep, walk
 __all__ = [
     "AmxCandidate",
     "AmxChoices",
-    "AmxFound",
     "AmxGemm",
     "AmxProblem",
     "AmxRoofline",
