@@ -26,7 +26,7 @@ The epilogue computes in f32, as `layoutalg.gemm.numerics` says, with two steps 
     x = f32(acc)
     x = x * scale                 one factor for every row or column, rounded to f32
     ...                           alpha, bias, beta * C, activation
-    C = x                         rounded once to the type of C; to s8 and u8 the nearest integer, ties to even, clamped
+    C = x                         rounded once to the type of C: to the nearest, ties to even. s8 and u8 are clamped; NaN is 0
 
 Sources: the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS, TDPFP16PS, TDPBSSD; a CPU with
 AMX gives these bits (`tests/oracle/test_amx_cpu.py`).
@@ -154,7 +154,8 @@ def finished(
         result = memory_type(problem.c)
         if result.kind not in "iu":
             return x.astype(result)
-        return np.clip(np.rint(x), np.iinfo(result).min, np.iinfo(result).max).astype(result)
+        clamped = np.clip(np.rint(x), np.iinfo(result).min, np.iinfo(result).max)
+        return np.where(np.isnan(x), np.float32(0), clamped).astype(result)
 
 
 def exact(

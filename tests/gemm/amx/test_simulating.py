@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -95,12 +96,50 @@ def test_subnormal_infinite_and_undefined_numbers_go_through() -> None:
     assert np.isfinite(expected).any()
 
 
+def random_problem(random: Random) -> tuple[tuple[int, int, int], dict[str, Any]]:
+    """Sizes and everything else that `plan_amx` takes, but functions whose exp differs between libraries."""
+    m, n, k = (random.choice((random.randint(1, 40), random.randint(1, 140))) for _ in range(3))
+    a, b = random.choice(TYPES)
+    floats = a in ("bf16", "f16")
+    chosen: dict[str, Any] = {
+        "a": a,
+        "b": b,
+        "c": random.choice(("f32", "bf16", "f16") if floats else ("s32", "f32", "s8", "u8")),
+    }
+    chosen |= {name: random.random() < 0.3 for name in ("trans_a", "trans_b")}
+    if random.random() < 0.6:
+        chosen |= {"beta": random.choice((0.0, 1.0)), "activation": random.choice((None, "relu"))}
+        chosen["bias"] = random.choice((None, "row", "column"))
+        if chosen["c"] != "s32":
+            chosen |= {"alpha": random.choice((1.0, 0.3, -2.0)), "scale": random.choice((None, "row", "column"))}
+            chosen["beta"] = random.choice((0.0, 1.0, 0.7))
+    columns = {"lda": m if chosen["trans_a"] else k, "ldb": k if chosen["trans_b"] else n, "ldc": n}
+    chosen |= {name: size + random.choice((0, random.randint(1, 9))) for name, size in columns.items()}
+    if random.random() < 0.7:
+        rows, across = random.choice(((1, 1), (2, 2), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (4, 1), (1, 6)))
+        depth = (32 if floats else 64) * random.randint(1, 3)
+        chosen["blocking"] = (rows, across)
+        chosen["blocks"] = (16 * rows * random.randint(1, 3), 16 * across * random.randint(1, 3), depth)
+    chosen |= {"order": random.choice((None, "rows", "columns")), "llvm": random.choice((22, 24))}
+    return (m, n, k), chosen
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 20))])
+def test_random_problems_compute_the_stated_sums(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(6 if seed == 0 else 20):
+        size, chosen = random_problem(random)
+        plan = plan_amx(*size, **chosen)
+        given = inputs(plan, seed)
+        assert same_bits(plan.simulate(**given), computed(plan.problem, **given)), (size, chosen)
+
+
 # Mistakes
 
 KINDS: dict[str, dict[str, Any]] = {
     "bf16 in blocks of k": {"size": (48, 64, 152), "blocking": (1, 2), "blocks": (16, 32, 64)},
     "scaled to bytes": {
-        "size": (20, 48, 128), "types": ("u8", "s8"), "c": "s8", "scale": "column", "bias": "row", "blocks": (32, 32, 128),
+        "size": (20, 80, 128), "types": ("u8", "s8"), "c": "s8", "scale": "column", "bias": "row", "blocks": (32, 64, 128),
     },
     "an epilogue": {
         "size": (48, 72, 64), "c": "bf16", "alpha": 0.5, "beta": 2.0, "bias": "column", "activation": "relu",
