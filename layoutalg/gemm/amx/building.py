@@ -135,7 +135,11 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
     beside = library.with_suffix(".h")
     version, note = usable_version(plan.llvm)
     code = machine_code(_renamed(llvm_ir(plan.emit(version, part="parts"), version), name), version, way)
-    sources = {"product.h": product_header(plan, name, way), "worker_loop.c": _WORKER_LOOP.read_text(encoding="utf-8")}
+    sources = {
+        "product.h": product_header(plan, name, way),
+        "worker_loop.c": _WORKER_LOOP.read_text(encoding="utf-8"),
+        "exports.map": f"{{ global: {name}; {name}_prepacked; {name}_pack; {name}_packed_bytes; {name}_error; local: *; }};\n",
+    }
     try:
         link(library, code, way, sources)
         beside.write_text(header(plan, name, way), encoding="utf-8")

@@ -215,7 +215,9 @@ def tile_instructions(assembly: str) -> tuple[str, ...]:
 
 
 def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[str, str] | None = None) -> None:
-    """Write a shared library of an object file, of soft tiles if they are the way, and of other C sources (name and text).
+    """Write a shared library of an object file, of soft tiles if they are the way, and of other files (name and text).
+
+    Those are C sources, headers, and a linker's version script (.map).
 
     Raises:
         PlanError: there is no C compiler, or it refuses something; with its first diagnostic.
@@ -234,8 +236,9 @@ def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[s
     with TemporaryDirectory() as folder:
         for name, contents in files.items():
             Path(folder, name).write_bytes(contents)
-        paths = [str(Path(folder, name)) for name in files if not name.endswith(".h")]
+        paths = [str(Path(folder, name)) for name in files if name.endswith((".c", ".o"))]
         strict = ["-Wl,-z,noexecstack", "-Wl,--no-undefined"]
+        strict += [f"-Wl,--version-script={Path(folder, name)}" for name in files if name.endswith(".map")]
         _run([compiler, "-shared", *_c_options(), *strict, "-o", os.fspath(library), *paths, "-lm", "-lpthread"], "")
 
 

@@ -1,0 +1,185 @@
+"""Planned products, compiled by LLVM and run on this CPU: with AMX where it has it, else with soft tiles and scalar loops."""
+
+from __future__ import annotations
+
+from itertools import product as combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.amx import AmxGemm, compiling, plan_amx
+from layoutalg.gemm.amx.numerics import computed
+from layoutalg.gemm.amx.operands import Operands, random_operands
+from layoutalg.gemm.amx.processor import cpu_flags
+from layoutalg.gemm.amx.running import loaded
+from tests.oracle.amx_code import in_hardware_order, joined, native, require_llvm
+
+KINDS = (("bf16", "bf16"), ("f16", "f16"), ("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"))
+STORED: tuple[dict[str, Any], ...] = ({}, {"trans_a": True}, {"trans_b": True})
+SMALL = ((16, 16, 64), (64, 96, 128), (100, 60, 200), (13, 10, 33), (1, 1, 1))
+LARGE = (512, 512, 512)
+
+Array = NDArray[Any]
+
+
+def matrices(plan: AmxGemm, given: dict[str, Array]) -> tuple[Array, Array]:
+    """A [m, k] and B [k, n], whichever way they are stored."""
+    problem = plan.problem
+    return given["a"].T if problem.trans_a else given["a"], given["b"].T if problem.trans_b else given["b"]
+
+
+def check(plan: AmxGemm, given: dict[str, Array], found: Array, how: str) -> None:
+    """Against numpy: integers exactly; floats within 1e-5 of float64, relative to the sum of the products' sizes.
+
+    Soft tiles and the CPU's have the bits of the manual's order too.
+    """
+    a, b = matrices(plan, given)
+    what = (str(plan), how)
+    if plan.problem.acc == "s32":
+        exact = (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int32)
+        assert (found == exact).all(), what
+        return
+    wide = [x.astype(np.float64) for x in (a, b)]
+    assert (np.abs(found - wide[0] @ wide[1]) <= 1e-5 * (np.abs(wide[0]) @ np.abs(wide[1]))).all(), what
+    if how != "scalar" and plan.problem.m <= 128:
+        assert found.tobytes() == in_hardware_order(a, b, plan.problem.depth).tobytes(), what
+
+
+def run_all(plans: dict[str, AmxGemm], how: str, llvm: int) -> None:
+    """Compile the plans as one module and check each; plans that this CPU cannot run this way are left out."""
+    chosen = {
+        name: plan
+        for name, plan in plans.items()
+        if (how != "amx" or native(plan.problem)) and (how != "scalar" or plan.problem.a != "f16")
+    }
+    if not chosen:
+        return
+    library = loaded(joined({name: plan.emit(llvm) for name, plan in chosen.items()}), llvm, how)
+    for seed, (name, plan) in enumerate(chosen.items()):
+        given = random_operands(plan.problem, seed)
+        operands = Operands.of(plan, **given)
+        library.call(f"{name}_gemm", [buffer.address for buffer in operands.buffers])
+        check(plan, given, operands.result(), how)
+
+
+def every(sizes: tuple[tuple[int, int, int], ...]) -> dict[str, AmxGemm]:
+    """Every type, every way to store, at these sizes."""
+    cases = combinations(sizes, KINDS, STORED)
+    return {f"p{i}": plan_amx(*size, *kinds, **stored) for i, (size, kinds, stored) in enumerate(cases)}
+
+
+@pytest.mark.parametrize(("how", "llvm"), [("amx", 24), ("soft", 24), ("scalar", 22)])
+def test_every_type_and_storage_at_a_size_in_turn(how: str, llvm: int) -> None:
+    require_llvm(llvm)
+    cases = enumerate(combinations(KINDS, STORED))
+    # Sizes take turns, so that every storage meets odd ones; scalar loops are slow, and take the small ones.
+    sizes = SMALL[3:] if how == "scalar" else SMALL
+    run_all({f"p{i}": plan_amx(*sizes[i % len(sizes)], *kinds, **stored) for i, (kinds, stored) in cases}, how, llvm)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("llvm", [22, 23, 24])
+@pytest.mark.parametrize("how", ["amx", "soft", "scalar"])
+def test_every_type_and_storage_at_every_size(how: str, llvm: int) -> None:
+    require_llvm(llvm)
+    run_all(every(SMALL), how, llvm)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("how", ["amx", "soft"])
+def test_every_type_and_storage_at_512(how: str) -> None:
+    require_llvm(24)
+    run_all(every((LARGE,)), how, 24)
+
+
+def test_a_run_says_how_and_how_long_and_scalar_loops_agree_to_1e_5() -> None:
+    require_llvm(24)
+    plan = plan_amx(40, 48, 64)
+    given = random_operands(plan.problem, 1)
+    for how in ("soft", "scalar", *(["amx"] if native(plan.problem) else [])):
+        run = plan.run(**given, how=how)
+        assert run.how == how
+        assert 0 < run.seconds < 10
+        check(plan, given, run.c, how)
+    chosen = plan.run(**given)
+    assert chosen.how == ("amx" if native(plan.problem) else "scalar")
+    assert ("AMX instructions" in repr(chosen)) == native(plan.problem)
+
+
+EPILOGUES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("bf16", {"c": "bf16", "alpha": 0.5, "beta": -0.75, "bias": "row", "activation": "relu", "ldc": 50}),
+    ("f16", {"c": "f16", "scale": "column", "bias": "column", "trans_b": True}),
+    ("s8", {"b": "u8", "c": "s8", "scale": "column", "bias": "row", "activation": "relu"}),
+    ("u8", {"c": "u8", "scale": "row", "alpha": 2.0, "lda": 70}),
+    ("s8", {"c": "s32", "beta": 1, "bias": "column", "trans_a": True}),
+)
+
+
+@pytest.mark.parametrize("how", [pytest.param("amx", marks=pytest.mark.exhaustive), "soft"])
+def test_the_epilogue_has_the_bits_of_the_model(how: str) -> None:
+    require_llvm(24)
+    plans = {f"p{i}": plan_amx(37, 43, 66, a, **given) for i, (a, given) in enumerate(EPILOGUES)}
+    plans = {name: plan for name, plan in plans.items() if how == "soft" or native(plan.problem)}
+    if not plans:
+        return
+    library = loaded(joined({name: plan.emit(24) for name, plan in plans.items()}), 24, how)
+    for name, plan in plans.items():
+        given = random_operands(plan.problem, 3)
+        operands = Operands.of(plan, **given)
+        library.call(f"{name}_gemm", [buffer.address for buffer in operands.buffers])
+        found, expected = operands.result(), computed(plan.problem, **given)
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes(), str(plan)
+
+
+def test_denormal_numbers_and_cancelling_sums_are_the_same_bits_in_soft_tiles_and_on_the_cpu() -> None:
+    require_llvm(24)
+    plan = plan_amx(16, 16, 64)
+    rng = np.random.default_rng(5)
+    given = random_operands(plan.problem, 1)
+    for name in ("a", "b"):
+        exponents = rng.choice([-126, -70, -63, -10, 0, 20], given[name].shape)
+        given[name] = (given[name].astype(np.float64) * 2.0**exponents).astype(given[name].dtype)
+    soft = plan.run(**given, how="soft").c
+    assert soft.tobytes() == in_hardware_order(given["a"], given["b"], 32).tobytes()
+    if native(plan.problem):
+        assert plan.run(**given, how="amx").c.tobytes() == soft.tobytes()
+
+
+def test_bad_arrays_are_refused_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile_nothing(*_: object, **__: object) -> bytes:
+        raise AssertionError("a compiler was started")
+
+    monkeypatch.setattr(compiling.subprocess, "run", compile_nothing)
+    plan = plan_amx(19, 21, 64, "u8")
+    a, b = np.ones((19, 64)), np.ones((64, 21))
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"a": a.T}, "A is planned as 19x64, and the array is 64x19"),
+        ({"a": a - 2}, "A has the value -1.0, which u8 cannot hold"),
+        ({"b": b.astype(str)}, "B is an array of <U32; numbers are needed"),
+        ({"c": np.ones((19, 21))}, "c: beta = 0, so C is not read; leave it out"),
+        ({"bias": np.ones(19)}, "bias: the plan has none; plan with bias='row' or bias='column'"),
+        ({"how": "gpu"}, "how 'gpu': expected 'amx', 'scalar' or 'soft'"),
+    )
+    for given, message in refused:
+        with pytest.raises(PlanError, match="^" + message.replace("[", r"\[")):
+            plan.run(**({"a": a, "b": b} | given))
+
+
+def test_without_compilers_or_amx_a_run_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from layoutalg.gemm.amx import processor, running
+
+    plan = plan_amx(17, 16, 64)
+    ones = {"a": np.ones((17, 64)), "b": np.ones((64, 16))}
+    monkeypatch.setattr(compiling, "program_path", lambda _name: None)
+    with pytest.raises(PlanError, match=r"none of the three is installed; `make toolchains` installs them"):
+        plan.run(**ones)
+    monkeypatch.setattr(processor, "cpu_flags", lambda: cpu_flags() - {"amx_tile"})
+    with pytest.raises(PlanError, match=r"how = 'amx': this CPU has no amx-tile; scalar or soft runs here"):
+        plan.run(**ones, how="amx")
+    assert running.chosen_how(plan.problem) == "scalar"
+    assert running.chosen_how(plan_amx(64, 64, 64, "f16").problem) == "soft"
+    assert running.chosen_how(plan_amx(1024, 1024, 1024).problem) == "soft"
