@@ -9,13 +9,18 @@ import random
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
+from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.amx import AmxGemm, plan_amx
+from layoutalg.gemm.amx.emission.exponential import exponential
 from layoutalg.gemm.amx.tiling import BLOCKINGS
+from layoutalg.gemm.emission.function import FunctionWriter
 from layoutalg.ir import read_module, write_module
 from layoutalg.ir.verify import verify_module
+from layoutalg.simulate import launch
 from tests.gemm.amx.walking import TILE_TYPE, Walk, functions, most_live, most_registers
 
 BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i8": 1}
@@ -172,6 +177,42 @@ def test_what_the_functions_are_called_and_take() -> None:
     prepacked = functions(plan.emit(prepacked_b=True))
     assert prepacked["gemm"].arguments["%b"] == "memref<4x50x64xi8>"
     assert "gemm" not in functions(plan.emit(part="parts"))
+
+
+def test_exp_is_off_by_less_than_a_unit_of_the_last_place() -> None:
+    """Against f64, over all of its range; infinite where f32 ends, NaN for NaN."""
+    count = 1 << 14
+    function = FunctionWriter(
+        (buffer := Value(f"memref<{count}xf32>", name="buffer"), place := Value("index", name="i"))
+    )
+    loaded = Value("f32", 16, "x")
+    form = f"vector.load %s[%s] : {buffer.kind}, {loaded.kind}"
+    function.writer.values(form, (buffer, place), (loaded,))
+    made = exponential(function, loaded)
+    function.writer.do(f"vector.store %s, %s[%s] : {buffer.kind}, {loaded.kind}", (made, buffer, place))
+    text = f"""func.func @f(%buffer: {buffer.kind}) {{
+      %first = arith.constant 0 : index
+      %last = arith.constant {count} : index
+      %by = arith.constant 16 : index
+      scf.parallel (%i) = (%first) to (%last) step (%by) {{
+{function.writer.text("        ")}
+        scf.reduce
+      }}
+      return
+    }}"""
+    x = np.linspace(-86, 89.5, count, dtype=np.float32)
+    x[:3] = np.nan, 0, 1
+    found = x.copy()
+    assert not launch(text, [found], entry="f").findings
+    with np.errstate(over="ignore"):
+        want = np.exp(x.astype(np.float64))
+        nearest = want.astype(np.float32)
+    assert np.array_equal(np.isinf(found), np.isinf(nearest))
+    assert np.isnan(found[0])
+    assert found[1] == 1
+    finite = np.isfinite(nearest)
+    off = np.abs(found[finite] - want[finite]) / np.spacing(nearest[finite]).astype(np.float64)
+    assert off.max() < 1
 
 
 def test_other_parts_and_versions_are_refused_in_words() -> None:
