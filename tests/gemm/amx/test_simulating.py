@@ -97,7 +97,7 @@ def test_subnormal_infinite_and_undefined_numbers_go_through() -> None:
 
 
 def random_problem(random: Random) -> tuple[tuple[int, int, int], dict[str, Any]]:
-    """Sizes and everything else that `plan_amx` takes, but functions whose exp differs between libraries."""
+    """Sizes and everything else that `plan_amx` takes."""
     m, n, k = (random.choice((random.randint(1, 40), random.randint(1, 140))) for _ in range(3))
     a, b = random.choice(TYPES)
     floats = a in ("bf16", "f16")
@@ -112,7 +112,10 @@ def random_problem(random: Random) -> tuple[tuple[int, int, int], dict[str, Any]
         chosen["bias"] = random.choice((None, "row", "column"))
         if chosen["c"] != "s32":
             chosen |= {"alpha": random.choice((1.0, 0.3, -2.0)), "scale": random.choice((None, "row", "column"))}
-            chosen["beta"] = random.choice((0.0, 1.0, 0.7))
+            chosen |= {
+                "beta": random.choice((0.0, 1.0, 0.7)),
+                "activation": random.choice((None, "relu", "silu", "gelu")),
+            }
     columns = {"lda": m if chosen["trans_a"] else k, "ldb": k if chosen["trans_b"] else n, "ldc": n}
     chosen |= {name: size + random.choice((0, random.randint(1, 9))) for name, size in columns.items()}
     if random.random() < 0.7:
