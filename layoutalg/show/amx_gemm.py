@@ -20,7 +20,7 @@ from layoutalg.core.plurals import counted as number_of
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.strips import Strip
 from layoutalg.gemm.amx.tiling import REGISTERS, TILE
-from layoutalg.gemm.amx.walk import walk
+from layoutalg.gemm.amx.walking import walk
 from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, seconds_text
 
 if TYPE_CHECKING:

@@ -43,6 +43,10 @@ from layoutalg.simulate.symbols import symbol_around
 __all__ = ["iterations_of"]
 
 
+_LAUNCH = 1 << 18
+"""What a launch costs by itself, about 0.1 ms: memory forgets who touched it last."""
+
+
 def iterations_of(op: Operation, compiling: Compiling, body: Body) -> Callable[[Run, Sequence[range]], None] | None:
     """A function that runs all iterations of these ranges; None where the body launches kernels, which follow each other.
 
@@ -64,6 +68,7 @@ def iterations_of(op: Operation, compiling: Compiling, body: Body) -> Callable[[
             return
         if total > MOST_WORKGROUPS:
             fail(op, f"{total} iterations; at most {MOST_WORKGROUPS} are simulated")
+        run.spend(op, 1, _LAUNCH)
         grid = (total, 1, 1)
         known = run.machine
         tracked = None if slots is None else buffers_of(run.slots[slot] for slot in slots)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from layoutalg.cli.targets import AmxOption, GpuOption, amx_targets
 from tests.attack import texts
 from tests.attack.effort import PARTS
 from tests.attack.isolated import Attack, Complaint, complaint_about, run
@@ -103,11 +104,13 @@ SHAPES = (
 )
 STRINGS: dict[str, tuple[str, ...]] = {
     "element": (*texts.ELEMENTS, "", "f", "f0", "i99999999", "f32x", "vector<4xf32>", "\ud800", "9" * 5000),
-    "target": ("pvc", "bmg", "dg2", "amx", "PVC", "", "gfx942", "x" * 2000),
+    "target": ("pvc", "bmg", "spr", "amx", "dg2", "PVC", "", "gfx942", "x" * 2000),
     "colour": ("subgroup", "lane", "register", "tile", "addr", "", "red", "\ud800"),
     "direction": ("tensor", "hardware", "", "up"),
     "title": ("a title", "", "</svg><script>", "a\nb", "\ud800", "$x^2$", "$\\frac{", "x" * 3000, "&amp;", "🎲"),
-    "level": ("lane", "subgroup", "workgroup", "", "thread"),
+    "level": ("lane", "subgroup", "workgroup", "whole", "parts", "", "thread"),
+    "blocking": ("2x2", "1x4", "3x1", "1x1", "1x6", *SHAPES),
+    "blocks": ("32x32x64", "64x64x64", "256x256x256", "48x32x64", *SHAPES),
     "tile": SHAPES,
     "shape": SHAPES,
     **dict.fromkeys(("a_type", "b_type", "c_type"), texts.ELEMENTS),
@@ -144,7 +147,7 @@ MODULES = (
     f"// -----// IR Dump After CSE (cse) //----- //\nremark: %7 gets {_A}\n%7 = my.operation %x {{a = {_A}}}\n",
 )
 """Modules that are damaged, and given to the commands that take some."""
-_USUAL = {"a_type": 1, "b_type": 1, "element": 5, "target": 3, "direction": 2, "colour": 4, "level": 3}
+_USUAL = {"a_type": 1, "b_type": 1, "element": 5, "target": 4, "direction": 2, "colour": 4, "level": 5}
 """How many of the values above, from the first, are usual."""
 
 
@@ -199,7 +202,13 @@ class CommandLines(Attack):
         name = rng.choice(list(self.commands))
         positional: list[str] = []
         options: list[str] = []
+        # Mostly, a target gets no options of the others: those are refused before anything else.
+        others = rng.choice((AmxOption, GpuOption)) if rng.random() < 0.9 else ()
+        if name == "gemm" and others is GpuOption:
+            options += ["--target", rng.choice(amx_targets())]
         for parameter in self.commands[name].params:
+            if isinstance(parameter, others):
+                continue
             needed = parameter.required and rng.random() < 0.97
             if parameter.param_type_name == "argument":
                 count = rng.randint(0, 3) if parameter.nargs == -1 else int(needed or rng.random() < 0.6)
@@ -214,8 +223,12 @@ class CommandLines(Attack):
         words = [name, *positional, *options]
         if "--run" in words and rng.random() < 0.9:
             words.remove("--run")  # a tenth of a second each
-        if "--check" in words and rng.random() < 0.98:
-            words.remove("--check")  # asks a compiler
+        for option in ("--check", "--native", "--listing", "--time"):  # ask a compiler, or the CPU for a second
+            if option in words and rng.random() < 0.98:
+                words.remove(option)
+        if "--build" in words and rng.random() < 0.98:
+            at = words.index("--build")
+            del words[at : at + 2]
         if rng.random() < 0.1:
             at = rng.randint(0, len(words))
             words[at:at] = [

@@ -12,11 +12,13 @@ import pytest
 
 import layoutalg as la
 from layoutalg import amx, compare, cute, triton
+from layoutalg.gemm import amx as gemm_amx
 from layoutalg.nested import gpu
 
 MMA = la.mma("MFMA_F32_16x16x16_F16")
 TILED = gpu.DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_m=2)
 TILE = la.Layout.parse("d0 = 2@reg, d1 = 16@lane")
+AMX_PLAN = la.plan_amx(64, 64, 64)
 VALUES = [
     MMA,
     la.mma("VMFMA_F32_16x16x32_F16"),
@@ -32,6 +34,9 @@ VALUES = [
     la.TileType(16, 16, "i32"),
     la.to_cute(TILE),
     la.to_linear_layout(TILE),
+    AMX_PLAN,
+    AMX_PLAN.problem,
+    AMX_PLAN.strips[0][0],
 ]
 WRONG: list[Any] = [
     *(None, -1, 0, 1.5, True, 10**30, 2**31, float("nan"), "a", "é", b"x"),
@@ -44,7 +49,7 @@ WITHOUT_ARGUMENTS = ("DerivedThreadConfigAttr", "LaneScopeAttr", "SubgroupScopeA
 
 def public_calls() -> Iterator[tuple[str, Callable[..., Any], int]]:
     """Every exported function and class of these rooms, and every method of the values, with how many arguments it needs."""
-    for room in (amx, compare, cute, triton, gpu):
+    for room in (amx, compare, cute, triton, gpu, gemm_amx):
         for name in room.__all__:
             value = getattr(room, name)
             if name in ("read_gpu", *WITHOUT_ARGUMENTS):

@@ -30,15 +30,15 @@ class Mutant:
 
 def mutants(text: str, most: int = 22) -> list[Mutant]:
     """At most so many mistakes of this kernel: the first of each sort, then the last of each, then those between."""
-    return _made(text, _mistakes, most)
+    return made(text, _mistakes, most)
 
 
 def prefetches(text: str) -> list[Mutant]:
     """What can go wrong with a prefetch without changing a result: it is missing, or asks for other lines."""
-    return _made(text, _of_prefetches, 4)
+    return made(text, _of_prefetches, 4)
 
 
-def _made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: int) -> list[Mutant]:
+def made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: int) -> list[Mutant]:
     module: ModuleOp = read_module(text)
     sorts: dict[str, list[int]] = {}
     for number, (mistake, _) in enumerate(kind(list(module.walk()))):
@@ -66,18 +66,18 @@ def _mistakes(operations: list[Operation]) -> Iterator[Change]:
     yield from _epilogue(operations)
 
 
-def _named(operations: list[Operation], *names: str) -> list[Operation]:
+def named(operations: list[Operation], *names: str) -> list[Operation]:
     return [operation for operation in operations if operation.name in names]
 
 
-def _setting(operation: Operation, position: int, value: SSAValue) -> Callable[[], None]:
+def setting(operation: Operation, position: int, value: SSAValue) -> Callable[[], None]:
     def change() -> None:
         operation.operands[position] = value
 
     return change
 
 
-def _exchanging(operation: Operation, one: int, other: int) -> Callable[[], None]:
+def exchanging(operation: Operation, one: int, other: int) -> Callable[[], None]:
     def change() -> None:
         first, second = operation.operands[one], operation.operands[other]
         operation.operands[one], operation.operands[other] = second, first
@@ -86,29 +86,29 @@ def _exchanging(operation: Operation, one: int, other: int) -> Callable[[], None
 
 
 def _loads_and_stores(operations: list[Operation]) -> Iterator[Change]:
-    for which, load in enumerate(_named(operations, "xegpu.load_nd")):
+    for which, load in enumerate(named(operations, "xegpu.load_nd")):
         if load.operands[-1] is not load.operands[-2]:
-            yield f"load {which}: swapped offsets", _exchanging(load, -1, -2)
+            yield f"load {which}: swapped offsets", exchanging(load, -1, -2)
         if "packed" in load.properties and "xi8" in str(load.operands[0].type):
             yield f"load {which}: not packed", _unpacked(load)
         if "transpose" in load.properties:
-            yield f"load {which}: the place of the other half", _setting(load, -1, load.operands[-2])
-    stores = _named(operations, "xegpu.store_nd")
+            yield f"load {which}: the place of the other half", setting(load, -1, load.operands[-2])
+    stores = named(operations, "xegpu.store_nd")
     for which, store in enumerate(stores):
-        yield f"store {which}: swapped offsets", _exchanging(store, -1, -2)
-        yield f"store {which} is missing", _without(store)
+        yield f"store {which}: swapped offsets", exchanging(store, -1, -2)
+        yield f"store {which} is missing", without(store)
         for other in stores[:which]:
             if store.operands[0].type == other.operands[0].type:
-                yield f"store {which}: the tile of another", _setting(store, 0, other.operands[0])
+                yield f"store {which}: the tile of another", setting(store, 0, other.operands[0])
                 break
-    loads = _named(operations, "xegpu.load_nd")
+    loads = named(operations, "xegpu.load_nd")
     for which, (load, before) in enumerate(zip(loads[1:], loads, strict=False)):
         if load.parent is before.parent and load.operands[0].type == before.operands[0].type:
             for position in (-1, -2):
                 if load.operands[position] is not before.operands[position]:
                     yield (
                         f"load {which + 1}: the place of the one before",
-                        _setting(load, position, before.operands[position]),
+                        setting(load, position, before.operands[position]),
                     )
 
 
@@ -120,20 +120,20 @@ def _unpacked(load: Operation) -> Callable[[], None]:
 
 
 def _descriptors(operations: list[Operation]) -> Iterator[Change]:
-    made = [one for one in _named(operations, "xegpu.create_nd_tdesc") if not _prefetches_only(one)]
+    made = [one for one in named(operations, "xegpu.create_nd_tdesc") if not _prefetches_only(one)]
     bases = [one.operands[0] for one in made]
     for which, one in enumerate(made):
         *_, rows, columns, pitch = one.operands
-        yield f"descriptor {which}: rows and columns swapped", _exchanging(one, -2, -3)
+        yield f"descriptor {which}: rows and columns swapped", exchanging(one, -2, -3)
         if _is_constant(rows):  # one row, of a bias: it has no pitch
             continue
         if pitch is not columns:
-            yield f"descriptor {which}: a pitch without the padding", _setting(one, -1, columns)
+            yield f"descriptor {which}: a pitch without the padding", setting(one, -1, columns)
         if pitch is not rows:
-            yield f"descriptor {which}: the number of rows as pitch", _setting(one, -1, rows)
+            yield f"descriptor {which}: the number of rows as pitch", setting(one, -1, rows)
         other = next((base for base in bases[:which] if _origin(base) is not _origin(one.operands[0])), None)
         if other is not None:
-            yield f"descriptor {which}: another matrix", _setting(one, 0, other)
+            yield f"descriptor {which}: another matrix", setting(one, 0, other)
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -152,19 +152,19 @@ def _prefetches_only(descriptor: Operation) -> bool:
 
 
 def _pieces(operations: list[Operation]) -> Iterator[Change]:
-    cuts = _named(operations, "vector.shuffle")
+    cuts = named(operations, "vector.shuffle")
     for which, (cut, before) in enumerate(zip(cuts[1:], cuts, strict=False)):
         if cut.operands[0] is before.operands[0] and cut.properties["mask"] != before.properties["mask"]:
-            yield f"piece {which + 1}: that of the one before", _masked(cut, before.properties["mask"])
+            yield f"piece {which + 1}: that of the one before", masked(cut, before.properties["mask"])
     for which, cut in enumerate(cuts[:3]):
         mask = cut.properties["mask"]
         assert isinstance(mask, DenseArrayBase)
         numbers = [int(number) for number in mask.get_values()]
         turned = DenseArrayBase.from_list(i64, [*numbers[1:], numbers[0]])
-        yield f"piece {which}: one register further", _masked(cut, turned)
+        yield f"piece {which}: one register further", masked(cut, turned)
 
 
-def _masked(cut: Operation, mask: object) -> Callable[[], None]:
+def masked(cut: Operation, mask: object) -> Callable[[], None]:
     def change() -> None:
         assert isinstance(mask, DenseArrayBase)
         cut.properties["mask"] = mask
@@ -180,9 +180,9 @@ def _is_product(operation: Operation) -> bool:
 
 def _products(operations: list[Operation]) -> Iterator[Change]:
     products = [operation for operation in operations if _is_product(operation)]
-    zeros = next(one for one in _named(operations, "scf.for")).operands[3]
+    zeros = next(one for one in named(operations, "scf.for")).operands[3]
     for which, product in enumerate(products):
-        yield f"product {which}: the accumulator is lost", _setting(product, 2, zeros)
+        yield f"product {which}: the accumulator is lost", setting(product, 2, zeros)
         for position, name in enumerate(("A", "B", "accumulator")):
             for before in products[:which]:
                 same = (
@@ -190,9 +190,9 @@ def _products(operations: list[Operation]) -> Iterator[Change]:
                     and product.operands[position].type == before.operands[position].type
                 )
                 if same and not _equal(product.operands[position], before.operands[position]):
-                    yield f"product {which}: {name} of another", _setting(product, position, before.operands[position])
+                    yield f"product {which}: {name} of another", setting(product, position, before.operands[position])
                     break
-        yield f"product {which} is missing", _skipping(product, 2)
+        yield f"product {which} is missing", skipping(product, 2)
 
 
 def _equal(one: SSAValue, other: SSAValue) -> bool:
@@ -203,17 +203,17 @@ def _equal(one: SSAValue, other: SSAValue) -> bool:
     return one is other
 
 
-def _skipping(operation: Operation, position: int) -> Callable[[], None]:
+def skipping(operation: Operation, position: int) -> Callable[[], None]:
     """The operation gives one of its operands."""
 
     def change() -> None:
         operation.results[0].replace_all_uses_with(operation.operands[position])
-        _without(operation)()
+        without(operation)()
 
     return change
 
 
-def _without(operation: Operation) -> Callable[[], None]:
+def without(operation: Operation) -> Callable[[], None]:
     def change() -> None:
         operation.detach()
         operation.erase()
@@ -222,27 +222,27 @@ def _without(operation: Operation) -> Callable[[], None]:
 
 
 def _loops(operations: list[Operation]) -> Iterator[Change]:
-    for which, loop in enumerate(_named(operations, "scf.for")):
-        yield f"loop {which}: the last steps are missing", _setting(loop, 1, loop.operands[2])
-        yield f"loop {which}: begins late", _setting(loop, 0, loop.operands[2])
-    for which, end in enumerate(_named(operations, "scf.yield")):
+    for which, loop in enumerate(named(operations, "scf.for")):
+        yield f"loop {which}: the last steps are missing", setting(loop, 1, loop.operands[2])
+        yield f"loop {which}: begins late", setting(loop, 0, loop.operands[2])
+    for which, end in enumerate(named(operations, "scf.yield")):
         for position in range(1, len(end.operands)):
             if end.operands[position].type == end.operands[0].type:
-                yield f"loop {which}: accumulators {position} and 0 exchanged", _exchanging(end, 0, position)
+                yield f"loop {which}: accumulators {position} and 0 exchanged", exchanging(end, 0, position)
 
 
 def _places(operations: list[Operation]) -> Iterator[Change]:
-    for block in _named(operations, "gpu.block_id"):
-        yield "a place in the grid along another dimension", _turned(block, _named(operations, "gpu.block_id"))
-    for which, operation in enumerate(_named(operations, "arith.muli")):
+    for block in named(operations, "gpu.block_id"):
+        yield "a place in the grid along another dimension", _turned(block, named(operations, "gpu.block_id"))
+    for which, operation in enumerate(named(operations, "arith.muli")):
         if any(
             isinstance(value.owner, Operation) and value.owner.name == "gpu.block_id" for value in operation.operands
         ):
-            yield f"product {which} of places: not multiplied", _skipping(operation, 0)
+            yield f"product {which} of places: not multiplied", skipping(operation, 0)
         for position in range(2):
             hint = operation.operands[position].name_hint or ""
             if hint.startswith("stride_"):
-                yield f"{hint} is dropped", _skipping(operation, 1 - position)
+                yield f"{hint} is dropped", skipping(operation, 1 - position)
 
 
 def _turned(block: Operation, all_of_them: list[Operation]) -> Callable[[], None]:
@@ -258,32 +258,32 @@ def _turned(block: Operation, all_of_them: list[Operation]) -> Callable[[], None
 
 
 def _epilogue(operations: list[Operation]) -> Iterator[Change]:
-    for which, fma in enumerate(_named(operations, "math.fma")):
-        yield f"fma {which}: what is added and what is multiplied exchanged", _exchanging(fma, 1, 2)
-        yield f"fma {which}: nothing is multiplied", _skipping(fma, 2)
-        yield f"fma {which}: nothing is added", _skipping(fma, 1)
-    for which, choice in enumerate(_named(operations, "arith.select")):
+    for which, fma in enumerate(named(operations, "math.fma")):
+        yield f"fma {which}: what is added and what is multiplied exchanged", exchanging(fma, 1, 2)
+        yield f"fma {which}: nothing is multiplied", skipping(fma, 2)
+        yield f"fma {which}: nothing is added", skipping(fma, 1)
+    for which, choice in enumerate(named(operations, "arith.select")):
         if "vector" in str(choice.operands[0].type):
-            yield f"choice {which}: the other one", _exchanging(choice, 1, 2)
-            yield f"choice {which}: always the second", _skipping(choice, 2)
-    for which, shuffle in enumerate(_named(operations, "gpu.shuffle")):
+            yield f"choice {which}: the other one", exchanging(choice, 1, 2)
+            yield f"choice {which}: always the second", skipping(choice, 2)
+    for which, shuffle in enumerate(named(operations, "gpu.shuffle")):
         if which % 3 == 0:
-            yield f"bias {which}: that of the lane's own row", _skipping(shuffle, 0)
-    for operation in _named(operations, "xegpu.load"):
+            yield f"bias {which}: that of the lane's own row", skipping(shuffle, 0)
+    for operation in named(operations, "xegpu.load"):
         place = operation.operands[1].owner
-        rows = [one.operands[-2] for one in _named(operations, "xegpu.store_nd")]
-        columns = [one.operands[-1] for one in _named(operations, "xegpu.store_nd")]
+        rows = [one.operands[-2] for one in named(operations, "xegpu.store_nd")]
+        columns = [one.operands[-1] for one in named(operations, "xegpu.store_nd")]
         if isinstance(place, Operation) and place.name == "arith.addi":
             for position, value in enumerate(place.operands):
                 for mine, others in ((rows, columns), (columns, rows)):
                     if any(value is one for one in mine):
-                        yield "a bias on the wrong axis", _setting(place, position, others[0])
+                        yield "a bias on the wrong axis", setting(place, position, others[0])
 
 
 def _of_prefetches(operations: list[Operation]) -> Iterator[Change]:
-    for which, prefetch in enumerate(_named(operations, "xegpu.prefetch_nd")):
-        yield f"prefetch {which} is missing", _without(prefetch)
-        yield f"prefetch {which}: swapped offsets", _exchanging(prefetch, -1, -2)
-    made = [one for one in _named(operations, "xegpu.create_nd_tdesc") if _prefetches_only(one)]
+    for which, prefetch in enumerate(named(operations, "xegpu.prefetch_nd")):
+        yield f"prefetch {which} is missing", without(prefetch)
+        yield f"prefetch {which}: swapped offsets", exchanging(prefetch, -1, -2)
+    made = [one for one in named(operations, "xegpu.create_nd_tdesc") if _prefetches_only(one)]
     for one in made:
-        yield "a prefetch of other rows", _exchanging(one, -2, -3)
+        yield "a prefetch of other rows", exchanging(one, -2, -3)

@@ -160,3 +160,26 @@ def test_reductions_are_added_in_order() -> None:
     y = np.zeros(1, np.float32)
     assert launch(text, [y], entry="f").findings == ()
     assert y[0] == np.float32(16777220)
+
+
+def test_memory_that_was_freed_is_out_of_bounds() -> None:
+    """A scratch buffer in a loop is another one each time; who uses it too late, or frees it twice, is found."""
+    loop = """scf.for %i = %c0 to %c4 step %c1 {
+      %m = memref.alloc() : memref<64xi32>
+      memref.copy %x, %m : memref<64xi32> to memref<64xi32>
+      memref.copy %m, %y : memref<64xi32> to memref<64xi32>
+      memref.dealloc %m : memref<64xi32>
+    }"""
+    outcome, y = run(loop)
+    assert outcome.findings == ()
+    assert y[63] == 163
+    late = "%m = memref.alloc() : memref<64xi32>\nmemref.dealloc %m : memref<64xi32>\n"
+    outcome, _ = run(f"{late}memref.copy %x, %m : memref<64xi32> to memref<64xi32>")
+    assert [one.rule for one in outcome.findings] == ["run.out_of_bounds"]
+    assert "of buffer m, which was freed" in outcome.findings[0].message
+    outcome, y = run("memref.dealloc %x : memref<64xi32>\nmemref.copy %x, %y : memref<64xi32> to memref<64xi32>")
+    assert (outcome.findings, y[0]) == ((), 100)
+    outcome, _ = run(f"{late}memref.dealloc %m : memref<64xi32>")
+    assert [one.message for one in outcome.findings] == [
+        "there is nothing to free at byte 0 of buffer m, which was freed"
+    ]

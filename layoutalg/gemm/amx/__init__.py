@@ -6,8 +6,32 @@
 ('2x2', 4, 4)
 """
 
+from layoutalg.gemm.amx.costs import AmxRoofline, amx_roofline
+from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_b
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import AmxProblem
+from layoutalg.gemm.amx.search import AmxCandidate, AmxChoices, search_amx
+from layoutalg.gemm.amx.strips import Strip, cut
 from layoutalg.gemm.amx.tiling import AmxTiling, Blocking
+from layoutalg.gemm.amx.walking import Walk, WalkStep, walk
 
-__all__ = ["AmxGemm", "AmxProblem", "AmxTiling", "Blocking", "plan_amx"]
+__all__ = [
+    "AmxCandidate",
+    "AmxChoices",
+    "AmxGemm",
+    "AmxProblem",
+    "AmxRoofline",
+    "AmxTiling",
+    "Blocking",
+    "Strip",
+    "Walk",
+    "WalkStep",
+    "amx_roofline",
+    "cut",
+    "must_pack_a",
+    "packed_a",
+    "packed_b",
+    "plan_amx",
+    "search_amx",
+    "walk",
+]

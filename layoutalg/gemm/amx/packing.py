@@ -20,10 +20,13 @@ d0 = 2@addr:1024 16@addr:32, d1 = 2@addr:512 32@addr
 from __future__ import annotations
 
 from layoutalg.amx.vnni import vnni_factor
+from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.tiling import TILE
+from layoutalg.gemm.surface import whole_number
 
 __all__ = ["must_pack_a", "packed_a", "packed_a_shape", "packed_b", "packed_b_shape"]
 
@@ -35,6 +38,7 @@ def packed_b_shape(k: int, n: int, element: str) -> tuple[int, int, int]:
     (1, 9, 64)
     """
     v = vnni_factor(element)
+    k, n = whole_number("k", k), whole_number("n", n)
     return -(-n // TILE), -(-k // v), TILE * v
 
 
@@ -62,6 +66,7 @@ def packed_a_shape(m: int, k: int, element: str) -> tuple[int, int, int, int]:
     (1, 1, 16, 64)
     """
     depth = TILE * vnni_factor(element)
+    m, k = whole_number("m", m), whole_number("k", k)
     return -(-m // TILE), -(-k // depth), TILE, depth
 
 
@@ -87,6 +92,7 @@ def must_pack_a(problem: AmxProblem) -> str | None:
     >>> must_pack_a(AmxProblem.of(64, 64, 64)), must_pack_a(AmxProblem.of(64, 64, 33))
     (None, 'k = 33 is no whole number of words of 2 elements')
     """
+    instance_of(problem, AmxProblem, "problem", PlanError)
     if problem.trans_a:
         return "A lies transposed"
     if problem.k % problem.vnni:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.amx.tiling import TILE
-from layoutalg.gemm.amx.walk import Walk, block_tiles, walk
+from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
 
@@ -203,22 +203,26 @@ def _tiles(plan: AmxGemm) -> Panel:
     fills = {registers.held: DARK, registers.passing: MARKED}
     looks = {
         "A": {
-            (i, 0): look(f"A{i}", fills["A"], f"{height} rows of {tile.k * plan.problem.element_bytes} bytes")
+            (i, 0): look(
+                f"A{i}", fills["A"], f"{counted(height, 'row')} of {tile.k * plan.problem.element_bytes} bytes"
+            )
             for i, height in enumerate(heights)
         },
         "B": {
-            (0, j): look(f"B{j}", fills["B"], f"{tile.k // plan.problem.vnni} rows of {4 * width} bytes, packed")
+            (0, j): look(
+                f"B{j}", fills["B"], f"{counted(tile.k // plan.problem.vnni, 'row')} of {4 * width} bytes, packed"
+            )
             for j, width in enumerate(widths)
         },
         "C": {
-            (i, j): look(f"C{i}{j}", PALE, f"{height} rows of {width} {plan.accumulator}")
+            (i, j): look(f"C{i}{j}", PALE, f"{counted(height, 'row')} of {width} {plan.accumulator}")
             for i, height in enumerate(heights)
             for j, width in enumerate(widths)
         },
     }
     used = len(set(registers.registers.values()))
     notes = (
-        f"{'+'.join(map(str, heights))} rows, {'+'.join(map(str, widths))} columns of C, {tile.k} of k",
+        f"{'+'.join(map(str, heights))} x {'+'.join(map(str, widths))} of C, {tile.k} of k",
         f"{used} of {_REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
     )
     down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)

@@ -26,8 +26,8 @@ from layoutalg.amx import TileProduct
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
-from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.amx.packing import packed_a, packed_a_shape, packed_b, packed_b_shape
+from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_a_shape, packed_b, packed_b_shape
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.search import AmxChoices, AmxFound, search_amx
 from layoutalg.gemm.amx.strips import Strip, cut
@@ -65,6 +65,14 @@ class AmxGemm(Distributed):
     problem: AmxProblem
     tiling: AmxTiling
     llvm: int = 24
+
+    def __post_init__(self) -> None:
+        instance_of(self.problem, AmxProblem, "problem", PlanError)
+        instance_of(self.tiling, AmxTiling, "tiling", PlanError)
+        object.__setattr__(self, "llvm", checked_version(self.llvm))
+        why = must_pack_a(self.problem)
+        if why is not None and not self.tiling.pack_a:
+            raise PlanError(f"pack_a = False: {why}; A must be packed")
 
     @property
     def element(self) -> str:
@@ -306,7 +314,7 @@ class AmxGemm(Distributed):
         >>> print(plan_amx(64, 64, 64, blocking=(1, 2)).operands()[1].layout)
         d0 = 16@row 2@col:2, d1 = 2@_ 16@col:4 | offset 3@tmm
         """
-        from layoutalg.gemm.amx.walk import block_operands
+        from layoutalg.gemm.amx.walking import block_operands
 
         found = block_operands(self)
         own_sizes(str(self.problem), (*found[2].layout.shape, found[0].layout.shape[1]), shape)

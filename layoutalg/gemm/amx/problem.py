@@ -96,27 +96,16 @@ class AmxProblem:
         layoutalg.core.errors.PlanError: A is bf16 and B is f16: tile products multiply bf16 by bf16, f16 by f16, and bytes
         """
         a = element_named("a", a, TYPES)
-        b = a if b is None else element_named("b", b, TYPES)
-        if a != b and not (a in _BYTES and b in _BYTES):
-            raise PlanError(f"A is {a} and B is {b}: tile products multiply bf16 by bf16, f16 by f16, and bytes")
         acc = "s32" if a in _BYTES else "f32"
-        c = acc if c is None else element_named("c", c, ("f32", "bf16", "f16", "s32", "s8", "u8"))
-        if c not in RESULTS[acc]:
-            raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {', '.join(RESULTS[acc])}")
-        target = one_of(target, TARGETS, "target", PlanError)
-        if a == "f16" and target == "spr":
-            raise PlanError(
-                "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
-            )
-        trans_a, trans_b = as_flag(trans_a, "trans_a", PlanError), as_flag(trans_b, "trans_b", PlanError)
         m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
-        made = cls(
+        trans_a, trans_b = as_flag(trans_a, "trans_a", PlanError), as_flag(trans_b, "trans_b", PlanError)
+        return cls(
             m,
             n,
             k,
             a,
-            b,
-            c,
+            a if b is None else b,
+            acc if c is None else c,
             acc,
             target,
             lda=leading_dimension("lda", lda, m if trans_a else k),
@@ -124,19 +113,49 @@ class AmxProblem:
             ldc=leading_dimension("ldc", ldc, n),
             trans_a=trans_a,
             trans_b=trans_b,
-            alpha=finite_factor("alpha", alpha),
-            beta=finite_factor("beta", beta),
-            bias=None if bias is None else one_of(bias, BIASES, "bias", PlanError),
-            scale=None if scale is None else one_of(scale, BIASES, "scale", PlanError),
-            activation=None if activation is None else one_of(activation, ACTIVATIONS, "activation", PlanError),
+            alpha=alpha,
+            beta=beta,
+            bias=bias,
+            scale=scale,
+            activation=activation,
         )
-        for matrix in made.matrices:
+
+    def __post_init__(self) -> None:
+        a, b = element_named("a", self.a, TYPES), element_named("b", self.b, TYPES)
+        if a != b and not (a in _BYTES and b in _BYTES):
+            raise PlanError(f"A is {a} and B is {b}: tile products multiply bf16 by bf16, f16 by f16, and bytes")
+        acc = "s32" if a in _BYTES else "f32"
+        if not isinstance(self.acc, str) or self.acc != acc:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise PlanError(f"acc = {shown(self.acc)}: products of {a} are added in {acc}")
+        c = element_named("c", self.c, ("f32", "bf16", "f16", "s32", "s8", "u8"))
+        if c not in RESULTS[acc]:
+            raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {', '.join(RESULTS[acc])}")
+        if a == "f16" and one_of(self.target, TARGETS, "target", PlanError) == "spr":
+            raise PlanError(
+                "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
+            )
+        checked: dict[str, object] = {
+            "a": a,
+            "b": b,
+            "c": c,
+            "target": one_of(self.target, TARGETS, "target", PlanError),
+            **{name: whole_number(name, getattr(self, name)) for name in ("m", "n", "k")},
+            **{name: leading_dimension(name, getattr(self, name), 1) for name in ("lda", "ldb", "ldc")},
+            **{name: as_flag(getattr(self, name), name, PlanError) for name in ("trans_a", "trans_b")},
+            **{name: finite_factor(name, getattr(self, name)) for name in ("alpha", "beta")},
+            **{
+                name: None if getattr(self, name) is None else one_of(getattr(self, name), names, name, PlanError)
+                for name, names in (("bias", BIASES), ("scale", BIASES), ("activation", ACTIVATIONS))
+            },
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        for matrix in self.matrices:
             if matrix.pitch < matrix.columns:
                 raise PlanError(
                     f"{matrix}: a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
                 )
-        made._check_integers()
-        return made
+        self._check_integers()
 
     @property
     def chip(self) -> str:

@@ -34,8 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, instance_of, listed, one_of
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.amx.costs import AMX_LIMITS, AmxForms, AmxRoofline, AmxTimes, amx_roofline, amx_times
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.problem import AmxProblem
@@ -168,6 +170,7 @@ class AmxFound(Sequence[AmxCandidate]):
         >>> len({str(candidate.tiling.blocking) for candidate in found.runners_up(4)})
         4
         """
+        count = whole(count, "runners-up =", 0, MAX_EXTENT, PlanError)
         kinds = self.forms.rows[self.ranking] * TILE + self.forms.columns[self.ranking]
         _, firsts = np.unique(kinds, return_index=True)
         return tuple(self[int(row)] for row in np.sort(firsts)[1 : count + 1])

@@ -20,6 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutalg.core.errors import PlanError
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.amx.tiling import REGISTERS, TILE, Blocking
 
 __all__ = ["Strip", "cut", "registers_of", "strips"]
@@ -36,6 +40,15 @@ class Strip:
     first: int
     count: int
     heights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        heights = listed(self.heights, "heights of a strip", error=PlanError)
+        object.__setattr__(self, "first", whole(self.first, "first row of a strip =", 0, MAX_EXTENT, PlanError))
+        object.__setattr__(self, "count", whole(self.count, "blocks of a strip =", 1, MAX_EXTENT, PlanError))
+        sizes = tuple(whole(one, "height of a tile =", 1, TILE, PlanError) for one in heights)
+        if not 1 <= len(sizes) <= REGISTERS:
+            raise PlanError(f"a strip of {len(sizes)} tiles: expected 1 to {REGISTERS}")
+        object.__setattr__(self, "heights", sizes)
 
     @property
     def size(self) -> int:
@@ -57,9 +70,10 @@ def strips(size: int, tiles: int, *, joined: bool = True) -> tuple[Strip, ...]:
     >>> [str(strip) for strip in strips(60, 2, joined=False)]
     ['1 x (16, 16) from 0', '1 x (16,) from 32', '1 x (12,) from 48']
     """
-    whole, rest = divmod(size, TILE * tiles)
-    found = [Strip(0, whole, (TILE,) * tiles)] if whole else []
-    first, full, small = whole * TILE * tiles, rest // TILE, rest % TILE
+    size, tiles = whole(size, "rows =", 1, MAX_EXTENT, PlanError), whole(tiles, "tiles =", 1, REGISTERS, PlanError)
+    count, rest = divmod(size, TILE * tiles)
+    found = [Strip(0, count, (TILE,) * tiles)] if count else []
+    first, full, small = count * TILE * tiles, rest // TILE, rest % TILE
     if joined or not full or not small:
         if rest:
             found.append(Strip(first, 1, (TILE,) * full + (small,) * bool(small)))
@@ -86,6 +100,7 @@ def cut(m: int, n: int, blocking: Blocking) -> tuple[tuple[Strip, ...], tuple[St
     >>> [[str(strip) for strip in side] for side in cut(13, 10, Blocking(2, 2))]
     [['1 x (13,) from 0'], ['1 x (10,) from 0']]
     """
+    instance_of(blocking, Blocking, "blocking", PlanError)
     for rows_joined, columns_joined in ((True, True), (True, False), (False, True), (False, False)):
         rows = strips(m, blocking.rows, joined=rows_joined)
         columns = strips(n, blocking.columns, joined=columns_joined)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.gemm.amx.walk import block_tiles, walk
-from layoutalg.viz.colours import hexes, hue_of, shades
+from layoutalg.gemm.amx.walking import block_tiles, walk
+from layoutalg.viz.colours import HUES, hexes, hue_of, shades
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, cell_of
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Line, Words
 
@@ -154,7 +155,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         inside = (_Side.of(height), _Side.of(width))
         target = "C in memory" if problem.direct else "the scratch of a cache block"
         pitch = problem.ldc if problem.direct else plan.tiling.n_block
-        titles = (f"{target}: rows of m", f"tmm{register}: {height} rows of {4 * width} bytes")
+        titles = (f"{target}: rows of m", f"tmm{register}: {counted(height, 'row')} of {4 * width} bytes")
         notes = (f"rows are {pitch * 4} bytes apart", f"tile_store writes row by row; {problem.acc} is 4 bytes")
         legend = "labels: row, column of C"
     else:
@@ -169,12 +170,12 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         register_rows, register_columns = _Side.of(tile.rows), _Side.of(tile.cols, v, size)
         titles = (
             f"{operand} in memory: rows of {('m' if is_a else 'n') if k_is_inner else 'k'}",
-            f"tmm{register}: {tile.rows} rows of {tile.row_bytes} bytes",
+            f"tmm{register}: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes",
         )
         notes = (f"rows are {pitch} bytes apart", _packing(plan, operand))
         legend = (
             f"labels: row, column of {operand}; a colour is a word of k, as in {'B' if is_a else 'A'}: "
-            f"{v} elements of {size} bytes, pale to strong"
+            f"{v} elements of {counted(size, 'byte')}, pale to strong; colours repeat after {len(HUES)} words"
         )
     return _Tile(
         f"{name} of the first step: {rows}x{columns} {kind}",

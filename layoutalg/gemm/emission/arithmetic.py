@@ -50,7 +50,13 @@ BYTES = {"s8": (-128.0, 127.0), "u8": (0.0, 255.0)}
 
 
 class Epilogue(Protocol):
-    """What is asked of a problem: its factors, its activation, and the name of C's type."""
+    """What is asked of a problem: its factors, its activation, and the name of C's type.
+
+    >>> from layoutalg.gemm.problem import Problem
+    >>> epilogue: Epilogue = Problem.of(64, 64, 64, "s8", c="f32", alpha=0.5)
+    >>> epilogue.alpha, epilogue.c
+    (0.5, 'f32')
+    """
 
     @property
     def alpha(self) -> float:

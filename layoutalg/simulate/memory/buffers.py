@@ -52,6 +52,7 @@ class Buffer:
     shadow: Shadow = field(default_factory=Shadow)
     tracked: bool = True
     """Whether the launch may write it, so that it has to be known who reads it."""
+    freed: bool = False
 
     def elements(self, dtype: np.dtype[Any]) -> Array:
         """The buffer as an array of elements; what is left over at the end is out of reach.
@@ -72,6 +73,8 @@ class Buffer:
         """A byte in words; `offset` counts from the beginning of the (first) buffer."""
         kind = {"global": "buffer", "shared": "shared memory", "private": "private memory"}[self.space]
         beyond = "" if offset < self.size else f", which has {self.size} bytes"
+        if self.freed:
+            beyond = ", which was freed"
         return f"byte {offset} of {kind} {self.name}{beyond}"
 
     def found_at(self, offset: int) -> str:
@@ -135,6 +138,21 @@ class Memory:
             buffer.pitch = array.shape[1] * array.itemsize
         self.buffers.append(buffer)
         return len(self.buffers) * SPAN
+
+    def release(self, address: int) -> bool:
+        """Free the buffer that begins at an address; its address is given to no other one. False where none begins there.
+
+        >>> memory = Memory()
+        >>> address = memory.bind("C", np.zeros(4, np.float32))
+        >>> memory.release(address), memory.describe(address + 4), memory.release(address)
+        (True, 'byte 4 of buffer C, which was freed', False)
+        """
+        index, offset = divmod(address, SPAN)
+        if offset or not 1 <= index <= len(self.buffers) or self.buffers[index - 1].freed:
+            return False
+        old = self.buffers[index - 1]
+        self.buffers[index - 1] = Buffer(old.name, old.bytes[:0], 0, freed=True)
+        return True
 
     def begin_launch(self) -> None:
         """A new launch: what earlier launches wrote does not race with what comes.

@@ -57,6 +57,7 @@ def _reserve(run: Run, op: Operation, name: str, array: Array, initialised: bool
     if used > MOST_GEMM_BYTES:
         fail(op, f"{used} bytes of memory; at most {MOST_GEMM_BYTES} are simulated")
     address = memory.bind(name, array, initialised=initialised)
+    run.shared.setdefault("reserved", set()).add(address)
     return View.row_major(np.full((1, 1, 1), address, np.int64), array.shape, array.itemsize)
 
 
@@ -117,10 +118,29 @@ def get_global(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by("gpu.dealloc", "memref.dealloc", "gpu.wait", "gpu.host_register", "gpu.host_unregister",
-             "gpu.set_default_device", "memref.global", host=True)  # fmt: skip
+@compiled_by("gpu.dealloc", "memref.dealloc", host=True)
+def release(op: Operation, compiling: Compiling) -> Step:
+    """Memory goes: who reads or writes it afterwards is out of bounds. That of an iteration goes with the iteration."""
+    memory_at = next((n for n, operand in enumerate(op.operands) if isa(operand.type, MemRefType[Attribute])), None)
+    if memory_at is None:
+        fail(op, "a memref is needed")
+
+    def step(run: Run, values: list[Any]) -> list[Any]:
+        if run.machine.items == (1, 1, 1):
+            address = int(np.asarray(values[memory_at].base).reshape(-1)[0])
+            # What the caller brought stays: it is not for this function to free.
+            if address in run.shared.get("reserved", ()) and not run.memory.buffers.release(address):
+                run.report(op, "run.undefined", f"there is nothing to free at {run.memory.describe(address)}")
+        return _tokens(op, [])
+
+    return step
+
+
+@compiled_by(
+    "gpu.wait", "gpu.host_register", "gpu.host_unregister", "gpu.set_default_device", "memref.global", host=True
+)
 def nothing(op: Operation, compiling: Compiling) -> Step:
-    """Memory stays, and everything has happened already."""
+    """Everything has happened already."""
     return lambda run, values: _tokens(op, [])
 
 

@@ -3,7 +3,7 @@
 Blocks are counted by `i` and `j`, and independent of one another. A strip of C that the block doesn't have is an empty range.
 
 >>> from layoutalg.gemm.amx import plan_amx
->>> text = block_function(plan_amx(100, 32, 64, blocks=(64, 32, 64)))
+>>> text = block_function(plan_amx(100, 32, 64, blocking=(2, 2), blocks=(64, 32, 64), pack_a=False))
 >>> [line.split("(")[0].strip() for line in text.splitlines() if "call" in line]
 ['func.call @gemm_tiles_32x32', 'func.call @gemm_tiles_4x32']
 """
@@ -43,7 +43,7 @@ def block_function(plan: AmxGemm) -> str:
     """The text of the function.
 
     >>> from layoutalg.gemm.amx import plan_amx
-    >>> block_function(plan_amx(16, 16, 32, blocking=(1, 1))).splitlines()[0][:66]
+    >>> block_function(plan_amx(16, 16, 32, blocking=(1, 1), pack_a=False)).splitlines()[0][:66]
     'func.func @gemm_block(%a: memref<16x32xbf16>, %packed_b: memref<1x'
     """
     problem, tiling = plan.problem, plan.tiling

@@ -4,7 +4,7 @@
 write to different parts of C, and each of the other functions takes a range of panels.
 
 >>> from layoutalg.gemm.amx import plan_amx
->>> text = emit_module(plan_amx(64, 64, 64, c="bf16"), prepacked_b=False, part="whole")
+>>> text = emit_module(plan_amx(64, 64, 64, c="bf16", blocking=(2, 2)), prepacked_b=False, part="whole")
 >>> [line.split("(")[0].split("@")[1] for line in text.splitlines() if "func.func" in line]
 ['gemm_tiles_32x32', 'gemm_finish', 'gemm_pack_b', 'gemm_block', 'gemm']
 """

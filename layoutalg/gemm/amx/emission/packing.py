@@ -6,8 +6,8 @@ abcd: 0a1b2c3d.
 
     %row = vector.load %b[%k, %column] : memref<64x64xbf16>, vector<16xbf16>
     %row_1 = vector.load %b[%k_1, %column] : memref<64x64xbf16>, vector<16xbf16>
-    %words = vector.interleave %row, %row_1 : vector<16xbf16> -> vector<32xbf16>
-    vector.store %words, %packed[%panel, %word, %c0] : memref<4x32x32xbf16>, vector<32xbf16>
+    %words = vector.interleave %bits, %bits_1 : vector<16xi16> -> vector<32xi16>    // the same rows, as integers
+    vector.store %all, %packed[%panel, %word, %c0] : memref<4x32x32xbf16>, vector<32xbf16>
 
 A of A B is copied, a row of a tile at a time. The other two, B from n x k and A from k x m, are squares of 16x16 words that are
 turned in registers (`turned`): four rounds of weaving row i with row i + 8. What is outside of the matrix becomes zero.

@@ -74,7 +74,7 @@ def phases(plan: AmxGemm) -> tuple[Phase, ...]:
     """The parts of k, one after the other.
 
     >>> from layoutalg.gemm.amx import plan_amx
-    >>> for phase in phases(plan_amx(64, 64, 200, blocks=(64, 64, 64))):
+    >>> for phase in phases(plan_amx(64, 64, 200, blocking=(2, 2), blocks=(64, 64, 64))):
     ...     print(phase)
     Phase(first=0, last=64, step=64, depth=32, more=False, rest=False)
     Phase(first=64, last=192, step=64, depth=32, more=True, rest=False)

@@ -40,7 +40,7 @@ def kinds(plan: AmxGemm) -> dict[str, str]:
     """The types of everything in memory that functions take, by name.
 
     >>> from layoutalg.gemm.amx import plan_amx
-    >>> plan = plan_amx(64, 32, 64, c="bf16", bias="row", blocks=(64, 32, 64))
+    >>> plan = plan_amx(64, 32, 64, c="bf16", bias="row", blocking=(2, 2), blocks=(64, 32, 64), pack_a=False)
     >>> {name: kind for name, kind in kinds(plan).items() if name not in ("b", "c")}
     {'a': 'memref<64x64xbf16>', 'packed_b': 'memref<2x32x32xbf16>', 'scratch': 'memref<64x32xf32>', 'bias': 'memref<64xbf16>'}
     """

@@ -28,7 +28,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Operand, product_operands
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.gemm.amx.tiling import Blocking
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class Walk:
         >>> walk(Blocking(1, 4)).tiles("B")
         ('B0', 'B1', 'B2', 'B3')
         """
+        one_of(operand, ("A", "B", "C"), "operand", PlanError)
         return tuple(name for name in self.registers if name.startswith(operand))
 
 

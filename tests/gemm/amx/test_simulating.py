@@ -1,0 +1,210 @@
+"""The emitted module in the simulator equals the stated order of the sums, bit for bit, and mistakes in it are caught."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
+
+from layoutalg.core.errors import LayoutError, ParseError, PlanError, SizeError, VerificationError
+from layoutalg.gemm.amx import AmxGemm, plan_amx
+from layoutalg.gemm.amx.numerics import computed
+from layoutalg.gemm.amx.operands import random_operands
+from layoutalg.simulate import SimulationError, launch
+from tests.gemm.amx.mutating import mutants
+
+Array = NDArray[Any]
+
+TYPES = (("bf16", "bf16"), ("f16", "f16"), ("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"))
+SIZES = ((16, 16, 64), (64, 96, 128), (100, 60, 200), (13, 10, 33), (1, 1, 1), (512, 512, 512))
+STORED: tuple[dict[str, Any], ...] = ({}, {"trans_a": True}, {"trans_b": True})
+ALWAYS = {
+    *((types, (13, 10, 33), which) for which, types in zip((0, 1, 2, 0, 1, 2), TYPES, strict=True)),
+    *((types, (1, 1, 1), which) for which, types in zip((1, 2, 0), TYPES, strict=False)),
+    *((types, (100, 60, 200), which) for which, types in zip((2, 0, 1, 2), TYPES, strict=False)),
+    *((types, (64, 96, 128), which) for which, types in zip((0, 2, 2), TYPES, strict=False)),
+    (("bf16", "bf16"), (512, 512, 512), 0),
+    (("s8", "u8"), (16, 16, 64), 1),
+}
+"""What every run tries: each type, size and orientation, not all of them together."""
+
+
+def products() -> list[Any]:
+    """Types, sizes and orientations; those that take long together are for `make exhaustive`."""
+    return [
+        pytest.param(
+            types, size, stored, marks=() if (types, size, which) in ALWAYS else pytest.mark.exhaustive,
+            id=f"{'x'.join(map(str, size))} {'x'.join(types)} {next(iter(stored), 'plain')}",
+        )
+        for size in SIZES
+        for types in TYPES
+        for which, stored in enumerate(STORED)
+    ]  # fmt: skip
+
+
+def inputs(plan: AmxGemm, seed: int) -> dict[str, Any]:
+    """Random arguments; scales that leave most sums of bytes inside of their type."""
+    given: dict[str, Any] = dict(random_operands(plan.problem, seed))
+    if "scale" in given and plan.problem.c in ("s8", "u8"):
+        given["scale"] = given["scale"] / np.float32(64)
+    return given
+
+
+def same_bits(one: Array, other: Array) -> bool:
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize(("types", "size", "stored"), products())
+def test_the_module_computes_the_stated_sums(
+    types: tuple[str, str], size: tuple[int, int, int], stored: dict[str, Any]
+) -> None:
+    plan = plan_amx(*size, *types, **stored)
+    given = inputs(plan, 15)
+    assert same_bits(plan.simulate(**given), computed(plan.problem, **given))
+
+
+CUTS: tuple[dict[str, Any], ...] = (
+    {"blocking": (1, 1), "blocks": (16, 16, 32)},
+    {"blocking": (2, 2), "blocks": (32, 64, 64), "order": "rows"},
+    {"blocking": (1, 4), "blocks": (48, 64, 96), "pack_a": True},
+    {"blocking": (3, 1), "blocks": (96, 32, 160)},
+)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_blocks_change_no_bit(cut: dict[str, Any]) -> None:
+    """Leading dimensions and the spelling of the dialect do not either."""
+    plan = plan_amx(75, 70, 132, lda=136, ldb=72, ldc=81, llvm=22, **cut)
+    given = inputs(plan, 1)
+    assert same_bits(plan.simulate(**given), computed(plan.problem, **given))
+
+
+def test_subnormal_infinite_and_undefined_numbers_go_through() -> None:
+    plan = plan_amx(20, 18, 70)
+    random = np.random.default_rng(2)
+    a, b = (random.integers(0, 2**16, shape).astype(np.uint16).view(bfloat16) for shape in ((20, 70), (70, 18)))
+    a[:10] = (random.standard_normal((10, 70)) * 2.0**-64).astype(bfloat16)
+    b[:, :9] = (random.standard_normal((70, 9)) * 2.0**-62).astype(bfloat16)
+    found, expected = plan.simulate(a, b), computed(plan.problem, a, b)
+    assert ((found == expected) | (np.isnan(found) & np.isnan(expected))).all()
+    assert np.isnan(expected).any()
+    assert np.isfinite(expected).any()
+
+
+# Mistakes
+
+KINDS: dict[str, dict[str, Any]] = {
+    "bf16 in blocks of k": {"size": (48, 64, 152), "blocking": (1, 2), "blocks": (16, 32, 64)},
+    "scaled to bytes": {
+        "size": (20, 48, 128), "types": ("u8", "s8"), "c": "s8", "scale": "column", "bias": "row", "blocks": (32, 32, 128),
+    },
+    "an epilogue": {
+        "size": (48, 72, 64), "c": "bf16", "alpha": 0.5, "beta": 2.0, "bias": "column", "activation": "relu",
+        "blocks": (32, 32, 64),
+    },
+    "s8 by u8, A packed": {"size": (40, 72, 150), "types": ("s8", "u8"), "blocking": (1, 2), "blocks": (16, 64, 128)},
+    "A transposed": {"size": (48, 40, 100), "trans_a": True, "blocking": (2, 1), "blocks": (32, 16, 64)},
+    "B transposed": {"size": (36, 80, 136), "types": ("u8", "s8"), "trans_b": True, "blocks": (32, 32, 128)},
+}  # fmt: skip
+ALWAYS_MUTATED = ("bf16 in blocks of k", "scaled to bytes")
+LEAST = 15
+
+
+def plan_of(kind: str) -> AmxGemm:
+    choices = dict(KINDS[kind])
+    return plan_amx(*choices.pop("size"), *choices.pop("types", ()), **choices)
+
+
+def is_caught(plan: AmxGemm, text: str, given: dict[str, Any], expected: Array) -> bool:
+    """Whether a changed module is refused or computes something else."""
+    try:
+        return not same_bits(plan.simulate(**given, text=text), expected)
+    except (ParseError, VerificationError):
+        raise
+    except LayoutError:
+        return True
+
+
+def uncaught(kind: str, most: int) -> list[str]:
+    plan = plan_of(kind)
+    given, text = inputs(plan, 3), plan.emit()
+    expected = computed(plan.problem, **given)
+    assert not is_caught(plan, text, given, expected)
+    tried = mutants(text, most)
+    assert len(tried) >= LEAST
+    return [mutant.mistake for mutant in tried if not is_caught(plan, mutant.text, given, expected)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in ALWAYS_MUTATED else pytest.mark.exhaustive) for kind in KINDS],
+)
+def test_mistakes_are_caught(kind: str) -> None:
+    assert uncaught(kind, LEAST) == []
+
+
+def test_a_tile_one_row_short_is_caught() -> None:
+    """Of A and C: the module is valid, and the last row of every tile is left out."""
+    plan = plan_amx(32, 32, 64)
+    given, text = inputs(plan, 3), plan.emit()
+    short = re.sub(r"tile<16x(16xf32|32xbf16)>", r"tile<15x\1>", text)
+    for line in [line for line in short.splitlines() if "tile_load %b[" in line or "tile_load %packed_b[" in line]:
+        short = short.replace(line, line.replace("tile<15x32xbf16>", "tile<16x32xbf16>"))
+    short = re.sub(
+        r"(tile_mulf .* : )(\S+), \S+, (\S+)$", r"\1\2, !x86.amx.tile<16x32xbf16>, \3", short, flags=re.MULTILINE
+    )
+    with pytest.raises(SimulationError, match="elements of C are not written, the first one at \\[15, 0\\]"):
+        plan.simulate(**given, text=short)
+
+
+@pytest.mark.parametrize("how", ["packed", "unpacked", "by 4", "by 1"])
+def test_only_b_packed_by_2_gives_the_product(how: str) -> None:
+    """`--prepacked-b` takes B in panels of 16 columns; rows of words in any other order give another product."""
+    plan = plan_amx(32, 32, 64)
+    given = inputs(plan, 4)
+    b = given["b"]
+
+    def words(panel: Array) -> Array:
+        if how == "unpacked":
+            return panel
+        if how == "by 1":
+            return np.ascontiguousarray(panel.T)
+        v = 2 if how == "packed" else 4
+        return panel.reshape(64 // v, v, 16).swapaxes(1, 2)
+
+    packed = np.stack([words(b[:, first : first + 16]).reshape(32, 32) for first in (0, 16)])
+    c = np.zeros((32, 32), np.float32)
+    outcome = launch(plan.emit(prepacked_b=True), [given["a"], packed, c], entry="gemm")
+    assert outcome.findings == ()
+    assert same_bits(c, computed(plan.problem, **given)) == (how == "packed")
+
+
+# Refusals
+
+
+def test_what_does_not_fit_the_plan_is_refused_in_words() -> None:
+    plan = plan_amx(16, 16, 32)
+    a, b = np.ones((16, 32)), np.ones((32, 16))
+    with pytest.raises(PlanError, match="A is planned as 16x32, and the array is 16x31"):
+        plan.simulate(a[:, 1:], b)
+    with pytest.raises(PlanError, match="bias: the plan has none"):
+        plan.simulate(a, b, bias=np.ones(16))
+    with pytest.raises(LayoutError, match="expected a function named gemm"):
+        plan.simulate(a, b, text="func.func @other() { return }")
+    with pytest.raises(LayoutError, match="it takes 0 arguments, and was given 3"):
+        plan.simulate(a, b, text="func.func @gemm() { return }")
+    with pytest.raises(LayoutError, match="text"):
+        plan.simulate(a, b, text=7)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(SizeError, match="tile products; at most"):
+        plan_amx(65536, 65536, 65536).simulate(a, b)
+
+
+def test_a_module_that_leaves_c_alone_is_refused() -> None:
+    plan = plan_amx(4, 4, 8)
+    text = "func.func @gemm(%a: memref<4x8xbf16>, %b: memref<8x4xbf16>, %c: memref<4x4xf32>) { return }"
+    with pytest.raises(SimulationError, match=r"16 elements of C are not written, the first one at \[0, 0\]"):
+        plan.simulate(np.ones((4, 8)), np.ones((8, 4)), text=text)
