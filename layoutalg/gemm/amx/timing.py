@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from layoutalg.core.errors import PlanError, SizeError
-from layoutalg.core.limits import MOST_GEMM_BYTES
+from layoutalg.core.limits import MOST_GEMM_BYTES, MOST_TIMED_OPERATIONS
 from layoutalg.core.messages import shown
 from layoutalg.gemm.amx.compiling import link, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Buffer, Operands, memory_type, random_operands
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["AmxTiming", "best_seconds", "measured_clock", "time_amx"]
 
 _LONGEST = 600.0
-_MOST_OPERATIONS = 2**42
 _PASSES, _CLOCKS_PER_PASS = 20_000, 60  # a third of a millisecond: shorter than what another process would take away
 _CLOCK = r"""
 __attribute__((visibility("default"))) void passes(long count)
@@ -136,8 +135,8 @@ def time_amx(plan: AmxGemm, seconds: float = 1.0) -> AmxTiming:
     size = sum(matrix.rows * matrix.pitch_bytes for matrix in problem.matrices)
     if size > MOST_GEMM_BYTES:
         raise SizeError(f"A, B and C of {size} bytes; at most {MOST_GEMM_BYTES} are measured")
-    if problem.flops > _MOST_OPERATIONS:
-        raise SizeError(f"{problem.flops} operations; at most {_MOST_OPERATIONS} are measured")
+    if problem.flops > MOST_TIMED_OPERATIONS:
+        raise SizeError(f"{problem.flops} operations; at most {MOST_TIMED_OPERATIONS} are measured")
     version, note = usable_version(plan.llvm)
     operands = Operands.of(plan, **random_operands(problem, 0))
     whole = loaded(plan.emit(version), version, "amx")
