@@ -63,6 +63,7 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.amx.problem import AmxProblem
+from layoutalg.gemm.amx.strips import cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling, Blocking
 from layoutalg.hardware import AmxChip, amx_chip
 
@@ -85,8 +86,9 @@ _SPLIT = 45.0
 """Clocks to load a tile whose rows cross cache lines, from L1."""
 _CALL = 200.0
 """Clocks to call a function with tiles and to fill and drain its pipeline, LDTILECFG excluded."""
-_PACK, _FINISH = 90.0, 100.0
-"""Clocks to write a packed tile, and those of the epilogue of a tile of C, reading excluded."""
+_PACK, _TRANSPOSE, _FINISH = 90.0, (350.0, 100.0), 100.0
+"""Clocks to write a packed tile, what a transposition of A and of B adds to that, and those of the epilogue of a tile of C;
+reading excluded."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,8 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     m_block, n_block, k_block = (
         np.minimum(block, most) for block, most in ((forms.m_block, m), (forms.n_block, n), (forms.k_block, k))
     )
-    grid_m, grid_n, grid_k = np.ceil(m / m_block), np.ceil(n / n_block), np.ceil(k / k_block)
-    down, across = _blocks(m, m_block, TILE * forms.rows), _blocks(n, n_block, TILE * forms.columns)
+    grid_m, grid_n = np.ceil(m / m_block), np.ceil(n / n_block)
+    down, across, strips = _register_blocks(problem, forms)
 
     # What is used between two uses of the same tile, in bytes of a cache.
     whole = m * k * size + k * n * size + m * n * 4
@@ -231,18 +233,20 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     all_steps = down * across * steps
 
     # C: each register block stores its tiles after each block of k, and loads them before each but the first.
-    from_c = levels.of(block_a + block_b + m_block * n_block * 4 * crowd_c)
-    if problem.direct:
-        from_c = np.where(grid_k > 1, from_c, levels.furthest)
-    stores = np.tensordot((chip.store_l1, chip.store_l2, chip.store_l3, chip.store_l3), from_c, 1)
-    loads = np.tensordot(at, from_c, 1)
+    stays = levels.of(block_a + block_b + m_block * n_block * 4 * crowd_c)
+    from_c = levels.furthest if problem.direct else stays
+    at_c = (chip.store_l1, chip.store_l2, chip.store_l3, chip.store_l3)
     tiles_c = tiles_m * tiles_n
-    passes = grid_k + (1 if k % problem.depth and k > problem.depth else 0)
-    clocks_c = tiles_c * (passes * stores + (passes - 1) * loads)
-    strips_m, strips_n = _strips(m, grid_m, forms.rows), _strips(n, grid_n, forms.columns)
-    calls = strips_m * strips_n * passes * (chip.configure + _CALL)
+    rest = k % problem.depth
+    passes = np.ceil((k - rest) / k_block) + bool(rest)
+    again_c = np.tensordot(at_c, stays, 1) + np.tensordot(at, stays, 1)
+    clocks_c = tiles_c * (np.tensordot(at_c, from_c, 1) + (passes - 1) * again_c)
+    calls = grid_m * grid_n * strips * passes * (chip.configure + _CALL)
     read = float(np.tensordot(at, levels.furthest, 1)[0])
-    packing = tiles_n * steps * (read + _PACK) + forms.packed * tiles_m * steps * (read + _PACK)
+    pack_a, pack_b = (
+        _PACK + flag * more for flag, more in zip((problem.trans_a, problem.trans_b), _TRANSPOSE, strict=True)
+    )
+    packing = tiles_n * steps * (read + pack_b) + forms.packed * tiles_m * steps * (read + pack_a)
     epilogue = (0.0 if problem.direct else tiles_c * (_FINISH + read)) + 0 * tall
     parts = {
         "products": all_steps * product,
@@ -257,7 +261,7 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     moved = {
         "A": _by_level(bytes_a, from_a),
         "B": _by_level(bytes_b, from_b),
-        "C": _by_level(m * n * 4 * (2 * passes - 1), from_c),
+        "C": _by_level(m * n * 4 + 0 * tall, from_c + 2 * (passes - 1) * stays),
     }
     limits = {"tile unit": parts["products"]}
     times = AmxTimes(
@@ -298,15 +302,17 @@ def _mixed(*sources: tuple[Numbers, Numbers]) -> Numbers:
     return np.sum([share * parts for share, parts in sources], axis=0)
 
 
-def _blocks(size: int, block: Numbers, unit: Numbers) -> Numbers:
-    """Register blocks of `unit` rows (or columns), where cache blocks of `block` are cut one by one."""
-    full, rest = np.floor(size / block), size % block
-    return full * np.ceil(block / unit) + np.ceil(rest / unit)
-
-
-def _strips(size: int, blocks: Numbers, tiles: Numbers) -> Numbers:
-    """The strips of one height in all cache blocks: one each, and one more where the last block has a smaller rest."""
-    return blocks + ((size > TILE * tiles) & (size % (TILE * tiles) > 0))
+def _register_blocks(problem: AmxProblem, forms: AmxForms) -> tuple[Numbers, Numbers, Numbers]:
+    """Register blocks down and across C, and pairs of strips: a cache block calls a function for each of them."""
+    found = np.ones((3, len(forms.rows)))
+    sizes = 2 * TILE * forms.rows + forms.columns
+    for size in np.unique(sizes):
+        among = sizes == size
+        first = int(np.argmax(among))
+        sides = cut(problem.m, problem.n, Blocking(int(forms.rows[first]), int(forms.columns[first])))
+        down, across = (sum(strip.count for strip in side) for side in sides)
+        found[:, among] = np.array([[down], [across], [len(sides[0]) * len(sides[1])]])
+    return found[0], found[1], found[2]
 
 
 def _crowding(distance: int, rows: Numbers, row_bytes: Numbers, period: int) -> Numbers:
