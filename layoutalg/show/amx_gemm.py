@@ -235,12 +235,10 @@ def _time(plan: AmxGemm) -> list[Row]:
     moved = {"L1": line.l1_bytes, "L2": line.l2_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes}
     limits = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in line.limit_seconds.items())
     side = "above" if line.intensity > line.ridge else "below"
+    intensity = f"{line.intensity:.{0 if line.intensity >= 10 else 2}f} operations per byte of memory"
     return [
         ("bytes", ", ".join(f"{bytes_text(count)} from {name}" for name, count in moved.items())),
-        (
-            "intensity",
-            f"{line.intensity:.{0 if line.intensity >= 10 else 2}f} operations per byte of memory, {side} the {line.ridge:.0f} of a core of {line.chip.name}",
-        ),
+        ("intensity", f"{intensity}, {side} the {line.ridge:.0f} of a core of {line.chip.name}"),
         ("each alone", limits),
         ("predicted", f"{_reached(plan, line)} on one core; limit: {line.limit}"),
         *([("", f"{_reached(plan, whole)} on {whole.cores} cores; limit: {whole.limit}")] if whole.cores > 1 else []),
