@@ -91,10 +91,7 @@ def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
             "B": list(plan.packed_b_shape),
             "why_a": _why_packed(plan) if tiling.pack_a else None,
         },
-        "layouts": {
-            "A": None if plan.packed_a is None else str(plan.packed_a),
-            "B": str(plan.packed_b),
-        },
+        "layouts": {name: str(layout) for name, layout in plan.layouts.items()},
         "roofline": [
             {
                 "chip": line.chip.name,
