@@ -1,7 +1,7 @@
 """The functions that pack: B always, and A where its tiles cannot be loaded as they lie.
 
-A word of 4 bytes has v elements of one column of B, from v rows. So rows of 16 elements are woven: two into 16 pairs (v = 2), or
-four into 16 fours, in two rounds. By hand, the rows 0123 and abcd become 0a1b2c3d.
+A word of 4 bytes has v elements of one column of B, from v rows. So rows of 16 elements are woven: two into 16 pairs (v = 2),
+or four into 16 fours, in two rounds. By hand, the rows 0123 and abcd become 0a1b2c3d.
 
     %row = vector.load %b[%k, %column] : memref<64x64xbf16>, vector<16xbf16>
     %bits = vector.bitcast %row : vector<16xbf16> to vector<16xi16>
