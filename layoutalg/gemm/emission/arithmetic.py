@@ -32,51 +32,20 @@ By hand, for alpha = 2, a bias of 0.5, beta = 1 and C = 1: an accumulator of 3 b
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Protocol
 
 import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, fma
 from layoutalg.gemm.emission.function import FunctionWriter
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.problem import IN_MEMORY, Epilogue
 
-__all__ = ["BYTES", "GELU", "Epilogue", "arithmetic", "as_computed"]
+__all__ = ["BYTES", "GELU", "arithmetic", "as_computed"]
 
 GELU = (2 * sqrt(2 / pi), 2 * sqrt(2 / pi) * 0.044715)
 """c1 and c2 of gelu: twice the factors of x and of x cubed in the argument of its tanh."""
 BYTES = {"s8": (-128.0, 127.0), "u8": (0.0, 255.0)}
 """The least and the largest number of a byte."""
-
-
-class Epilogue(Protocol):
-    """What is asked of a problem: its factors, its activation, and the name of C's type.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> epilogue: Epilogue = Problem.of(64, 64, 64, "s8", c="f32", alpha=0.5)
-    >>> epilogue.alpha, epilogue.c
-    (0.5, 'f32')
-    """
-
-    @property
-    def alpha(self) -> float:
-        """The factor of the product."""
-        ...
-
-    @property
-    def beta(self) -> float:
-        """The factor of C before."""
-        ...
-
-    @property
-    def activation(self) -> str | None:
-        """relu, gelu or silu."""
-        ...
-
-    @property
-    def c(self) -> str:
-        """The type of C: f32, f16, bf16, s32, s8 or u8."""
-        ...
 
 
 def arithmetic(
