@@ -95,6 +95,7 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/modules.py
 	$(BIN)/python benchmarks/propagation.py
 	$(BIN)/python benchmarks/gemm.py
+	$(BIN)/python benchmarks/amx.py
 
 picture: $(VENV)/installed
 	$(BIN)/python docs/picture.py

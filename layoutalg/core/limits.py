@@ -75,6 +75,8 @@ __all__ = [
     "MOST_LOOPS",
     "MOST_MODULE_ELEMENTS",
     "MOST_NAMED",
+    "MOST_NATIVE_BYTES",
+    "MOST_NATIVE_OPERATIONS",
     "MOST_NESTED_COORDINATES",
     "MOST_NESTED_COUNTED",
     "MOST_OPERANDS",
@@ -95,10 +97,13 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
+    "MOST_SCALAR_CHOSEN",
+    "MOST_SCALAR_OPERATIONS",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
+    "MOST_SOFT_OPERATIONS",
     "MOST_SORTED",
     "MOST_STEPS",
     "MOST_STRIPS",
@@ -112,6 +117,7 @@ __all__ = [
     "MOST_TERMS",
     "MOST_TILES_GIVEN",
     "MOST_TILE_STRIDE",
+    "MOST_TIMED_OPERATIONS",
     "MOST_TOGETHER_BYTES",
     "MOST_TRACED_BYTES",
     "MOST_UNCOVERED",
@@ -306,6 +312,18 @@ MOST_ARGUMENT_BYTES = 2**30
 """Bytes of an array that a kernel is given from the command line."""
 MOST_GEMM_BYTES = 2**27
 """Bytes of a matrix of a GEMM that is run, and of the memory of a host: who wrote what takes a few times as much."""
+MOST_NATIVE_BYTES = 2**31
+"""Bytes of A, B and C of a product that is compiled and run here: they are copied once."""
+MOST_NATIVE_OPERATIONS = 2**45
+"""Operations of a product that is run with AMX instructions: half a minute at 1 T/s."""
+MOST_TIMED_OPERATIONS = 2**42
+"""The same where it is timed: it is run several times, and by numpy."""
+MOST_SOFT_OPERATIONS = 2**37
+"""The same with soft tiles: half a minute at 4 G/s."""
+MOST_SCALAR_OPERATIONS = 2**32
+"""The same with LLVM's scalar loops: half a minute at 0.1 G/s."""
+MOST_SCALAR_CHOSEN = 2**28
+"""Operations that scalar loops are chosen for without being asked for: 512^3, some seconds."""
 MOST_KERNEL_TEXT = 2**21
 """Characters of the text of a kernel that is run: reading takes up to 200 bytes for each."""
 MOST_KERNEL_OPERATIONS = 2**14

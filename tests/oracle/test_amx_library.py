@@ -149,8 +149,14 @@ def check_program(command: Sequence[str], folder: Path) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize("how", ["amx", "soft"])
-def test_a_c_program_compiles_without_a_warning_and_finds_nothing_wrong(how: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("_own_soft_tiles")
+def test_a_c_program_compiles_without_a_warning_and_finds_nothing_wrong(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the library's own C give one."""
     require_llvm(24)
+    options = [*compiling._c_options(), "-Wall", "-Wextra", "-Werror"]  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(compiling, "_c_options", lambda: options)
     command = c_program(tmp_path, how)
     if how == "soft" or native(plan_amx(16, 16, 64, "s8").problem):
         check_program(command, tmp_path)

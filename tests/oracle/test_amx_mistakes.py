@@ -25,7 +25,7 @@ SCALAR_LOOPS = ("-O0", "--enable-x86-scalar-amx=true")
 FEATURES = "-mattr=+amx-tile,+amx-bf16,+amx-int8,+amx-fp16"
 
 
-@pytest.fixture(params=[22, pytest.param(23, marks=pytest.mark.exhaustive), 24])
+@pytest.fixture(params=[*(pytest.param(old, marks=pytest.mark.exhaustive) for old in (22, 23)), 24])
 def llvm(request: pytest.FixtureRequest) -> int:
     require_llvm(request.param)
     return request.param

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product as combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.amx import AmxGemm, compiling, plan_amx
+from layoutalg.gemm.amx.compiling import link, machine_code
 from layoutalg.gemm.amx.numerics import computed
-from layoutalg.gemm.amx.operands import Operands, random_operands
+from layoutalg.gemm.amx.operands import Buffer, Operands, random_operands
 from layoutalg.gemm.amx.processor import cpu_flags
-from layoutalg.gemm.amx.running import loaded
+from layoutalg.gemm.amx.running import Loaded, loaded
 from tests.oracle.amx_code import in_hardware_order, joined, native, require_llvm
 
 KINDS = (("bf16", "bf16"), ("f16", "f16"), ("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"))
@@ -183,3 +185,33 @@ def test_without_compilers_or_amx_a_run_says_what_is_missing(monkeypatch: pytest
     assert running.chosen_how(plan.problem) == "scalar"
     assert running.chosen_how(plan_amx(64, 64, 64, "f16").problem) == "soft"
     assert running.chosen_how(plan_amx(1024, 1024, 1024).problem) == "soft"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("x86_amx @llvm.x86.tilezero.internal(i16 17, i16 64)", "a tile has 1 to 16 rows"),
+        ("x86_amx @llvm.x86.tileloadd64.internal(i16 16, i16 65, ptr %0, i64 64)", "a row of a tile has 1 to 64 bytes"),
+        (
+            "x86_amx @llvm.x86.tdpbssd.internal(i16 16, i16 64, i16 62, x86_amx %2, x86_amx %2, x86_amx %2)",
+            "the rows of the tiles of a product are whole words of 4 bytes",
+        ),
+        (
+            "x86_amx @llvm.x86.tdpbssd.internal(i16 16, i16 64, i16 68, x86_amx %2, x86_amx %2, x86_amx %2)",
+            "a row of a tile has 1 to 64 bytes",
+        ),
+    ],
+)
+def test_soft_tiles_refuse_what_the_hardware_refuses(call: str, message: str, tmp_path: Path) -> None:
+    """Such tiles do not pass LLVM's dialect, so the IR is written by hand."""
+    require_llvm(24)
+    ir = f"""define void @f(ptr %0) {{
+  %2 = call x86_amx @llvm.x86.tilezero.internal(i16 16, i16 64)
+  %3 = call {call}
+  ret void
+}}
+"""
+    library = str(tmp_path / "bad.so")
+    link(library, machine_code(ir, 24, "soft"), "soft")
+    with pytest.raises(PlanError, match=f"^the code uses a tile that the hardware refuses: {message}$"):
+        Loaded(library, "soft").call("f", [Buffer.of(np.zeros(2048, np.uint8)).address])

@@ -171,11 +171,12 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
             lines.append(f"     {given:7} {count} of {_C_TYPES[kind]}, one for every {over} of C")
     more = "".join(f", const void *{given}" for given, over in _vectors(problem) if over)
     features = ", ".join(_features(problem, how))
+    asks = ["   The first call asks the kernel for tile registers."] if how == "amx" else []
     lines += [
         "   Elements have the alignment of their type; 64 bytes are faster. C may not overlap with what is read.",
         "",
-        f"   The library needs x86-64 Linux{f' and a CPU with {features}' if features else ''}; a call checks it"
-        f"{', and the first one asks the kernel for tile registers' if how == 'amx' else ''}.",
+        f"   The library needs x86-64 Linux{' and a CPU with these features, which a call checks:' if features else '.'}",
+        *([f"   {features}.", *asks] if features else []),
         "   `threads` is how many threads work, the calling one included: 1 to 1024. Calls from several threads are safe.",
         f"   {name}_pack puts B into the order that tiles are loaded in, {name}_packed_bytes() bytes; {name}_prepacked takes",
         "   that, so that B is packed once for many products.",

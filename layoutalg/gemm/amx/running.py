@@ -24,7 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.errors import PlanError
+from layoutalg.core.errors import PlanError, SizeError
+from layoutalg.core.limits import (
+    MOST_NATIVE_BYTES,
+    MOST_NATIVE_OPERATIONS,
+    MOST_SCALAR_CHOSEN,
+    MOST_SCALAR_OPERATIONS,
+    MOST_SOFT_OPERATIONS,
+)
 from layoutalg.gemm.amx.compiling import checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
 from layoutalg.gemm.amx.processor import native_refusal
@@ -33,10 +40,9 @@ if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.amx.problem import AmxProblem
 
-__all__ = ["AmxRun", "Loaded", "amx_feature", "chosen_how", "loaded", "run_amx"]
+__all__ = ["AmxRun", "Loaded", "amx_feature", "check_size", "chosen_how", "loaded", "run_amx"]
 
-MOST_SCALAR = 2**28
-"""Operations that scalar loops are chosen for: 512^3, some seconds. Soft tiles take a hundredth of the time."""
+_MOST = {"amx": MOST_NATIVE_OPERATIONS, "scalar": MOST_SCALAR_OPERATIONS, "soft": MOST_SOFT_OPERATIONS}
 _WAYS = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}
 
 
@@ -123,7 +129,7 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     if how is None:
         if native_refusal(amx_feature(problem)) is None:
             return "amx"
-        return "scalar" if scalar and problem.flops <= MOST_SCALAR else "soft"
+        return "scalar" if scalar and problem.flops <= MOST_SCALAR_CHOSEN else "soft"
     way = checked_how(how)
     if way == "scalar" and not scalar:
         raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
@@ -132,6 +138,25 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
         if refusal is not None:
             raise PlanError(f"how = 'amx': {refusal}; {'scalar or soft' if scalar else 'soft'} runs here")
     return way
+
+
+def check_size(problem: AmxProblem, how: str | None) -> None:
+    """Refuse matrices that are too large to be copied, and work that would take minutes.
+
+    Raises:
+        SizeError: names the size and the limit.
+
+    >>> from layoutalg.gemm.amx import AmxProblem
+    >>> check_size(AmxProblem.of(4096, 4096, 4096), "scalar")
+    Traceback (most recent call last):
+    layoutalg.core.errors.SizeError: 137438953472 operations; at most 4294967296 are run with LLVM's scalar loops
+    """
+    size = sum(matrix.rows * matrix.pitch_bytes for matrix in problem.matrices)
+    if size > MOST_NATIVE_BYTES:
+        raise SizeError(f"A, B and C of {size} bytes; at most {MOST_NATIVE_BYTES} are run")
+    way = chosen_how(problem, how)
+    if problem.flops > _MOST[way]:
+        raise SizeError(f"{problem.flops} operations; at most {_MOST[way]} are run with {_WAYS[way]}")
 
 
 @lru_cache(maxsize=64)
@@ -167,12 +192,14 @@ def run_amx(
     Raises:
         PlanError: an array has another shape than the plan or values that its type can't hold; LLVM or a C compiler isn't
             installed; this machine can't run it in the way that is asked for.
+        SizeError: the matrices or the work are too large for that way.
 
     >>> from layoutalg.gemm.amx import plan_amx
     >>> run_amx(plan_amx(16, 16, 32), np.ones((16, 16)), np.ones((32, 16)))
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A is planned as 16x32, and the array is 16x16
     """
+    check_size(plan.problem, how)
     operands = Operands.of(plan, a, b, c, bias, scale)
     way = chosen_how(plan.problem, how)
     version, note = usable_version(plan.llvm)
