@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from layoutalg.cli import main as layoutalg
+from layoutalg.gemm.amx import plan_amx
 from layoutalg.show import describe
 
 TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -43,9 +44,12 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def main() -> None:
-    """Write docs/tile.svg, docs/mfma.svg and docs/show.svg."""
+    """Write docs/tile.svg, docs/mfma.svg, docs/amx_plan.svg, docs/amx_tile.svg and docs/show.svg."""
     for name, arguments in DRAWN.items():
         layoutalg(["draw", *arguments, "-o", str(DOCS / name)])
+    plan = plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512), order="columns", pack_a=False)
+    plan.picture().save(DOCS / "amx_plan.svg")
+    plan.tile_pictures()["B"].save(DOCS / "amx_tile.svg")
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=124, file=nowhere, markup=False, highlight=False, force_terminal=True)
         console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)

@@ -5,6 +5,7 @@ A fenced block is one of
 - `python`: a doctest session; the blocks of a page are one session, in order, with one namespace;
 - `console`: commands `$ layoutalg ...` and what they print, run in an empty directory;
 - `mlir`: attributes, types or layouts, one per line or with aliases, which `layoutalg.parse` reads;
+- `c`: a program with the header of a built product, which `tests/oracle/test_amx_command_line.py` compiles and runs;
 - one of `UNEXECUTED`, letter by letter.
 
 Everything else is a mistake: `mistakes` finds it, so that a block that nobody runs can't slip in.
@@ -213,6 +214,9 @@ def _problem(block: Block) -> str | None:
             return f"a console block begins with {COMMAND!r}"
         if re.search(rf"^\$(?!{re.escape(COMMAND[1:])})", block.text, re.MULTILINE):
             return f"a command that is not run: each is {COMMAND!r}..."
+    elif block.language == "c":
+        if '#include "gemm.h"' not in block.text:
+            return "a program in C that nothing compiles: it includes gemm.h"
     elif block.language != "mlir" and (block.language, block.text) not in UNEXECUTED:
         return f"a block {block.language!r} that nothing runs"
     return None

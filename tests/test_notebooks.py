@@ -24,6 +24,7 @@ NAMES = (
     "5_gemm",
     "6_conversions",
     "7_propagation",
+    "8_amx_gemm",
 )
 PICTURES = {"text/html", "image/png"}
 

@@ -41,8 +41,9 @@ simulator runs the emitted kernel by the same rules, and the tests compare both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,18 +51,19 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import IN_MEMORY, Epilogue, Problem
 from layoutalg.gemm.values import numbers
 
 __all__ = [
-    "Epilogue",
     "accumulated",
     "after_sums",
     "check_given",
     "computed",
     "exact",
     "exact_after_sums",
+    "exp_rounded_once",
     "finished",
+    "fused",
     "integer_product",
     "numbers_of_operand",
     "random_inputs",
@@ -75,35 +77,6 @@ _LINK = {"tf32": 1, "f16": 2, "bf16": 2}
 """Products of a link of the chain."""
 _PIECE = 1 << 16
 """Accumulators that are worked on at a time: they and two temporaries stay in a core's cache."""
-
-
-class Epilogue(Protocol):
-    """What is computed behind the sums, of any problem that has these parts.
-
-    >>> problem: Epilogue = Problem.of(64, 64, 64, alpha=0.5)
-    >>> stated_steps(problem)
-    ['x = fma(0.5, x, 0)']
-    """
-
-    @property
-    def alpha(self) -> float:
-        """The factor of the sums."""
-        ...
-
-    @property
-    def beta(self) -> float:
-        """The factor of C before the launch; 0 where it isn't read."""
-        ...
-
-    @property
-    def bias(self) -> str | None:
-        """What has a number that is added: a row, a column, or nothing."""
-        ...
-
-    @property
-    def activation(self) -> str | None:
-        """The function behind."""
-        ...
 
 
 def stated(problem: Problem) -> tuple[str, ...]:
@@ -334,7 +307,22 @@ def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, 
         return after_sums(problem, sums, before, bias).astype(result)
 
 
-def after_sums(problem: Epilogue, sums: Array, c: Array | None, bias: Array | None) -> Array:
+def exp_rounded_once(x: Array) -> Array:
+    """exp of f32, computed in f64 and rounded once: what no device is far from.
+
+    >>> exp_rounded_once(np.ones(1, np.float32))
+    array([2.7182817], dtype=float32)
+    """
+    return np.exp(x.astype(np.float64)).astype(np.float32)
+
+
+def after_sums(
+    problem: Epilogue,
+    sums: Array,
+    c: Array | None,
+    bias: Array | None,
+    exp: Callable[[Array], Array] = exp_rounded_once,
+) -> Array:
     """An epilogue in f32, before it is rounded to the type of C. Where C and sums are both s32, everything stays s32.
 
     >>> after_sums(Problem.of(64, 64, 64, alpha=3), np.array([1 / 3], np.float32), None, None)
@@ -348,20 +336,23 @@ def after_sums(problem: Epilogue, sums: Array, c: Array | None, bias: Array | No
         return np.maximum(sums, 0) if problem.activation == "relu" else sums
     x = sums.astype(np.float32)
     if problem.alpha != 1:
-        x = _fma(problem.alpha, x, np.float32(0) if bias is None else bias)
+        x = fused(problem.alpha, x, np.float32(0) if bias is None else bias)
     elif bias is not None:
         x = x + bias.astype(np.float32)
     if c is not None:
-        x = _fma(problem.beta, c, x)
-    return _activated(problem.activation, x)
+        x = fused(problem.beta, c, x)
+    return _activated(problem.activation, x, exp)
 
 
-def _fma(factor: float, x: Array, y: Any) -> Array:
+def fused(factor: Any, x: Array, y: Any) -> Array:
     """f32(factor * x + y), rounded once. The product of two numbers of 24 bits is exact in f64.
 
     The sum there is rounded to odd where it lost something (Boldo and Melquiond), so that f32 sees on which side it was.
+
+    >>> fused(3, np.array([1 / 3], np.float32), -1)
+    array([2.9802322e-08], dtype=float32)
     """
-    product = np.float64(np.float32(factor)) * x.astype(np.float64)
+    product = np.asarray(factor).astype(np.float32).astype(np.float64) * x.astype(np.float64)
     other = np.asarray(y).astype(np.float64)
     total = product + other
     part = total - product
@@ -373,7 +364,7 @@ def _fma(factor: float, x: Array, y: Any) -> Array:
     return bits.view(np.float64).astype(np.float32)
 
 
-def _activated(activation: str | None, x: Array) -> Array:
+def _activated(activation: str | None, x: Array, exp: Callable[[Array], Array]) -> Array:
     if activation is None:
         return x
     if activation == "relu":
@@ -381,6 +372,5 @@ def _activated(activation: str | None, x: Array) -> Array:
     argument = x
     if activation == "gelu":
         first = 2 * sqrt(2 / pi)
-        argument = x * _fma(first * 0.044715, x * x, np.float32(first))
-    power = np.exp(-argument.astype(np.float64)).astype(np.float32)
-    return x / (np.float32(1) + power)
+        argument = x * fused(first * 0.044715, x * x, np.float32(first))
+    return x / (np.float32(1) + exp(-argument))

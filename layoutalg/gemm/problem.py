@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, inf
+from typing import Protocol
 
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
@@ -29,6 +30,7 @@ __all__ = [
     "IN_MEMORY",
     "RESULTS",
     "TYPES",
+    "Epilogue",
     "Problem",
     "element_named",
     "finite_factor",
@@ -53,6 +55,40 @@ BIASES = ("row", "column")
 ALIGNMENT = SurfaceLimits().base_alignment
 """Bytes of which the address of a matrix is a multiple."""
 _SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
+
+
+class Epilogue(Protocol):
+    """What is computed behind the sums, of any problem that has these parts.
+
+    >>> epilogue: Epilogue = Problem.of(64, 64, 64, "s8", c="f32", alpha=0.5)
+    >>> epilogue.alpha, epilogue.c
+    (0.5, 'f32')
+    """
+
+    @property
+    def alpha(self) -> float:
+        """The factor of the sums."""
+        ...
+
+    @property
+    def beta(self) -> float:
+        """The factor of C before; 0 where it isn't read."""
+        ...
+
+    @property
+    def bias(self) -> str | None:
+        """What has a number that is added: a row, a column, or nothing."""
+        ...
+
+    @property
+    def activation(self) -> str | None:
+        """relu, gelu, silu, or nothing."""
+        ...
+
+    @property
+    def c(self) -> str:
+        """The type of C: f32, f16, bf16, s32, s8 or u8."""
+        ...
 
 
 @dataclass(frozen=True)

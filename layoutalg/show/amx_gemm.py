@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.plurals import counted as number_of
 from layoutalg.gemm.amx.packing import must_pack_a
-from layoutalg.gemm.amx.strips import Strip
+from layoutalg.gemm.amx.strips import Strip, registers_of
 from layoutalg.gemm.amx.tiling import REGISTERS, TILE
 from layoutalg.gemm.amx.walking import walk
-from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, seconds_text
+from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, rate_text, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,10 +91,7 @@ def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
             "B": list(plan.packed_b_shape),
             "why_a": _why_packed(plan) if tiling.pack_a else None,
         },
-        "layouts": {
-            "A": None if plan.packed_a is None else str(plan.packed_a),
-            "B": str(plan.packed_b),
-        },
+        "layouts": {name: str(layout) for name, layout in plan.layouts.items()},
         "roofline": [
             {
                 "chip": line.chip.name,
@@ -152,11 +149,21 @@ def _choices(plan: AmxGemm) -> list[Row]:
             f"{rows}x{columns} cache blocks of {tiling.m_block}x{tiling.n_block}; in one, {tiling.k_block} of k at a time, "
             f"register blocks {along}",
         ),
+        ("", _block_bytes(plan)),
     ]
     if edges := _edges(plan):
         found.append(("edges", edges))
     found.append(("written for", f"LLVM {plan.llvm}, as {'amx' if plan.llvm == 22 else 'x86.amx'}"))
     return found
+
+
+def _block_bytes(plan: AmxGemm) -> str:
+    """What a cache block reads and writes for one part of k: what should fit into L2."""
+    tiling, problem = plan.tiling, plan.problem
+    deep = min(tiling.k_block, problem.k_padded) * problem.element_bytes
+    height, width = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
+    reads = f"A {bytes_text(height * deep)}, B {bytes_text(width * deep)}"
+    return f"a block has {reads}, and C {bytes_text(height * width * 4)} of {problem.acc}"
 
 
 def _registers(plan: AmxGemm) -> str:
@@ -181,9 +188,12 @@ def _edges(plan: AmxGemm) -> str:
     whole = (plan.tiling.blocking.rows, plan.tiling.blocking.columns)
     for strips, tiles, name in zip(plan.strips, whole, ("rows", "columns"), strict=True):
         found += [
-            f"{_heights(strip)} {name} from {strip.first}" for strip in strips if strip.heights != (TILE,) * tiles
+            f"{_heights(strip)} {name.removesuffix('s') if strip.size == 1 else name} from {strip.first}"
+            for strip in strips
+            if strip.heights != (TILE,) * tiles
         ]
-    return "blocks of " + ", ".join(found) if found else ""
+    most = max(registers_of(rows.heights, columns.heights) for rows in plan.strips[0] for columns in plan.strips[1])
+    return f"blocks of {', '.join(found)}; {number_of(most, 'register')} at most" if found else ""
 
 
 def _heights(strip: Strip) -> str:
@@ -222,12 +232,10 @@ def _time(plan: AmxGemm) -> list[Row]:
     moved = {"L1": line.l1_bytes, "L2": line.l2_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes}
     limits = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in line.limit_seconds.items())
     side = "above" if line.intensity > line.ridge else "below"
+    intensity = f"{line.intensity:.{0 if line.intensity >= 10 else 2}f} operations per byte of memory"
     return [
         ("bytes", ", ".join(f"{bytes_text(count)} from {name}" for name, count in moved.items())),
-        (
-            "intensity",
-            f"{line.intensity:.0f} operations per byte of memory, {side} the {line.ridge:.0f} of a core of {line.chip.name}",
-        ),
+        ("intensity", f"{intensity}, {side} the {line.ridge:.0f} of a core of {line.chip.name}"),
         ("each alone", limits),
         ("predicted", f"{_reached(plan, line)} on one core; limit: {line.limit}"),
         *([("", f"{_reached(plan, whole)} on {whole.cores} cores; limit: {whole.limit}")] if whole.cores > 1 else []),
@@ -245,7 +253,7 @@ def _rooflines(plan: AmxGemm) -> tuple[AmxRoofline, AmxRoofline]:
 
 
 def _reached(plan: AmxGemm, line: AmxRoofline) -> str:
-    rate = f"{line.operations / line.seconds / 1e12:.3g} {'TOP/s' if plan.problem.acc == 's32' else 'TFLOP/s'}"
+    rate = rate_text(line.operations / line.seconds, "OP/s" if plan.problem.acc == "s32" else "FLOP/s")
     return f"{seconds_text(line.seconds)}, {rate}, {percent_text(line.part_of_peak)} of the peak"
 
 
@@ -264,8 +272,9 @@ def _explained(plan: AmxGemm) -> list[Row]:
 
 def _others(plan: AmxGemm, count: int) -> Sequence[AmxCandidate]:
     found = plan.candidates
-    mine = [] if found.best == plan.tiling else [found[0]]
-    return [*mine, *found.runners_up(count - len(mine))][:count] if count else []
+    best = [] if found.best == plan.tiling else [found[0]]
+    others = [one for one in found.runners_up(count + 1) if one.tiling != plan.tiling]
+    return [*best, *others][:count]
 
 
 def _runners_up(plan: AmxGemm, count: int) -> list[Row]:

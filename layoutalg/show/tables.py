@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Row", "bytes_text", "percent_text", "print_line", "print_table", "seconds_text"]
+__all__ = ["Row", "bytes_text", "percent_text", "print_line", "print_table", "rate_text", "seconds_text"]
 
 Row = tuple[str, ...]
 _UNITS = ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns"))
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _LABEL = 12
 """The least width of the first column, so that tables under one another line up."""
 
@@ -37,10 +38,22 @@ def seconds_text(seconds: float) -> str:
 def percent_text(part: float) -> str:
     """A part in percent, small ones with more digits.
 
-    >>> percent_text(0.94), percent_text(0.0123)
-    ('94 %', '1.2 %')
+    >>> percent_text(0.94), percent_text(0.0123), percent_text(1e-6)
+    ('94 %', '1.2 %', 'less than 0.01 %')
     """
+    if part < 5e-5:
+        return "less than 0.01 %"
     return f"{part * 100:.{0 if part >= 0.095 else 1 if part >= 0.0095 else 2}f} %"
+
+
+def rate_text(rate: float, unit: str) -> str:
+    """A number of operations per second, with the prefix that suits it; `unit` is "FLOP/s" or "OP/s".
+
+    >>> rate_text(1.25e12, "FLOP/s"), rate_text(3e6, "OP/s")
+    ('1.25 TFLOP/s', '3 MOP/s')
+    """
+    factor, prefix = next((factor, prefix) for factor, prefix in _PREFIXES if rate >= factor or factor == 1)
+    return f"{rate / factor:.3g} {prefix}{unit}"
 
 
 def bytes_text(count: float) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from layoutalg import plan_amx
 from layoutalg.cli import main
+from tests.documentation import Block, pages
 from tests.oracle.toolchains import require, require_new
 
 
@@ -27,3 +30,23 @@ def test_the_command_checks_executes_lists_and_builds(capsys: pytest.CaptureFixt
     assert found["listing"]["spills"] == 0
     assert library.stat().st_size > 0
     assert "gemm(const void *a" in library.with_suffix(".h").read_text()
+
+
+PROGRAMS = [pytest.param(block, id=f"{page.name}:{block.line}") for page in pages() for block in page.blocks("c")]
+
+
+@pytest.mark.parametrize("block", PROGRAMS)
+def test_a_program_of_the_documentation_prints_what_it_says(block: Block, tmp_path: Path) -> None:
+    require_new("llc-24")
+    compiler = require("cc")
+    plan_amx(64, 64, 64, blocking=(2, 2)).build(tmp_path / "gemm.so", how="soft")
+    (tmp_path / "program.c").write_text(block.text)
+    subprocess.run([compiler, "-Wall", "-Werror", "program.c", "./gemm.so", "-o", "program"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    said = block.text.partition("printf(")[2].partition("/* ")[2].partition(" */")[0]
+    assert said
+    assert done.stdout == f"{said}\n"
+
+
+def test_there_is_a_program_in_the_documentation() -> None:
+    assert PROGRAMS

@@ -74,6 +74,24 @@ def test_loops_and_calls_in_iterations_are_their_own() -> None:
     assert (y.reshape(8, 8) == np.array([sum(range(100, 100 + n)) for n in range(8)])[:, None]).all()
 
 
+def test_a_loop_inside_may_have_bounds_of_each_iteration() -> None:
+    """Iteration i fills the i first columns of the rows from i on, in a parallel loop and in one that counts."""
+    outcome, y = run("""scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+      %two = arith.addi %i, %c1 : index
+      scf.parallel (%r, %c) = (%i, %c0) to (%two, %i) step (%c1, %c1) {
+        %row = arith.muli %r, %c8 : index
+        %at = arith.addi %row, %c : index
+        %v = arith.index_cast %two : index to i32
+        memref.store %v, %y[%at] : memref<64xi32>
+      }
+    }""")
+    assert outcome.findings == ()
+    expected = np.zeros((8, 8), np.int32)
+    for i in range(4):
+        expected[i, :i] = i + 1
+    assert (y.reshape(8, 8) == expected).all()
+
+
 def test_parallel_loops_follow_each_other() -> None:
     """Each round of the outer loop reads what the round before it wrote: that is no race."""
     outcome, y = run("""scf.for %round = %c0 to %c4 step %c1 {

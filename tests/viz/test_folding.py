@@ -44,6 +44,8 @@ VALUES: dict[str, Distributed] = {
     ),
     "amx i8": la.TileProduct(16, 16, 64, "i8", "i8"),
     "amx bf16": la.TileProduct(16, 16, 32, "bf16", "bf16"),
+    "amx gemm": la.plan_amx(64, 64, 64, blocking=(2, 2)),
+    "amx gemm of bytes": la.plan_amx(64, 96, 128, "s8", "u8", blocking=(1, 6)),
     "amx tile": la.parse("!amx.tile<16x64xi8>"),
     "block load": la.block_load(32, 16, 16),
     "dpas i8": la.dpas("s8", "s8", "s32"),

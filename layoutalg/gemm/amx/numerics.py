@@ -21,12 +21,16 @@ sum to 2^24. With the column (1, 2^24, 1, 0, ...) even = 2, odd = 2^24, and the 
 >>> [int(number) - 2**24 for number in computed(problem, a, b)[0, :2]]
 [0, 2]
 
-The epilogue computes in f32, as `layoutalg.gemm.numerics` says, with two steps more:
+The epilogue computes in f32, as `layoutalg.gemm.numerics` says, with two steps more, and an exp of its own (`exponential`):
+vectors of fused steps, whose bits are the same on every CPU.
 
     x = f32(acc)
     x = x * scale                 one factor for every row or column, rounded to f32
     ...                           alpha, bias, beta * C, activation
-    C = x                         rounded once to the type of C; to s8 and u8 the nearest integer, ties to even, clamped
+    C = x                         rounded once to the type of C: to the nearest, ties to even. s8 and u8 are clamped; NaN is 0
+
+The exp of gelu and silu is rounded from f64 here. The emitted module computes it in f32, off by less than a unit of the last
+place (`layoutalg.gemm.amx.emission.exponential`): these results may differ by some units of the last place of f32.
 
 Sources: the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS, TDPFP16PS, TDPBSSD; a CPU with
 AMX gives these bits (`tests/oracle/test_amx_cpu.py`).
@@ -34,6 +38,7 @@ AMX gives these bits (`tests/oracle/test_amx_cpu.py`).
 
 from __future__ import annotations
 
+from math import factorial, log
 from typing import Any
 
 import numpy as np
@@ -47,13 +52,14 @@ from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.numerics import (
     after_sums,
     exact_after_sums,
+    fused,
     integer_product,
     numbers_of_operand,
     stated_steps,
 )
 from layoutalg.gemm.values import held, numbers
 
-__all__ = ["accumulated", "computed", "exact", "finished", "stated"]
+__all__ = ["accumulated", "computed", "exact", "exponential", "finished", "stated"]
 
 Array = NDArray[Any]
 
@@ -150,11 +156,33 @@ def finished(
             x = x * (factors[:, None] if problem.scale == "row" else factors)
         if before is not None:
             before = before.view(memory_type(problem.c))
-        x = after_sums(problem, x, before, added)
+        x = after_sums(problem, x, before, added, exponential)
         result = memory_type(problem.c)
         if result.kind not in "iu":
             return x.astype(result)
-        return np.clip(np.rint(x), np.iinfo(result).min, np.iinfo(result).max).astype(result)
+        clamped = np.clip(np.rint(x), np.iinfo(result).min, np.iinfo(result).max)
+        return np.where(np.isnan(x), np.float32(0), clamped).astype(result)
+
+
+def exponential(x: Array) -> Array:
+    """exp of f32 as the emitted code computes it, to less than a unit of the last place; -86 stands for all that is below.
+
+    >>> exponential(np.array([1, -200, 90, np.nan], np.float32))
+    array([2.7182817e+00, 4.4737793e-38,           inf,           nan],
+          dtype=float32)
+    """
+    with np.errstate(all="ignore"):
+        x = np.where(x < -86, np.float32(-86), np.where(x > 89, np.float32(89), x))
+        rounding = np.float32(1.5 * 2**23)
+        shifted = fused(1 / log(2), x, rounding)
+        whole = shifted - rounding
+        # ln 2 as 10 bits, which whole multiplies exactly, and the rest.
+        rest = fused(-(log(2) - 0.693359375), whole, fused(-0.693359375, whole, x))
+        total = np.full_like(x, 1 / factorial(7))
+        for term in range(6, -1, -1):
+            total = fused(total, rest, np.float32(1 / factorial(term)))
+        power = ((shifted.view(np.int32) + np.int32(126)) << np.int32(23)).view(np.float32)
+        return total * power * np.float32(2)
 
 
 def exact(

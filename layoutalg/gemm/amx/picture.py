@@ -157,7 +157,7 @@ def _registers(plan: AmxGemm) -> Panel:
     unit = f"{TILE * tiling.blocking.rows}x{TILE * tiling.blocking.columns}"
     notes = (
         f"{unit} of C each, over {size} of k, in the order of the numbers",
-        f"the panel of {inner} stays in L1, {outer} comes again for each",
+        f"mostly, the next one has the same panel of {inner} and another of {outer}",
     )
     return product_panel(f"a cache block: {len(rows)}x{len(columns)} register blocks", notes, down, deep, across, looks)
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.amx import TileProduct
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
+from layoutalg.core.factors import Factor
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_a_shape, packed_b, packed_b_shape
@@ -219,6 +220,18 @@ class AmxGemm(Distributed):
         """
         return packed_a_shape(self.problem.m, self.problem.k, self.element) if self.tiling.pack_a else None
 
+    @property
+    def layouts(self) -> dict[str, Layout]:
+        """Where the elements of A, B and C lie for the tile loads and stores: addresses in elements, packed or as in memory.
+
+        >>> {name: str(layout) for name, layout in plan_amx(32, 32, 32, lda=40, pack_a=False).layouts.items()}
+        {'A': 'd0 = 32@addr:40, d1 = 32@addr', 'B': 'd0 = 16@addr:32 2@addr, d1 = 2@addr:512 16@addr:2',
+        'C': 'd0 = 32@addr:32, d1 = 32@addr'}
+        """
+        problem = self.problem
+        a = self.packed_a or _rows(problem.m, problem.k, problem.lda)
+        return {"A": a, "B": self.packed_b, "C": _rows(problem.m, problem.n, problem.ldc)}
+
     @cached_property
     def candidates(self) -> AmxFound:
         """All tilings that fit, the best one first.
@@ -352,6 +365,12 @@ class AmxGemm(Distributed):
         from layoutalg.gemm.amx.tile_picture import tile_pictures
 
         return tile_pictures(self)
+
+
+def _rows(rows: int, columns: int, pitch: int) -> Layout:
+    """A matrix as it lies in memory."""
+    dims = [[Factor(rows, pitch, "addr")], [Factor(columns, 1, "addr")]]
+    return Layout(dims, codomain=("addr",)).canonical()
 
 
 def plan_amx(

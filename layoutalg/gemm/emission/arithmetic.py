@@ -32,51 +32,20 @@ By hand, for alpha = 2, a bias of 0.5, beta = 1 and C = 1: an accumulator of 3 b
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Protocol
 
 import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.emission.elementwise import binary, constant_like, convert, elementwise
+from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, fma
 from layoutalg.gemm.emission.function import FunctionWriter
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.problem import IN_MEMORY, Epilogue
 
-__all__ = ["BYTES", "GELU", "Epilogue", "arithmetic", "as_computed"]
+__all__ = ["BYTES", "GELU", "arithmetic", "as_computed"]
 
 GELU = (2 * sqrt(2 / pi), 2 * sqrt(2 / pi) * 0.044715)
 """c1 and c2 of gelu: twice the factors of x and of x cubed in the argument of its tanh."""
 BYTES = {"s8": (-128.0, 127.0), "u8": (0.0, 255.0)}
 """The least and the largest number of a byte."""
-
-
-class Epilogue(Protocol):
-    """What is asked of a problem: its factors, its activation, and the name of C's type.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> epilogue: Epilogue = Problem.of(64, 64, 64, "s8", c="f32", alpha=0.5)
-    >>> epilogue.alpha, epilogue.c
-    (0.5, 'f32')
-    """
-
-    @property
-    def alpha(self) -> float:
-        """The factor of the product."""
-        ...
-
-    @property
-    def beta(self) -> float:
-        """The factor of C before."""
-        ...
-
-    @property
-    def activation(self) -> str | None:
-        """relu, gelu or silu."""
-        ...
-
-    @property
-    def c(self) -> str:
-        """The type of C: f32, f16, bf16, s32, s8 or u8."""
-        ...
 
 
 def arithmetic(
@@ -113,13 +82,13 @@ def arithmetic(
         value = binary(function, "mulf", value, scale)
     if epilogue.alpha != 1:
         added = constant_like(function, 0.0, value) if bias is None else bias
-        value = _fma(function, _factor(function, epilogue.alpha, value), value, added)
+        value = fma(function, _factor(function, epilogue.alpha, value), value, added)
     elif bias is not None:
         value = binary(function, "addf", value, bias)
     if before is not None and epilogue.beta == 1:
         value = binary(function, "addf", before, value)
     elif before is not None:
-        value = _fma(function, _factor(function, epilogue.beta, value), before, value)
+        value = fma(function, _factor(function, epilogue.beta, value), before, value)
     return _narrowed(function, epilogue, _activated(function, epilogue.activation, value), stored or element)
 
 
@@ -157,16 +126,10 @@ def _as_byte(function: FunctionWriter, epilogue: Epilogue, value: Value) -> Valu
     """The nearest whole number in the range of the type: outside of it the conversion itself is undefined."""
     least, largest = (constant_like(function, number, value) for number in BYTES[epilogue.c])
     for order, bound in (("olt", least), ("ogt", largest)):
-        value = _chosen(function, f"cmpf {order}", (value, bound), bound, value)
-    value = _chosen(function, "cmpf uno", (value, value), constant_like(function, 0.0, value), value)
+        value = chosen(function, f"cmpf {order}", (value, bound), bound, value)
+    value = chosen(function, "cmpf uno", (value, value), constant_like(function, 0.0, value), value)
     value = elementwise(function, f"math.roundeven %s : {value.kind}", (value,), value.element)
     return convert(function, "fptoui" if epilogue.c == "u8" else "fptosi", value, "i8")
-
-
-def _chosen(function: FunctionWriter, order: str, compared: tuple[Value, Value], yes: Value, no: Value) -> Value:
-    """One of two values, by a comparison."""
-    holds = elementwise(function, f"arith.{order}, %s, %s : {compared[0].kind}", compared, "i1")
-    return elementwise(function, f"arith.select %s, %s, %s : {holds.kind}, {no.kind}", (holds, yes, no), no.element)
 
 
 def _as_float(function: FunctionWriter, value: Value) -> Value:
@@ -195,10 +158,6 @@ def _as_half(function: FunctionWriter, value: Value) -> Value:
     return convert(function, "trunci", chosen, "i16")
 
 
-def _fma(function: FunctionWriter, left: Value, right: Value, added: Value) -> Value:
-    return elementwise(function, f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element)
-
-
 def _factor(function: FunctionWriter, number: float, value: Value) -> Value:
     return constant_like(function, float(np.float32(number)), value)
 
@@ -211,15 +170,13 @@ def _activated(function: FunctionWriter, activation: str | None, value: Value) -
     argument = value
     if activation == "gelu":
         first, second = (_factor(function, number, value) for number in GELU)
-        argument = binary(
-            function, "mulf", value, _fma(function, binary(function, "mulf", value, value), second, first)
-        )
+        argument = binary(function, "mulf", value, fma(function, binary(function, "mulf", value, value), second, first))
     negative = elementwise(function, f"arith.negf %s : {value.kind}", (argument,), value.element)
-    power = elementwise(function, f"math.exp %s : {value.kind}", (negative,), value.element)
+    power = function.exp(negative)
     return binary(function, "divf", value, binary(function, "addf", constant_like(function, 1.0, value), power))
 
 
 def _relu(function: FunctionWriter, value: Value) -> Value:
     zero = constant_like(function, 0 if value.element == "i32" else 0.0, value)
     order = "cmpi slt" if value.element == "i32" else "cmpf olt"
-    return _chosen(function, order, (value, zero), zero, value)
+    return chosen(function, order, (value, zero), zero, value)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.function import FunctionWriter
 
-__all__ = ["Tile", "binary", "constant_like", "convert", "elementwise", "like"]
+__all__ = ["Tile", "binary", "chosen", "constant_like", "convert", "elementwise", "fma", "like"]
 
 
 class Tile(Value):
@@ -75,6 +75,27 @@ def convert(function: FunctionWriter, name: str, value: Value, element: str) -> 
     'vector<8xf32>'
     """
     return elementwise(function, f"arith.{name} %s : {value.kind} to {like(value, element).kind}", (value,), element)
+
+
+def fma(function: FunctionWriter, left: Value, right: Value, added: Value) -> Value:
+    """left * right + added, rounded once.
+
+    >>> x = Value("f32", 8)
+    >>> fma(FunctionWriter(), x, x, x).kind
+    'vector<8xf32>'
+    """
+    return elementwise(function, f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element)
+
+
+def chosen(function: FunctionWriter, order: str, compared: tuple[Value, Value], yes: Value, no: Value) -> Value:
+    """One of two values in each element, by a comparison: `cmpf olt`, `cmpi slt`.
+
+    >>> x = Value("f32", 8)
+    >>> chosen(FunctionWriter(), "cmpf olt", (x, x), x, x).kind
+    'vector<8xf32>'
+    """
+    holds = elementwise(function, f"arith.{order}, %s, %s : {compared[0].kind}", compared, "i1")
+    return elementwise(function, f"arith.select %s, %s, %s : {holds.kind}, {no.kind}", (holds, yes, no), no.element)
 
 
 def constant_like(function: FunctionWriter, number: float, value: Value) -> Value:

@@ -99,11 +99,34 @@ def _differs(run: Run, value: Array) -> bool:
     return bool((value != value.reshape(-1)[:1]).any())
 
 
-def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any], loads: bool) -> list[Any]:
-    start, stop, by = values[:3]
+def _trips(run: Run, op: Operation, start: Array, stop: Array, by: Array) -> Array:
+    """How often each work-item runs a loop."""
     if run.where(by <= 0).any():
         fail(op, "the step is not positive for some work-items; a loop needs a positive one", "run.undefined")
-    trips = np.where(run.where(np.asarray((by > 0) & (stop > start))), -((start - stop) // np.maximum(by, 1)), 0)
+    return np.where(run.where(np.asarray((by > 0) & (stop > start))), -((start - stop) // np.maximum(by, 1)), 0)
+
+
+def _divergent_parallel(run: Run, op: scf.ParallelOp, body: Body, bounds: list[list[Array]]) -> list[Any]:
+    trips = [_trips(run, op, *one) for one in bounds]
+    most = [range(int(count.max())) for count in trips]
+    run.afford(op, body, prod(map(len, most)))
+    for place in product(*most):
+        inside: Any = True
+        for trip, count in zip(place, trips, strict=True):
+            inside = inside & (count > trip)
+        here, _ = split(run, inside)
+        if here is not NOBODY:
+            numbers = [
+                np.asarray(start + by * trip).astype(start.dtype, copy=False)
+                for (start, _, by), trip in zip(bounds, place, strict=True)
+            ]
+            under(run, here, lambda given=numbers: execute(run, body, given))
+    return []
+
+
+def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any], loads: bool) -> list[Any]:
+    start, stop, by = values[:3]
+    trips = _trips(run, op, start, stop, by)
     held = values[3:]
     most = int(trips.max())
     run.afford(op, body, most)
@@ -200,7 +223,8 @@ def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
 def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
     """`scf.parallel`: on the host all iterations at once (see `iterations`); in a kernel one after the other.
 
-    With reductions, or inside another one, the iterations follow each other in row-major order.
+    With reductions, or inside another one, the iterations follow each other in row-major order; without reductions each
+    work-item may have bounds of its own.
     """
     body = compiling.body(op.body.block)
     ends = op.body.block.last_op
@@ -210,6 +234,8 @@ def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
     together = None if folds or compiling.level != "host" else iterations_of(op, compiling, body)
 
     def step(run: Run, values: list[Any]) -> list[Any]:
+        if not folds and any(_differs(run, value) for value in values[: 3 * rank]):
+            return _divergent_parallel(run, op, body, [values[part::rank][:3] for part in range(rank)])
         bounds = [
             [uniform(op, value, what, run.active) for value in values[part * rank : (part + 1) * rank]]
             for part, what in enumerate(_BOUNDS)

@@ -88,6 +88,7 @@ def test_bytes_are_rounded_to_even_and_clamped() -> None:
     assert finished(problem, sums, scale=[0.5]).tolist() == [[0, 2, 2, 0, -2, 127, -128, 127]]
     unsigned = AmxProblem.of(1, 8, 4, "s8", c="u8", scale="row")
     assert finished(unsigned, sums, scale=[0.5]).tolist() == [[0, 2, 2, 0, 0, 150, 0, 128]]
+    assert finished(unsigned, sums, scale=[np.nan]).tolist() == [[0] * 8]
     assert finished(unsigned, sums * 1000, scale=[1]).tolist() == [[255, 255, 255, 0, 0, 255, 0, 255]]
 
 

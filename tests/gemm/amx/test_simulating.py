@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -95,12 +96,99 @@ def test_subnormal_infinite_and_undefined_numbers_go_through() -> None:
     assert np.isfinite(expected).any()
 
 
+def random_problem(random: Random) -> tuple[tuple[int, int, int], dict[str, Any]]:
+    """Sizes and everything else that `plan_amx` takes."""
+    m, n, k = (random.choice((random.randint(1, 40), random.randint(1, 140))) for _ in range(3))
+    a, b = random.choice(TYPES)
+    floats = a in ("bf16", "f16")
+    chosen: dict[str, Any] = {
+        "a": a,
+        "b": b,
+        "c": random.choice(("f32", "bf16", "f16") if floats else ("s32", "f32", "s8", "u8")),
+    }
+    chosen |= {name: random.random() < 0.3 for name in ("trans_a", "trans_b")}
+    if random.random() < 0.6:
+        chosen |= {"beta": random.choice((0.0, 1.0)), "activation": random.choice((None, "relu"))}
+        chosen["bias"] = random.choice((None, "row", "column"))
+        if chosen["c"] != "s32":
+            chosen |= {"alpha": random.choice((1.0, 0.3, -2.0)), "scale": random.choice((None, "row", "column"))}
+            chosen |= {
+                "beta": random.choice((0.0, 1.0, 0.7)),
+                "activation": random.choice((None, "relu", "silu", "gelu")),
+            }
+    columns = {"lda": m if chosen["trans_a"] else k, "ldb": k if chosen["trans_b"] else n, "ldc": n}
+    chosen |= {name: size + random.choice((0, random.randint(1, 9))) for name, size in columns.items()}
+    if random.random() < 0.7:
+        rows, across = random.choice(((1, 1), (2, 2), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (4, 1), (1, 6)))
+        depth = (32 if floats else 64) * random.randint(1, 3)
+        chosen["blocking"] = (rows, across)
+        chosen["blocks"] = (16 * rows * random.randint(1, 3), 16 * across * random.randint(1, 3), depth)
+    chosen |= {"order": random.choice((None, "rows", "columns")), "llvm": random.choice((22, 24))}
+    return (m, n, k), chosen
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 20))])
+def test_random_problems_compute_the_stated_sums(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(6 if seed == 0 else 20):
+        size, chosen = random_problem(random)
+        plan = plan_amx(*size, **chosen)
+        given = inputs(plan, seed)
+        assert same_bits(plan.simulate(**given), computed(plan.problem, **given)), (size, chosen)
+
+
+WORKERS: tuple[dict[str, Any], ...] = (
+    {"blocks": (32, 32, 64)},
+    {"blocks": (32, 64, 64), "c": "bf16", "bias": "column", "trans_a": True},
+    {"a": "s8", "b": "u8", "c": "s8", "scale": "row", "beta": 1.0, "blocks": (64, 32, 64)},
+)
+
+
+def by_workers(plan: AmxGemm, *, own_scratch: bool = True) -> str:
+    """The module with a `@gemm` that runs all cache blocks at once, as worker threads would."""
+    text = plan.emit(part="parts")
+    heads = dict(re.findall(r"func\.func @(\w+)\((.*)\) \{", text))
+    typed = {name: dict(re.findall(r"(%\w+): ([^%]+?)(?:, |$)", types)) for name, types in heads.items()}
+    block, inner = typed["gemm_block"], {"%a", "%packed_a", "%packed_b", "%scratch", "%i", "%j"}
+    arguments = {"%a": typed.get("gemm_pack_a", block)["%a"], "%b": typed["gemm_pack_b"]["%b"]}
+    arguments |= {name: kind for name, kind in block.items() if name not in inner}
+    (rows, columns), problem = plan.cache_blocks, plan.problem
+    panels = {"a": -(-problem.m // 16), "b": -(-problem.n // 16)}
+    lines = [f"%c{n} = arith.constant {n} : index" for n in sorted({0, 1, rows, columns, *panels.values()})]
+    for operand, count in panels.items():
+        if f"gemm_pack_{operand}" in typed:
+            whole, packed = arguments[f"%{operand}"], block[f"%packed_{operand}"]
+            lines.append(f"%packed_{operand} = memref.alloc() : {packed}")
+            lines.append(
+                f"func.call @gemm_pack_{operand}(%{operand}, %packed_{operand}, %c0, %c{count}) : "
+                f"({whole}, {packed}, index, index) -> ()"
+            )
+    loop = f"scf.parallel (%i, %j) = (%c0, %c0) to (%c{rows}, %c{columns}) step (%c1, %c1) {{"
+    scratch = [f"%scratch = memref.alloc() : {block['%scratch']}"] if "%scratch" in block else []
+    lines += [loop, *scratch] if own_scratch else [*scratch, loop]
+    lines.append(f"func.call @gemm_block({', '.join(block)}) : ({', '.join(block.values())}) -> ()")
+    head = ", ".join(f"{name}: {kind}" for name, kind in arguments.items())
+    body = "\n".join(lines)
+    return f"{text[: text.rindex('}')]}func.func @gemm({head}) {{\n{body}\n}}\nreturn\n}}\n}}"
+
+
+@pytest.mark.parametrize("choices", WORKERS)
+def test_cache_blocks_are_independent(choices: dict[str, Any]) -> None:
+    """No two blocks touch an element of C; with one scratch for all of them they race, and that is found."""
+    plan = plan_amx(75, 70, 136, **choices)
+    given = inputs(plan, 5)
+    assert same_bits(plan.simulate(**given, text=by_workers(plan)), computed(plan.problem, **given))
+    if not plan.problem.direct:
+        with pytest.raises(SimulationError, match=r"in the same scf\.parallel|two iterations"):
+            plan.simulate(**given, text=by_workers(plan, own_scratch=False))
+
+
 # Mistakes
 
 KINDS: dict[str, dict[str, Any]] = {
     "bf16 in blocks of k": {"size": (48, 64, 152), "blocking": (1, 2), "blocks": (16, 32, 64)},
     "scaled to bytes": {
-        "size": (20, 48, 128), "types": ("u8", "s8"), "c": "s8", "scale": "column", "bias": "row", "blocks": (32, 32, 128),
+        "size": (20, 80, 128), "types": ("u8", "s8"), "c": "s8", "scale": "column", "bias": "row", "blocks": (32, 64, 128),
     },
     "an epilogue": {
         "size": (48, 72, 64), "c": "bf16", "alpha": 0.5, "beta": 2.0, "bias": "column", "activation": "relu",
@@ -159,6 +247,16 @@ def test_a_tile_one_row_short_is_caught() -> None:
     )
     with pytest.raises(SimulationError, match="elements of C are not written, the first one at \\[15, 0\\]"):
         plan.simulate(**given, text=short)
+
+
+@pytest.mark.parametrize("types", [("s8", "u8"), ("u8", "s8")])
+def test_a_swapped_sign_combination_is_caught(types: tuple[str, str]) -> None:
+    plan = plan_amx(16, 16, 64, *types)
+    text, swapped = plan.emit(), r"tile_muli \1 zext, \2," if types[0] == "s8" else r"tile_muli \1, \2 zext,"
+    wrong = re.sub(r"tile_muli (\S+?)(?: zext)?, (\S+?)(?: zext)?,", swapped, text)
+    assert wrong != text
+    given = inputs(plan, 6)
+    assert is_caught(plan, wrong, given, computed(plan.problem, **given))
 
 
 @pytest.mark.parametrize("how", ["packed", "unpacked", "by 4", "by 1"])
