@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,11 @@ def test_there_is_something_to_call() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=[name for name, _, _ in CALLS])
-def test_wrong_arguments_raise_only_layout_errors(call: tuple[str, Callable[..., Any], int]) -> None:
+def test_wrong_arguments_raise_only_layout_errors(
+    call: tuple[str, Callable[..., Any], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, function, count = call
+    monkeypatch.chdir(tmp_path)  # "a" is a fine name for a library that is built
     for argument in WRONG:
         start = time.thread_time()
         try:
