@@ -107,7 +107,7 @@ def test_a_run_says_how_and_how_long_and_scalar_loops_agree_to_1e_5() -> None:
         assert 0 < run.seconds < 10
         check(plan, given, run.c, how)
     chosen = plan.run(**given)
-    assert chosen.how == ("amx" if native(plan.problem) else "scalar")
+    assert chosen.how == ("amx" if native(plan.problem) else "soft")
     assert ("AMX instructions" in repr(chosen)) == native(plan.problem)
 
 
@@ -182,7 +182,7 @@ def test_without_compilers_or_amx_a_run_says_what_is_missing(monkeypatch: pytest
     monkeypatch.setattr(processor, "cpu_flags", lambda: cpu_flags() - {"amx_tile"})
     with pytest.raises(PlanError, match=r"how = 'amx': this CPU has no amx-tile; scalar or soft runs here"):
         plan.run(**ones, how="amx")
-    assert running.chosen_how(plan.problem) == "scalar"
+    assert running.chosen_how(plan.problem) == "soft"
     assert running.chosen_how(plan_amx(64, 64, 64, "f16").problem) == "soft"
     assert running.chosen_how(plan_amx(1024, 1024, 1024).problem) == "soft"
 
