@@ -107,7 +107,7 @@ def _caches(plan: AmxGemm) -> Panel:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """The register blocks of a cache block along one side: their strips, and how many blocks there are until the end of each."""
+    """The register blocks of a cache block on one side: their strips, and the number of blocks up to the end of each."""
 
     strips: tuple[Strip, ...]
     ends: tuple[int, ...]
