@@ -34,6 +34,7 @@ from layoutalg.core.limits import (
 from layoutalg.gemm.amx.compiling import checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
 from layoutalg.gemm.amx.processor import native_refusal
+from layoutalg.gemm.amx.rewriting import tile_calls
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 __all__ = ["AmxRun", "Loaded", "amx_feature", "check_size", "chosen_how", "loaded", "run_amx"]
 
 _MOST = {"amx": MOST_NATIVE_OPERATIONS, "scalar": MOST_SCALAR_OPERATIONS, "soft": MOST_SOFT_OPERATIONS}
+_FEATURES = {"tdpbf16ps": "amx-bf16", "tdpfp16ps": "amx-fp16"} | {
+    f"tdpb{signs}d": "amx-int8" for signs in ("ss", "su", "us", "uu")
+}
+"""The CPU feature of each tile product, by its intrinsic."""
 _WAYS = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}
 
 
@@ -161,14 +166,20 @@ def loaded(text: str, llvm: int, how: str) -> Loaded:
     """A module of MLIR, compiled and loaded; the same text is compiled once in a process.
 
     Raises:
-        PlanError: a compiler is missing or refuses something.
+        PlanError: a compiler is missing or refuses something; or this machine runs no such tile instructions.
 
     >>> loaded("module {}", 24, "native")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
     way = checked_how(how)
-    code = machine_code(llvm_ir(text, llvm), llvm, way)
+    ir = llvm_ir(text, llvm)
+    if way == "amx":  # the module need not be a plan's: its own instructions say what the CPU must have
+        used = {call.intrinsic for call in tile_calls(ir)}
+        for feature in ("amx-tile", *sorted({feature for name, feature in _FEATURES.items() if name in used})):
+            if (refusal := native_refusal(feature)) is not None:
+                raise PlanError(f"how = 'amx': {refusal}; how = 'soft' runs tiles on any CPU")
+    code = machine_code(ir, llvm, way)
     with TemporaryDirectory() as folder:
         path = str(Path(folder, "product.so"))
         link(path, code, way)
