@@ -71,7 +71,7 @@ __all__ = ["AMX_LIMITS", "AMX_PARTS", "AmxForms", "AmxRoofline", "AmxTimes", "am
 
 AMX_LIMITS = ("tile unit", "L1", "L2", "L3", "memory")
 """What can limit a product: the tile unit, bytes from L1 into tile registers, bytes from L2, from L3, from memory."""
-AMX_PARTS = ("products", "near", "far", "C", "calls", "packing", "epilogue")
+AMX_PARTS = ("products", "L1 and L2", "L3 and memory", "C", "calls", "packing", "epilogue")
 """What the time is made of: the products, what loads from L1 and L2 add, what loads from L3 and memory add, C, the calls and
 their configurations, packing, the epilogue."""
 
@@ -253,8 +253,8 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     epilogue = (0.0 if problem.direct else tiles_c * (_FINISH + read)) + 0 * tall
     parts = {
         "products": all_steps * product,
-        "near": all_steps * near,
-        "far": all_steps * far,
+        "L1 and L2": all_steps * near,
+        "L3 and memory": all_steps * far,
         "C": clocks_c,
         "calls": calls,
         "packing": packing,

@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from layoutalg.core.plurals import counted
-from layoutalg.gemm.amx.tiling import TILE
+from layoutalg.gemm.amx.tiling import REGISTERS, TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["AmxPicture"]
 
 _WRITTEN, _KEPT, _EMPTY = "#0072b2", "#dfeaf2", "#ffffff"
-_REGISTERS = 8
 _WIDE = 46
 
 
@@ -98,11 +97,22 @@ def _caches(plan: AmxGemm) -> Panel:
             for j in across.drawn
         },
     }
+    high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
+    size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
-        f"{tiling.m_block}x{tiling.n_block} of C each; any thread may take any",
-        f"{tiling.k_block} of k at a time, {counted(deep, 'time')}",
+        size + "; any thread may take any" * (rows * columns > 1),
+        f"all {problem.k_padded} of k at once" if deep == 1 else f"{tiling.k_block} of k at a time, {deep} times",
     )
-    return product_panel(f"C: {rows}x{columns} cache blocks", notes, down, along, across, looks)
+    return product_panel(f"C: {_grid_of(rows, columns, 'cache block')}", notes, down, along, across, looks)
+
+
+def _size(height: int, width: int, count: int, ragged: bool) -> str:
+    """How large blocks are: all of them, or those that aren't at the edges."""
+    return f"{height}x{width} of C" + " each" * (count > 1) + ", less at the edges" * ragged
+
+
+def _grid_of(rows: int, columns: int, what: str) -> str:
+    return f"one {what}" if rows * columns == 1 else f"{rows}x{columns} {what}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +151,9 @@ def _registers(plan: AmxGemm) -> Panel:
     longest = max(len(str(rows.count * columns.count - 1)), 2)
     down, across = Axis.of(rows.count, CELL_HEIGHT), Axis.of(columns.count, 14 + 7 * longest)
     deep = Axis.of(1, _WIDE)
-    inner, outer = ("B", "A") if tiling.order == "columns" else ("A", "B")
-    kept = f"stays for the {'column' if tiling.order == 'columns' else 'row'} of blocks"
+    down_first = rows.count > 1 if tiling.order == "columns" else columns.count == 1
+    inner = "B" if down_first else "A"
+    kept = f"stays for the {'column' if down_first else 'row'} of blocks"
     looks = {
         "A": {
             (i, 0): Look(
@@ -172,14 +183,17 @@ def _registers(plan: AmxGemm) -> Panel:
         },
     }
     size = min(tiling.k_block, plan.problem.k_padded)
-    unit = f"{TILE * tiling.blocking.rows}x{TILE * tiling.blocking.columns}"
-    notes = (
-        f"{unit} of C each, over {size} of k, in the order of the numbers",
-        f"mostly, the next one has the same panel of {inner} and another of {outer}",
-    )
-    return product_panel(
-        f"a cache block: {rows.count}x{columns.count} register blocks", notes, down, deep, across, looks
-    )
+    sizes = [
+        {rows.strip(i)[2].size for i in (0, rows.count - 1)},
+        {columns.strip(j)[2].size for j in (0, columns.count - 1)},
+    ]
+    first = rows.strips[0].size, columns.strips[0].size
+    count = rows.count * columns.count
+    notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
+    if count > 1:
+        notes.append(f"in the order of the numbers; most have the {inner} of the one before")
+    title = f"a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
+    return product_panel(title, notes, down, deep, across, looks)
 
 
 def _number(plan: AmxGemm, rows: _Blocks, columns: _Blocks, i: int, j: int) -> int:
@@ -226,10 +240,12 @@ def _tiles(plan: AmxGemm) -> Panel:
     used = len(set(registers.registers.values()))
     notes = (
         f"{'+'.join(map(str, heights))} x {'+'.join(map(str, widths))} of C, {tile.k} of k",
-        f"{used} of {_REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
+        f"{used} of {REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
     )
     down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
-    return product_panel(f"a register block: {len(heights)}x{len(widths)} tiles", notes, down, deep, across, looks)
+    return product_panel(
+        f"a register block: {_grid_of(len(heights), len(widths), 'tile')}", notes, down, deep, across, looks
+    )
 
 
 def _step(plan: AmxGemm) -> Panel:
