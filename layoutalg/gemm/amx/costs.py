@@ -61,7 +61,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import instance_of, whole_number
+from layoutalg.core.whole_numbers import instance_of, listed, one_of, whole_number
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.strips import cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling, Blocking
@@ -115,6 +115,8 @@ class AmxForms:
         >>> AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64)]).tiling(0).blocking
         Blocking(rows=2, columns=2)
         """
+        for tiling in listed(tilings, "tilings", error=PlanError):
+            instance_of(tiling, AmxTiling, "tiling", PlanError)
         table = [
             (*(t.blocking.rows, t.blocking.columns), t.m_block, t.n_block, t.k_block, t.order == "rows", t.pack_a)
             for t in tilings
@@ -158,6 +160,7 @@ class AmxTimes:
         [32768.0]
         """
         names = AMX_LIMITS[1:]
+        one_of(level, names, "level", PlanError)
         beyond = names[names.index(level) :]
         of = ("A", "B") if level == "L1" else ("A", "B", "C")
         return np.sum([self.levels[operand][name] for operand in of for name in beyond], axis=0)
