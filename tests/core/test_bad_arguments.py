@@ -59,6 +59,8 @@ def public_calls() -> Iterator[tuple[str, Callable[..., Any], int]]:
                 yield name, value, required(value)
     for value in VALUES:
         for name in dir(value):
+            if name == "time":
+                continue  # 1.5 is a number of seconds that it then takes
             if not name.startswith("_") and not isinstance(getattr(type(value), name, None), property):
                 method = getattr(value, name)
                 if callable(method) and inspect.signature(method).parameters:

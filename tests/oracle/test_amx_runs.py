@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product as combinations
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import pytest
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.amx import AmxGemm, compiling, plan_amx
+from layoutalg.gemm.amx import AmxGemm, compiling, plan_amx, processor
 from layoutalg.gemm.amx.compiling import link, machine_code
 from layoutalg.gemm.amx.numerics import computed
 from layoutalg.gemm.amx.operands import Buffer, Operands, random_operands
 from layoutalg.gemm.amx.processor import cpu_flags
 from layoutalg.gemm.amx.running import Loaded, loaded
 from tests.oracle.amx_code import in_hardware_order, joined, native, require_llvm
+from tests.oracle.toolchains import run
 
 KINDS = (("bf16", "bf16"), ("f16", "f16"), ("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"))
 STORED: tuple[dict[str, Any], ...] = ({}, {"trans_a": True}, {"trans_b": True})
@@ -107,7 +109,7 @@ def test_a_run_says_how_and_how_long_and_scalar_loops_agree_to_1e_5() -> None:
         assert 0 < run.seconds < 10
         check(plan, given, run.c, how)
     chosen = plan.run(**given)
-    assert chosen.how == ("amx" if native(plan.problem) else "scalar")
+    assert chosen.how == ("amx" if native(plan.problem) else "soft")
     assert ("AMX instructions" in repr(chosen)) == native(plan.problem)
 
 
@@ -172,7 +174,7 @@ def test_bad_arrays_are_refused_before_anything_is_compiled(monkeypatch: pytest.
 
 
 def test_without_compilers_or_amx_a_run_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from layoutalg.gemm.amx import processor, running
+    from layoutalg.gemm.amx import running
 
     plan = plan_amx(17, 16, 64)
     ones = {"a": np.ones((17, 64)), "b": np.ones((64, 16))}
@@ -182,9 +184,44 @@ def test_without_compilers_or_amx_a_run_says_what_is_missing(monkeypatch: pytest
     monkeypatch.setattr(processor, "cpu_flags", lambda: cpu_flags() - {"amx_tile"})
     with pytest.raises(PlanError, match=r"how = 'amx': this CPU has no amx-tile; scalar or soft runs here"):
         plan.run(**ones, how="amx")
-    assert running.chosen_how(plan.problem) == "scalar"
+    assert running.chosen_how(plan.problem) == "soft"
     assert running.chosen_how(plan_amx(64, 64, 64, "f16").problem) == "soft"
     assert running.chosen_how(plan_amx(1024, 1024, 1024).problem) == "soft"
+
+
+@pytest.mark.parametrize(
+    ("lacking", "element"), [("amx_tile", "bf16"), ("amx_bf16", "bf16"), ("amx_int8", "u8"), ("amx_fp16", "f16")]
+)
+def test_a_module_is_not_loaded_where_its_instructions_would_end_the_process(
+    lacking: str, element: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any module, not a plan's alone; the kernel's permission is asked for before the first instruction."""
+    require_llvm(24)
+    monkeypatch.setattr(processor, "cpu_flags", lambda: cpu_flags() - {lacking})
+    feature = lacking.replace("_", "-")
+    with pytest.raises(
+        PlanError, match=rf"^how = 'amx': this CPU has no .*{feature}.*; how = 'soft' runs tiles on any"
+    ):
+        loaded(plan_amx(16, 16, 32, element).emit(), 24, "amx")
+
+
+def test_a_module_asks_for_the_permission_to_use_tiles(tmp_path: Path) -> None:
+    """In a process of its own, which has not asked yet."""
+    require_llvm(24)
+    plan = plan_amx(16, 16, 64)
+    if not native(plan.problem):
+        return
+    program = tmp_path / "ask.py"
+    program.write_text("""from layoutalg.gemm.amx import plan_amx
+from layoutalg.gemm.amx.operands import Operands, random_operands
+from layoutalg.gemm.amx.running import loaded
+plan = plan_amx(16, 16, 64)
+operands = Operands.of(plan, **random_operands(plan.problem, 0))
+loaded(plan.emit(), 24, "amx").call("gemm", [buffer.address for buffer in operands.buffers])
+print(operands.result().shape)
+""")
+    done = run([sys.executable, str(program)])
+    assert (done.returncode, done.stdout) == (0, "(16, 16)\n"), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def _grid_of(rows: int, columns: int, what: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """The register blocks of a cache block along one side: their strips, and how many blocks there are to the end of each."""
+    """The register blocks of a cache block on one side: their strips, and the number of blocks up to the end of each."""
 
     strips: tuple[Strip, ...]
     ends: tuple[int, ...]
@@ -131,15 +131,6 @@ class _Blocks:
     @property
     def count(self) -> int:
         return self.ends[-1]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The rows of a block, for each strip that begins below the limit."""
-        return tuple(
-            strip.size
-            for strip, start, end in zip(self.strips, (0, *self.ends), self.ends, strict=False)
-            if end > start
-        )
 
     def strip(self, number: int) -> tuple[int, int, Strip]:
         """The first block of the strip that has this one, the end of that strip, and the strip."""
@@ -192,10 +183,13 @@ def _registers(plan: AmxGemm) -> Panel:
         },
     }
     size = min(tiling.k_block, plan.problem.k_padded)
-    count = rows.count * columns.count
-    notes = [
-        f"{_size(rows.sizes[0], columns.sizes[0], count, len(rows.sizes) + len(columns.sizes) > 2)}, over {size} of k"
+    sizes = [
+        {rows.strip(i)[2].size for i in (0, rows.count - 1)},
+        {columns.strip(j)[2].size for j in (0, columns.count - 1)},
     ]
+    first = rows.strips[0].size, columns.strips[0].size
+    count = rows.count * columns.count
+    notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
     if count > 1:
         notes.append(f"in the order of the numbers; most have the {inner} of the one before")
     title = f"a cache block: {_grid_of(rows.count, columns.count, 'register block')}"

@@ -85,7 +85,7 @@ def native_refusal(feature: str) -> str | None:
         return (
             f"this is {platform.system()} on {platform.machine()}, where amx-tile is not asked for; Linux on x86-64 is"
         )
-    missing = missing_features(("amx-tile", feature, *BASE))
+    missing = missing_features(tuple(dict.fromkeys(("amx-tile", feature, *BASE))))
     if missing:
         return f"this CPU has no {', '.join(missing)}"
     if not permitted():

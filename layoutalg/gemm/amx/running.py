@@ -1,8 +1,8 @@
 """Run a planned product here: compile its module, load it, call it, and say in which way tiles were multiplied.
 
-A CPU with AMX runs tile instructions, if the kernel permits them. Elsewhere LLVM's scalar loops run small products of bf16 and
-bytes, and soft tiles the others; `how` asks for one of the three. They differ in speed, and the scalar loops in the last bits
-too: they add in the order of k.
+A CPU with AMX runs tile instructions, if the kernel permits them; another CPU runs soft tiles, C functions with the same bits.
+`how` asks for one of the two, or for LLVM's scalar loops, which run bf16 and bytes. Those are slower still, and differ in the
+last bits of floats: they add in the order of k.
 
 >>> from layoutalg.gemm.amx import plan_amx
 >>> chosen_how(plan_amx(64, 64, 64, "f16").problem, "scalar")
@@ -28,13 +28,13 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import (
     MOST_NATIVE_BYTES,
     MOST_NATIVE_OPERATIONS,
-    MOST_SCALAR_CHOSEN,
     MOST_SCALAR_OPERATIONS,
     MOST_SOFT_OPERATIONS,
 )
 from layoutalg.gemm.amx.compiling import checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
 from layoutalg.gemm.amx.processor import native_refusal
+from layoutalg.gemm.amx.rewriting import tile_calls
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 __all__ = ["AmxRun", "Loaded", "amx_feature", "check_size", "chosen_how", "loaded", "run_amx"]
 
 _MOST = {"amx": MOST_NATIVE_OPERATIONS, "scalar": MOST_SCALAR_OPERATIONS, "soft": MOST_SOFT_OPERATIONS}
+_FEATURES = {"tdpbf16ps": "amx-bf16", "tdpfp16ps": "amx-fp16"} | {
+    f"tdpb{signs}d": "amx-int8" for signs in ("ss", "su", "us", "uu")
+}
+"""The CPU feature of each tile product, by its intrinsic."""
 _WAYS = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}
 
 
@@ -127,9 +131,7 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     """
     scalar = problem.a != "f16"
     if how is None:
-        if native_refusal(amx_feature(problem)) is None:
-            return "amx"
-        return "scalar" if scalar and problem.flops <= MOST_SCALAR_CHOSEN else "soft"
+        return "amx" if native_refusal(amx_feature(problem)) is None else "soft"
     way = checked_how(how)
     if way == "scalar" and not scalar:
         raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
@@ -164,14 +166,20 @@ def loaded(text: str, llvm: int, how: str) -> Loaded:
     """A module of MLIR, compiled and loaded; the same text is compiled once in a process.
 
     Raises:
-        PlanError: a compiler is missing or refuses something.
+        PlanError: a compiler is missing or refuses something; or this machine runs no such tile instructions.
 
     >>> loaded("module {}", 24, "native")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
     way = checked_how(how)
-    code = machine_code(llvm_ir(text, llvm), llvm, way)
+    ir = llvm_ir(text, llvm)
+    if way == "amx":  # the module need not be a plan's: its own instructions say what the CPU must have
+        used = {call.intrinsic for call in tile_calls(ir)}
+        for feature in ("amx-tile", *sorted({feature for name, feature in _FEATURES.items() if name in used})):
+            if (refusal := native_refusal(feature)) is not None:
+                raise PlanError(f"how = 'amx': {refusal}; how = 'soft' runs tiles on any CPU")
+    code = machine_code(ir, llvm, way)
     with TemporaryDirectory() as folder:
         path = str(Path(folder, "product.so"))
         link(path, code, way)
