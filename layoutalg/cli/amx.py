@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ def amx_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: di
     if native:
         facts["executed"] = _executed(plan, asked.seed)
     if timed:
-        facts["timed"] = str(plan.time())
+        facts["timed"] = _timed(plan)
     made = plan.listing() if asked.listing else None
     if build is not None:
         facts["library"] = str(plan.build(build))
@@ -126,6 +127,12 @@ def _executed(plan: AmxGemm, seed: int) -> dict[str, Any]:
     return facts | _compared(plan, run.c, exact(problem, **inputs))
 
 
+def _timed(plan: AmxGemm) -> dict[str, Any]:
+    """What was measured, and the text that says it."""
+    timing = plan.time()
+    return asdict(timing) | {"peak": timing.peak, "part_of_peak": timing.part_of_peak, "says": str(timing)}
+
+
 def _compared(plan: AmxGemm, found: NDArray[Any], wanted: NDArray[Any]) -> dict[str, float]:
     import numpy as np
 
@@ -169,7 +176,7 @@ def _print(plan: AmxGemm, facts: dict[str, Any], asked: Asked) -> None:
     if "executed" in facts:
         rows += [("executed", facts["executed"]["says"]), ("", _comparison(facts["executed"]))]
     if "timed" in facts:
-        lines = facts["timed"].splitlines()
+        lines = facts["timed"]["says"].splitlines()[1:]  # the first is the problem
         rows += zip(("timed", *[""] * (len(lines) - 1)), lines, strict=True)
     if "library" in facts:
         rows.append(("library", facts["library"]))

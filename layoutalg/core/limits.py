@@ -97,7 +97,6 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
-    "MOST_SCALAR_CHOSEN",
     "MOST_SCALAR_OPERATIONS",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
@@ -322,8 +321,6 @@ MOST_SOFT_OPERATIONS = 2**37
 """The same with soft tiles: half a minute at 4 G/s."""
 MOST_SCALAR_OPERATIONS = 2**32
 """The same with LLVM's scalar loops: half a minute at 0.1 G/s."""
-MOST_SCALAR_CHOSEN = 2**28
-"""Operations that scalar loops are chosen for without being asked for: 512^3, some seconds."""
 MOST_KERNEL_TEXT = 2**21
 """Characters of the text of a kernel that is run: reading takes up to 200 bytes for each."""
 MOST_KERNEL_OPERATIONS = 2**14

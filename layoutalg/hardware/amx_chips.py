@@ -30,6 +30,7 @@ from types import MappingProxyType
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import whole_number
 
 __all__ = ["AmxChip", "amx_chip"]
 
@@ -107,7 +108,7 @@ class AmxChip:
         >>> round(amx_chip("gnr").peak("bf16") / 1e12), round(amx_chip("gnr").peak("bf16", 1) / 1e12, 1)
         (262, 4.0)
         """
-        cores = self.cores if cores is None else cores
+        cores = self._checked(cores)
         return self.operations(element) * cores * self.clock(cores) * 1e9
 
     def clock(self, cores: int) -> float:
@@ -116,7 +117,7 @@ class AmxChip:
         >>> amx_chip("spr").clock(1), amx_chip("spr").clock(60)
         (3.5, 1.9)
         """
-        return self.single_clock_ghz if cores == 1 else self.clock_ghz
+        return self.single_clock_ghz if self._checked(cores) == 1 else self.clock_ghz
 
     def ridge(self, element: str, cores: int | None = None) -> float:
         """The operations per byte of memory from which on the tile units are the roof, and memory is not.
@@ -124,7 +125,7 @@ class AmxChip:
         >>> round(amx_chip("gnr").ridge("s8"))
         621
         """
-        cores = self.cores if cores is None else cores
+        cores = self._checked(cores)
         return self.peak(element, cores) / (self.bandwidth(cores) * 1e9)
 
     def bandwidth(self, cores: int) -> float:
@@ -133,7 +134,12 @@ class AmxChip:
         >>> amx_chip("gnr").bandwidth(128)
         844.8
         """
+        cores = self._checked(cores)
         return min(self.memory_bandwidth, cores * self.clock(cores) * 1024 / self.load_memory)
+
+    def _checked(self, cores: int | None) -> int:
+        """How many cores: all of them unless given."""
+        return whole_number(self.cores if cores is None else cores, "cores =", 1, self.cores, PlanError)
 
 
 _MANUAL = (

@@ -215,15 +215,13 @@ def _operands(plan: AmxGemm) -> list[Row]:
         else:
             rows.append((matrix.name, memory, "stored as it lies" if problem.direct else "through the epilogue", ""))
     if plan.tiling.pack_a:
-        rows.append(("", f"A is packed because {_why_packed(plan)}"))
+        rows.append(("", f"why A is packed: {_why_packed(plan)}"))
     return rows
 
 
 def _why_packed(plan: AmxGemm) -> str:
     why = must_pack_a(plan.problem)
-    return (
-        why or "the copy is expected to pay: whole tiles lie on cache lines, and are loaded again for each panel of B"
-    )
+    return why or "the copy should pay: whole tiles lie on cache lines, and are loaded again for each panel of B"
 
 
 def _time(plan: AmxGemm) -> list[Row]:

@@ -223,8 +223,13 @@ class CommandLines(Attack):
         words = [name, *positional, *options]
         if "--run" in words and rng.random() < 0.9:
             words.remove("--run")  # a tenth of a second each
-        for option in ("--check", "--native", "--listing", "--time"):  # ask a compiler, or the CPU for a second
-            if option in words and rng.random() < 0.98:
+        for option in (
+            "--check",
+            "--native",
+            "--listing",
+            "--time",
+        ):  # ask a compiler, or the CPU for a second and more
+            if option in words and (rng.random() < 0.98 or option == "--time"):
                 words.remove(option)
         if "--build" in words and rng.random() < 0.98:
             at = words.index("--build")

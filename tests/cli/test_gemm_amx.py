@@ -53,7 +53,7 @@ def test_the_facts_are_those_of_the_plan(capsys: Capture) -> None:
     assert facts["k_steps"] == 4
     assert facts["k_rest"] == 12
     assert facts["packed"]["B"] == [4, 51, 64]
-    assert facts["packed"]["why_a"] == "k = 201 is no whole number of words of 4 elements"
+    assert facts["packed"]["why_a"] == "k = 201 is not a multiple of 4, the elements of a word"
     assert facts["blocks"] == [plan.tiling.m_block, plan.tiling.n_block, plan.tiling.k_block]
     assert facts["roofline"][0]["cores"] == 1
     assert sorted(set(facts["registers"].values())) == list(range(6))

@@ -186,6 +186,28 @@ def test_a_tile_that_no_rewriting_knows_is_refused(llvm: int) -> None:
         llvm_ir(argument, llvm)
 
 
+def test_llvm_24_stops_on_a_shuffle_of_bf16_and_packing_weaves_integers(llvm: int) -> None:
+    """Nine numbers, padded to 16 and woven with another row: "Do not know how to soft promote this operator's operand"."""
+    padded, woven = ([min(i, 9) for i in range(16)], [place for i in range(16) for place in (i, i + 16)])
+    compiles: dict[str, bool] = {}
+    for kind in ("bfloat", "i16"):
+        orders = [", ".join(f"i32 {place}" for place in places) for places in (padded, woven)]
+        ir = f"""define void @f(ptr %p, ptr %q) {{
+          %a = load <9 x {kind}>, ptr %p, align 2
+          %b = shufflevector <9 x {kind}> %a, <9 x {kind}> zeroinitializer, <16 x i32> <{orders[0]}>
+          %c = shufflevector <16 x {kind}> %b, <16 x {kind}> zeroinitializer, <32 x i32> <{orders[1]}>
+          store <32 x {kind}> %c, ptr %q, align 2
+          ret void
+        }}"""
+        compiles[kind] = llc(ir, llvm, "-O2", "-mattr=+avx2").returncode == 0
+    assert compiles == {"bfloat": llvm != 24, "i16": True}
+    shuffles = [
+        line for line in plan_amx(25, 25, 49).emit(llvm).splitlines() if "shuffle" in line or "interleave" in line
+    ]
+    assert shuffles
+    assert not any("bf16" in line for line in shuffles)
+
+
 def test_versions_refuse_each_others_spelling_in_words(llvm: int) -> None:
     other = 24 if llvm == 22 else 22
     with pytest.raises(PlanError, match=f"^mlir-opt-{llvm}: "):

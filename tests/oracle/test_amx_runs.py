@@ -109,7 +109,7 @@ def test_a_run_says_how_and_how_long_and_scalar_loops_agree_to_1e_5() -> None:
         assert 0 < run.seconds < 10
         check(plan, given, run.c, how)
     chosen = plan.run(**given)
-    assert chosen.how == ("amx" if native(plan.problem) else "scalar")
+    assert chosen.how == ("amx" if native(plan.problem) else "soft")
     assert ("AMX instructions" in repr(chosen)) == native(plan.problem)
 
 
@@ -184,7 +184,7 @@ def test_without_compilers_or_amx_a_run_says_what_is_missing(monkeypatch: pytest
     monkeypatch.setattr(processor, "cpu_flags", lambda: cpu_flags() - {"amx_tile"})
     with pytest.raises(PlanError, match=r"how = 'amx': this CPU has no amx-tile.*; scalar or soft runs here"):
         plan.run(**ones, how="amx")
-    assert running.chosen_how(plan.problem) == "scalar"
+    assert running.chosen_how(plan.problem) == "soft"
     assert running.chosen_how(plan_amx(64, 64, 64, "f16").problem) == "soft"
     assert running.chosen_how(plan_amx(1024, 1024, 1024).problem) == "soft"
 
@@ -254,3 +254,33 @@ def test_soft_tiles_refuse_what_the_hardware_refuses(call: str, message: str, tm
     link(library, machine_code(ir, 24, "soft"), "soft")
     with pytest.raises(PlanError, match=f"^the code uses a tile that the hardware refuses: {message}$"):
         Loaded(library, "soft").call("f", [Buffer.of(np.zeros(2048, np.uint8)).address])
+
+
+def test_a_cpu_with_nothing_but_x86_64_gets_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without fma and f16c, LLVM and the C compiler call functions for them."""
+    require_llvm(24)
+    compiling._soft_tiles.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(compiling, "vector_features", lambda: ())
+    for a, how in (("bf16", "scalar"), ("f16", "soft")):
+        plan = plan_amx(18, 35, 70, a, c="f16", bias="row")
+        given = random_operands(plan.problem, 2)
+        found, expected = plan.run(**given, how=how).c, computed(plan.problem, **given)
+        if how == "soft":
+            assert found.tobytes() == expected.tobytes()
+        else:  # another order of the sums: the last bit of f16 may differ
+            assert np.allclose(found.astype(np.float64), expected.astype(np.float64), rtol=2**-10, atol=1e-4)
+    compiling._soft_tiles.cache_clear()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_another_version_of_llvm_compiles_where_the_plans_is_missing_and_the_run_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    require_llvm(22)
+    found = compiling.program_path
+    monkeypatch.setattr(compiling, "program_path", lambda name: None if name.endswith(("-23", "-24")) else found(name))
+    run = plan_amx(16, 18, 64, "s8").run(np.ones((16, 64)), np.full((64, 18), 3), how="soft")
+    assert (run.c == 192).all()
+    assert run.llvm == 22
+    assert "LLVM 22 compiled it: LLVM 24 is not installed" in str(run)
+    with pytest.raises(PlanError, match=r"^mlir-opt-24, mlir-translate-24, llc-24: not installed; `make toolchains`"):
+        compiling.llvm_ir("module {}", 24)

@@ -54,7 +54,7 @@ HOWS = ("amx", "scalar", "soft")
 """The ways to run tiles."""
 PASSES = (
     "--convert-scf-to-cf",
-    "--arith-expand=include-bf16=true",  # LLVM would select vcvtneps2bf16, which flushes subnormal numbers
+    "--arith-expand=include-bf16=true",  # else a call of __truncsfbf2, or vcvtneps2bf16, which flushes subnormal numbers
     "--convert-math-to-llvm",  # fma becomes an instruction; what has no intrinsic becomes a call of libm
     "--convert-math-to-libm",
     "--convert-func-to-llvm=use-bare-ptr-memref-call-conv=1",  # a memref of static shape is a pointer

@@ -61,7 +61,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import instance_of, whole_number
+from layoutalg.core.whole_numbers import instance_of, listed, one_of, whole_number
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.strips import cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling, Blocking
@@ -71,7 +71,7 @@ __all__ = ["AMX_LIMITS", "AMX_PARTS", "AmxForms", "AmxRoofline", "AmxTimes", "am
 
 AMX_LIMITS = ("tile unit", "L1", "L2", "L3", "memory")
 """What can limit a product: the tile unit, bytes from L1 into tile registers, bytes from L2, from L3, from memory."""
-AMX_PARTS = ("products", "near", "far", "C", "calls", "packing", "epilogue")
+AMX_PARTS = ("products", "L1 and L2", "L3 and memory", "C", "calls", "packing", "epilogue")
 """What the time is made of: the products, what loads from L1 and L2 add, what loads from L3 and memory add, C, the calls and
 their configurations, packing, the epilogue."""
 
@@ -115,6 +115,8 @@ class AmxForms:
         >>> AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64)]).tiling(0).blocking
         Blocking(rows=2, columns=2)
         """
+        for tiling in listed(tilings, "tilings", error=PlanError):
+            instance_of(tiling, AmxTiling, "tiling", PlanError)
         table = [
             (*(t.blocking.rows, t.blocking.columns), t.m_block, t.n_block, t.k_block, t.order == "rows", t.pack_a)
             for t in tilings
@@ -158,6 +160,7 @@ class AmxTimes:
         [32768.0]
         """
         names = AMX_LIMITS[1:]
+        one_of(level, names, "level", PlanError)
         beyond = names[names.index(level) :]
         of = ("A", "B") if level == "L1" else ("A", "B", "C")
         return np.sum([self.levels[operand][name] for operand in of for name in beyond], axis=0)
@@ -250,8 +253,8 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     epilogue = (0.0 if problem.direct else tiles_c * (_FINISH + read)) + 0 * tall
     parts = {
         "products": all_steps * product,
-        "near": all_steps * near,
-        "far": all_steps * far,
+        "L1 and L2": all_steps * near,
+        "L3 and memory": all_steps * far,
         "C": clocks_c,
         "calls": calls,
         "packing": packing,

@@ -29,8 +29,8 @@ vectors of fused steps, whose bits are the same on every CPU.
     ...                           alpha, bias, beta * C, activation
     C = x                         rounded once to the type of C: to the nearest, ties to even. s8 and u8 are clamped; NaN is 0
 
-The exp of gelu and silu is rounded from f64 here. The emitted module computes it in f32, off by less than a unit of the last
-place (`layoutalg.gemm.amx.emission.exponential`): these results may differ by some units of the last place of f32.
+The exp of gelu and silu is that of the emitted module, in f32 and off by less than a unit of the last place
+(`layoutalg.gemm.amx.emission.exponential`), so that these results too have the module's bits.
 
 Sources: the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS, TDPFP16PS, TDPBSSD; a CPU with
 AMX gives these bits (`tests/oracle/test_amx_cpu.py`).

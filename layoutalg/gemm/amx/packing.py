@@ -90,13 +90,13 @@ def must_pack_a(problem: AmxProblem) -> str | None:
     """Why tiles cannot be loaded from A as it lies; None where they can.
 
     >>> must_pack_a(AmxProblem.of(64, 64, 64)), must_pack_a(AmxProblem.of(64, 64, 33))
-    (None, 'k = 33 is no whole number of words of 2 elements')
+    (None, 'k = 33 is not a multiple of 2, the elements of a word')
     """
     instance_of(problem, AmxProblem, "problem", PlanError)
     if problem.trans_a:
         return "A lies transposed"
     if problem.k % problem.vnni:
-        return f"k = {problem.k} is no whole number of words of {problem.vnni} elements"
+        return f"k = {problem.k} is not a multiple of {problem.vnni}, the elements of a word"
     if problem.lda % problem.vnni:
-        return f"rows of A are {problem.lda * problem.element_bytes} bytes apart, no whole number of words of 4 bytes"
+        return f"rows of A are {problem.lda * problem.element_bytes} bytes apart, which is not a multiple of 4"
     return None

@@ -12,12 +12,14 @@ what it writes is dark, what it reads is marked, what a register keeps is pale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from layoutalg.core.plurals import counted
-from layoutalg.gemm.amx.tiling import TILE
+from layoutalg.gemm.amx.tiling import REGISTERS, TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["AmxPicture"]
 
 _WRITTEN, _KEPT, _EMPTY = "#0072b2", "#dfeaf2", "#ffffff"
-_REGISTERS = 8
 _WIDE = 46
 
 
@@ -96,41 +97,69 @@ def _caches(plan: AmxGemm) -> Panel:
             for j in across.drawn
         },
     }
+    high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
+    size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
-        f"{tiling.m_block}x{tiling.n_block} of C each; any thread may take any",
-        f"{tiling.k_block} of k at a time, {counted(deep, 'time')}",
+        size + "; any thread may take any" * (rows * columns > 1),
+        f"all {problem.k_padded} of k at once" if deep == 1 else f"{tiling.k_block} of k at a time, {deep} times",
     )
-    return product_panel(f"C: {rows}x{columns} cache blocks", notes, down, along, across, looks)
+    return product_panel(f"C: {_grid_of(rows, columns, 'cache block')}", notes, down, along, across, looks)
 
 
-def _blocks_of(strips: Sequence[Strip], limit: int) -> list[tuple[int, int]]:
-    """The first row and the number of rows of every register block below a limit."""
-    return [
-        (strip.first + number * strip.size, strip.size)
-        for strip in strips
-        for number in range(min(strip.count, -(-max(limit - strip.first, 0) // strip.size)))
-    ]
+def _size(height: int, width: int, count: int, ragged: bool) -> str:
+    """How large blocks are: all of them, or those that aren't at the edges."""
+    return f"{height}x{width} of C" + " each" * (count > 1) + ", less at the edges" * ragged
+
+
+def _grid_of(rows: int, columns: int, what: str) -> str:
+    return f"one {what}" if rows * columns == 1 else f"{rows}x{columns} {what}s"
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """The register blocks of a cache block on one side: their strips, and the number of blocks up to the end of each."""
+
+    strips: tuple[Strip, ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, strips: Sequence[Strip], limit: int) -> _Blocks:
+        """Those that begin below a limit."""
+        counts = [min(strip.count, -(-max(limit - strip.first, 0) // strip.size)) for strip in strips]
+        return cls(tuple(strips), tuple(accumulate(counts)))
+
+    @property
+    def count(self) -> int:
+        return self.ends[-1]
+
+    def strip(self, number: int) -> tuple[int, int, Strip]:
+        """The first block of the strip that has this one, the end of that strip, and the strip."""
+        place = bisect_right(self.ends, number)
+        return self.ends[place - 1] if place else 0, self.ends[place], self.strips[place]
+
+    def span(self, number: int) -> str:
+        """The rows (or columns) of a block."""
+        first, _, strip = self.strip(number)
+        start = strip.first + (number - first) * strip.size
+        return f"{start}..{start + strip.size - 1}"
 
 
 def _registers(plan: AmxGemm) -> Panel:
     """The first cache block in register blocks, numbered in the order in which they are computed."""
     tiling = plan.tiling
-    sides = [
-        _blocks_of(strips, limit) for strips, limit in zip(plan.strips, (tiling.m_block, tiling.n_block), strict=True)
-    ]
-    numbers = _order(plan, len(sides[0]), len(sides[1]))
-    rows, columns = sides
-    longest = max(len(str(len(rows) * len(columns) - 1)), 2)
-    down, across = Axis.of(len(rows), CELL_HEIGHT), Axis.of(len(columns), 14 + 7 * longest)
+    rows, columns = _Blocks.of(plan.strips[0], tiling.m_block), _Blocks.of(plan.strips[1], tiling.n_block)
+    longest = max(len(str(rows.count * columns.count - 1)), 2)
+    down, across = Axis.of(rows.count, CELL_HEIGHT), Axis.of(columns.count, 14 + 7 * longest)
     deep = Axis.of(1, _WIDE)
-    inner, outer = ("B", "A") if tiling.order == "columns" else ("A", "B")
-    kept = f"stays for the {'column' if tiling.order == 'columns' else 'row'} of blocks"
+    down_first = rows.count > 1 if tiling.order == "columns" else columns.count == 1
+    inner = "B" if down_first else "A"
+    kept = f"stays for the {'column' if down_first else 'row'} of blocks"
     looks = {
         "A": {
             (i, 0): Look(
                 MARKED if i == 0 else PALE,
                 "",
-                f"A: rows {rows[i][0]}..{sum(rows[i]) - 1}" + f"; {kept}" * (inner == "A"),
+                f"A: rows {rows.span(i)}" + f"; {kept}" * (inner == "A"),
             )
             for i in down.drawn
         },
@@ -138,57 +167,45 @@ def _registers(plan: AmxGemm) -> Panel:
             (0, j): Look(
                 MARKED if j == 0 else PALE,
                 "",
-                f"B: columns {columns[j][0]}..{sum(columns[j]) - 1}" + f"; {kept}" * (inner == "B"),
+                f"B: columns {columns.span(j)}" + f"; {kept}" * (inner == "B"),
             )
             for j in across.drawn
         },
         "C": {
             (i, j): Look(
                 DARK if (i, j) == (0, 0) else PALE,
-                str(numbers(i, j)),
-                f"register block {numbers(i, j)}: rows {rows[i][0]}..{sum(rows[i]) - 1}, "
-                f"columns {columns[j][0]}..{sum(columns[j]) - 1} of C",
+                str(_number(plan, rows, columns, i, j)),
+                f"register block {_number(plan, rows, columns, i, j)}: rows {rows.span(i)}, "
+                f"columns {columns.span(j)} of C",
             )
             for i in down.drawn
             for j in across.drawn
         },
     }
     size = min(tiling.k_block, plan.problem.k_padded)
-    unit = f"{TILE * tiling.blocking.rows}x{TILE * tiling.blocking.columns}"
-    notes = (
-        f"{unit} of C each, over {size} of k, in the order of the numbers",
-        f"mostly, the next one has the same panel of {inner} and another of {outer}",
-    )
-    return product_panel(f"a cache block: {len(rows)}x{len(columns)} register blocks", notes, down, deep, across, looks)
+    sizes = [
+        {rows.strip(i)[2].size for i in (0, rows.count - 1)},
+        {columns.strip(j)[2].size for j in (0, columns.count - 1)},
+    ]
+    first = rows.strips[0].size, columns.strips[0].size
+    count = rows.count * columns.count
+    notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
+    if count > 1:
+        notes.append(f"in the order of the numbers; most have the {inner} of the one before")
+    title = f"a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
+    return product_panel(title, notes, down, deep, across, looks)
 
 
-def _order(plan: AmxGemm, rows: int, columns: int) -> Callable[[int, int], int]:
-    """The number of the register block (i, j) of a cache block of so many.
+def _number(plan: AmxGemm, rows: _Blocks, columns: _Blocks, i: int, j: int) -> int:
+    """When the register block (i, j) of a cache block is computed.
 
     Blocks of one shape are computed together; pairs of strips follow one another, the columns' strip inside.
     """
-    limits = (plan.tiling.m_block, plan.tiling.n_block)
-    ends = [
-        [len(_blocks_of(strips[: n + 1], limit)) for n in range(len(strips))]
-        for strips, limit in zip(plan.strips, limits, strict=True)
-    ]
-
-    def strip_of(number: int, side: Sequence[int]) -> tuple[int, int]:
-        first = 0
-        for end in side:
-            if number < end:
-                return first, end
-            first = end
-        return first, number + 1
-
-    def number(i: int, j: int) -> int:
-        (top, bottom), (left, right) = strip_of(i, ends[0]), strip_of(j, ends[1])
-        before = top * columns + (bottom - top) * left
-        height, width = bottom - top, right - left
-        inside = (j - left) * height + i - top if plan.tiling.order == "columns" else (i - top) * width + j - left
-        return before + inside
-
-    return number
+    (top, bottom, _), (left, right, _) = rows.strip(i), columns.strip(j)
+    height, width = bottom - top, right - left
+    before = top * columns.count + height * left
+    inside = (j - left) * height + i - top if plan.tiling.order == "columns" else (i - top) * width + j - left
+    return before + inside
 
 
 def _tiles(plan: AmxGemm) -> Panel:
@@ -223,10 +240,12 @@ def _tiles(plan: AmxGemm) -> Panel:
     used = len(set(registers.registers.values()))
     notes = (
         f"{'+'.join(map(str, heights))} x {'+'.join(map(str, widths))} of C, {tile.k} of k",
-        f"{used} of {_REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
+        f"{used} of {REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
     )
     down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
-    return product_panel(f"a register block: {len(heights)}x{len(widths)} tiles", notes, down, deep, across, looks)
+    return product_panel(
+        f"a register block: {_grid_of(len(heights), len(widths), 'tile')}", notes, down, deep, across, looks
+    )
 
 
 def _step(plan: AmxGemm) -> Panel:

@@ -254,7 +254,7 @@ class AmxGemm(Distributed):
         part = one_of(part, PARTS, "part", PlanError)
         if llvm is not None and (version := checked_version(llvm)) != self.llvm:
             return replace(self, llvm=version).emit(prepacked_b=prepacked, part=part)
-        from layoutalg.gemm.amx.emission import emit_module
+        from layoutalg.gemm.amx.emission.module import emit_module
 
         return emit_module(self, prepacked_b=prepacked, part=part)
 

@@ -1,8 +1,8 @@
 """Run a planned product here: compile its module, load it, call it, and say in which way tiles were multiplied.
 
-A CPU with AMX runs tile instructions, if the kernel permits them. Elsewhere LLVM's scalar loops run small products of bf16 and
-bytes, and soft tiles the others; `how` asks for one of the three. They differ in speed, and the scalar loops in the last bits
-too: they add in the order of k.
+A CPU with AMX runs tile instructions, if the kernel permits them; another CPU runs soft tiles, C functions with the same bits.
+`how` asks for one of the two, or for LLVM's scalar loops, which run bf16 and bytes. Those are slower still, and differ in the
+last bits of floats: they add in the order of k.
 
 >>> from layoutalg.gemm.amx import plan_amx
 >>> chosen_how(plan_amx(64, 64, 64, "f16").problem, "scalar")
@@ -28,7 +28,6 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import (
     MOST_NATIVE_BYTES,
     MOST_NATIVE_OPERATIONS,
-    MOST_SCALAR_CHOSEN,
     MOST_SCALAR_OPERATIONS,
     MOST_SOFT_OPERATIONS,
 )
@@ -137,9 +136,7 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     """
     scalar = problem.a != "f16"
     if how is None:
-        if native_refusal(amx_feature(problem)) is None:
-            return "amx"
-        return "scalar" if scalar and problem.flops <= MOST_SCALAR_CHOSEN else "soft"
+        return "amx" if native_refusal(amx_feature(problem)) is None else "soft"
     way = checked_how(how)
     if way == "scalar" and not scalar:
         raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")

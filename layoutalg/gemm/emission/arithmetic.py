@@ -31,12 +31,13 @@ By hand, for alpha = 2, a bias of 0.5, beta = 1 and C = 1: an accumulator of 3 b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, sqrt
 
 import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, fma
+from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, exp, fma
 from layoutalg.gemm.emission.function import FunctionWriter
 from layoutalg.gemm.problem import IN_MEMORY, Epilogue
 
@@ -57,11 +58,13 @@ def arithmetic(
     *,
     scale: Value | None = None,
     stored: str | None = None,
+    exp: Callable[[FunctionWriter, Value], Value] = exp,
 ) -> Value:
     """The element of C in its type for an accumulator, from the bias (in the type of the arithmetic) and the element before.
 
     The values are vectors of one shape; `scale` is of f32. `stored` is the element that is written where it isn't the one of
-    C: i16 for the bits of a bf16. Nothing is converted where nothing is computed and C has the accumulators' type.
+    C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where nothing is computed and C
+    has the accumulators' type.
 
     >>> from layoutalg.gemm.problem import Problem
     >>> arithmetic(FunctionWriter(), Problem.of(64, 64, 64, c="f16"), Value("f32", 8, "acc")).kind
@@ -89,7 +92,7 @@ def arithmetic(
         value = binary(function, "addf", before, value)
     elif before is not None:
         value = fma(function, _factor(function, epilogue.beta, value), before, value)
-    return _narrowed(function, epilogue, _activated(function, epilogue.activation, value), stored or element)
+    return _narrowed(function, epilogue, _activated(function, epilogue.activation, value, exp), stored or element)
 
 
 def as_computed(function: FunctionWriter, epilogue: Epilogue, value: Value) -> Value:
@@ -162,7 +165,9 @@ def _factor(function: FunctionWriter, number: float, value: Value) -> Value:
     return constant_like(function, float(np.float32(number)), value)
 
 
-def _activated(function: FunctionWriter, activation: str | None, value: Value) -> Value:
+def _activated(
+    function: FunctionWriter, activation: str | None, value: Value, exp: Callable[[FunctionWriter, Value], Value]
+) -> Value:
     if activation is None:
         return value
     if activation == "relu":
@@ -172,7 +177,7 @@ def _activated(function: FunctionWriter, activation: str | None, value: Value) -
         first, second = (_factor(function, number, value) for number in GELU)
         argument = binary(function, "mulf", value, fma(function, binary(function, "mulf", value, value), second, first))
     negative = elementwise(function, f"arith.negf %s : {value.kind}", (argument,), value.element)
-    power = function.exp(negative)
+    power = exp(function, negative)
     return binary(function, "divf", value, binary(function, "addf", constant_like(function, 1.0, value), power))
 
 

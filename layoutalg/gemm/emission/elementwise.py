@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.function import FunctionWriter
 
-__all__ = ["Tile", "binary", "chosen", "constant_like", "convert", "elementwise", "fma", "like"]
+__all__ = ["Tile", "binary", "chosen", "constant_like", "convert", "elementwise", "exp", "fma", "like"]
 
 
 class Tile(Value):
@@ -85,6 +85,15 @@ def fma(function: FunctionWriter, left: Value, right: Value, added: Value) -> Va
     'vector<8xf32>'
     """
     return elementwise(function, f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element)
+
+
+def exp(function: FunctionWriter, value: Value) -> Value:
+    """exp of every element, as the device computes it.
+
+    >>> exp(FunctionWriter(), Value("f32", 8)).kind
+    'vector<8xf32>'
+    """
+    return elementwise(function, f"math.exp %s : {value.kind}", (value,), value.element)
 
 
 def chosen(function: FunctionWriter, order: str, compared: tuple[Value, Value], yes: Value, no: Value) -> Value:

@@ -107,12 +107,6 @@ class FunctionWriter:
         """
         return self.writer.value(f"arith.index_cast %s : {value.kind} to {kind}", (value,), kind)
 
-    def exp(self, value: Value) -> Value:
-        """exp of every element; what computes it is the device's."""
-        from layoutalg.gemm.emission.elementwise import elementwise
-
-        return elementwise(self, f"math.exp %s : {value.kind}", (value,), value.element)
-
     @contextmanager
     def region(
         self, form: str, operands: Sequence[Value], results: Sequence[Value] = (), arguments: Sequence[Value] = ()

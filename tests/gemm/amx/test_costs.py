@@ -169,3 +169,11 @@ def test_operations_per_byte_decide_which_roof_holds() -> None:
 def test_wrong_arguments_are_refused_in_words(arguments: tuple[object, ...], words: str) -> None:
     with pytest.raises(PlanError, match=words.replace("(", r"\(")):
         amx_roofline(*arguments)  # pyright: ignore[reportArgumentType]
+
+
+def test_forms_and_levels_of_other_kinds_are_refused_in_words() -> None:
+    with pytest.raises(PlanError, match="tiling '2x2': expected a AmxTiling"):
+        AmxForms.of(["2x2"])  # pyright: ignore[reportArgumentType]
+    found = amx_times(AmxProblem.of(8, 8, 8), AmxForms.of([AmxTiling(Blocking(1, 1), 16, 16, 8)]))
+    with pytest.raises(PlanError, match="level 'L4': expected 'L1', 'L2', 'L3' or 'memory'"):
+        found.bytes_from("L4")

@@ -178,6 +178,17 @@ def test_every_loser_has_a_reason_with_figures() -> None:
         assert slow.clocks >= 0.9 * max(found.times.clocks)
 
 
+def test_a_loser_that_is_predicted_to_be_faster_says_so() -> None:
+    found = search_amx(AmxProblem.of(100, 60, 200, "s8", c="s8", scale="column", trans_a=True))
+    least = found[0].clocks
+    faster = [candidate for candidate in found.runners_up(9) if candidate.clocks < 0.99 * least]
+    assert faster
+    for candidate in faster:
+        shown = f"{100 * (1 - candidate.clocks / least):.1f} % faster, which is less than the prediction's error, but "
+        assert candidate.reason.startswith(shown)
+        assert "tiles are loaded for each product" in candidate.reason
+
+
 def test_runners_up_have_other_blockings() -> None:
     found = search_amx(AmxProblem.of(1024, 1024, 1024))
     names = [str(one.tiling.blocking) for one in found.runners_up(11)]

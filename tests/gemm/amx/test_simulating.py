@@ -25,11 +25,12 @@ SIZES = ((16, 16, 64), (64, 96, 128), (100, 60, 200), (13, 10, 33), (1, 1, 1), (
 STORED: tuple[dict[str, Any], ...] = ({}, {"trans_a": True}, {"trans_b": True})
 ALWAYS = {
     *((types, (13, 10, 33), which) for which, types in zip((0, 1, 2, 0, 1, 2), TYPES, strict=True)),
-    *((types, (1, 1, 1), which) for which, types in zip((1, 2, 0), TYPES, strict=False)),
-    *((types, (100, 60, 200), which) for which, types in zip((2, 0, 1, 2), TYPES, strict=False)),
-    *((types, (64, 96, 128), which) for which, types in zip((0, 2, 2), TYPES, strict=False)),
+    (("bf16", "bf16"), (1, 1, 1), 1),
+    (("s8", "s8"), (1, 1, 1), 2),
+    (("f16", "f16"), (100, 60, 200), 0),
+    (("u8", "s8"), (64, 96, 128), 0),
+    (("s8", "u8"), (16, 16, 64), 2),
     (("bf16", "bf16"), (512, 512, 512), 0),
-    (("s8", "u8"), (16, 16, 64), 1),
 }
 """What every run tries: each type, size and orientation, not all of them together."""
 
@@ -69,7 +70,7 @@ def test_the_module_computes_the_stated_sums(
 
 
 CUTS: tuple[dict[str, Any], ...] = (
-    {"blocking": (1, 1), "blocks": (16, 16, 32)},
+    {"blocking": (1, 1), "blocks": (32, 48, 64)},
     {"blocking": (2, 2), "blocks": (32, 64, 64), "order": "rows"},
     {"blocking": (1, 4), "blocks": (48, 64, 96), "pack_a": True},
     {"blocking": (3, 1), "blocks": (96, 32, 160)},
@@ -130,7 +131,7 @@ def random_problem(random: Random) -> tuple[tuple[int, int, int], dict[str, Any]
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 20))])
 def test_random_problems_compute_the_stated_sums(seed: int) -> None:
     random = Random(seed)
-    for _ in range(6 if seed == 0 else 20):
+    for _ in range(4 if seed == 0 else 20):
         size, chosen = random_problem(random)
         plan = plan_amx(*size, **chosen)
         given = inputs(plan, seed)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.amx.emission.exponential import exponential
 from layoutalg.gemm.amx.emission.writer import AmxFunction, kinds
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
@@ -83,7 +84,7 @@ def _finished(function: AmxFunction, i: Value, j: Value, width: int) -> None:
             number = as_computed(function, problem, function.writer.value(form, (given[name], i), stored))
             form = f"vector.broadcast %s : {number.kind} to vector<{width}x{number.element}>"
             found[name] = function.writer.value(form, (number,), number.element, width)
-    result = arithmetic(function, problem, total, found["bias"], before, scale=found["scale"])
+    result = arithmetic(function, problem, total, found["bias"], before, scale=found["scale"], exp=exponential)
     form = f"vector.store %s, %s[%s, %s] : {given['c'].kind}, {result.kind}"
     function.writer.do(form, (result, given["c"], i, j))
 

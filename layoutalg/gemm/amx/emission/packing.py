@@ -1,16 +1,18 @@
-"""The functions that pack: panels of B, and panels of A where it isn't loaded as it lies.
+"""The functions that pack: B always, and A where its tiles cannot be loaded as they lie.
 
-What shares a word of 4 bytes comes from v rows of memory, or from one row of a transposed operand. So B is woven: two rows of
-16 elements become 16 words of pairs (v = 2), four rows 16 words of fours in two rounds (v = 4). By hand, with rows 0123 and
-abcd: 0a1b2c3d.
+A word of 4 bytes has v elements of one column of B, from v rows. So rows of 16 elements are woven: two into 16 pairs (v = 2),
+or four into 16 fours, in two rounds. By hand, the rows 0123 and abcd become 0a1b2c3d.
 
     %row = vector.load %b[%k, %column] : memref<64x64xbf16>, vector<16xbf16>
-    %row_1 = vector.load %b[%k_1, %column] : memref<64x64xbf16>, vector<16xbf16>
-    %words = vector.interleave %bits, %bits_1 : vector<16xi16> -> vector<32xi16>    // the same rows, as integers
-    vector.store %all, %packed[%panel, %word, %c0] : memref<4x32x32xbf16>, vector<32xbf16>
+    %bits = vector.bitcast %row : vector<16xbf16> to vector<16xi16>
+    ..
+    %words = vector.interleave %bits, %bits_1 : vector<16xi16> -> vector<32xi16>
+    %packed_row = vector.bitcast %words : vector<32xi16> to vector<32xbf16>
+    vector.store %packed_row, %packed[%panel, %word, %c0] : memref<4x32x32xbf16>, vector<32xbf16>
 
-A of A B is copied, a row of a tile at a time. The other two, B from n x k and A from k x m, are squares of 16x16 words that are
-turned in registers (`turned`): four rounds of weaving row i with row i + 8. What is outside of the matrix becomes zero.
+In a B that lies transposed the elements of a word are neighbours already: 16x16 words at a time are turned in registers
+(`turned`). A is copied, a row of a tile at a time; an A that lies transposed is woven, then turned. What is outside of the
+matrix becomes zero.
 
 >>> from layoutalg.gemm.amx import plan_amx
 >>> text = pack_b_function(plan_amx(64, 64, 64))

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from layoutalg.amx.tiles import TileType
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.amx.emission.exponential import exponential
 from layoutalg.gemm.emission.function import FunctionWriter
 from layoutalg.gemm.problem import IN_MEMORY
 
@@ -103,10 +102,6 @@ class AmxFunction(FunctionWriter):
     def over(self, place: Value, number: int) -> Value:
         """A place divided by a number, rounded down."""
         return place if number == 1 else self.op("divui", place, self.constant(number))
-
-    def exp(self, value: Value) -> Value:
-        """exp of every element, in the arithmetic of vectors."""
-        return exponential(self, value)
 
     @contextmanager
     def every(
