@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
+from tests.cli.printed import Capture, answer, out
 
-Capture = pytest.CaptureFixture[str]
 AMX = ("gemm", "64", "64", "64", "--target", "amx")
-
-
-def out(capsys: Capture, *arguments: str) -> str:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    assert captured.err == ""
-    return captured.out
-
-
-def answer(capsys: Capture, *arguments: str) -> Any:
-    return json.loads(out(capsys, *arguments, "--json"))
 
 
 def test_edges_say_where_no_block_is_whole(capsys: Capture) -> None:
