@@ -4,14 +4,14 @@ The peak is what the chip's manual says of a clock (1024 operations of 16-bit fl
 table knows that of a virtual machine, so it is measured, right behind the products, by a chain of multiplications whose latency
 is known.
 
-Each figure is the best of many calls, since what else runs here only makes calls longer. `packs B` is the whole product, with
-packing; `B packed before` takes B as it was packed once. numpy multiplies float32, and what a user of the type would write:
+Each figure is the best of many calls, since what else runs here only makes calls longer. `with packing` is the whole
+product; `B packed before` takes B as it was packed once. numpy multiplies float32, and what a user of the type would write:
 convert A and B to float32, then multiply. It may use all cores, the plan's code uses one.
 
 >>> timing = AmxTiming("C[512, 512] f32 = ..", 2**28, 2.5e-4, 2e-4, 1.8e-3, 2e-3, "bf16", 1024.0, 3.5e9)
 >>> print(timing)
 C[512, 512] f32 = ..
-packs B                         1.07 TOP/s  30 %
+with packing                    1.07 TOP/s  30 %
 B packed before                 1.34 TOP/s  37 %
 numpy, float32                  0.15 TOP/s   4 %
 numpy, bf16 through float32     0.13 TOP/s   4 %
@@ -97,7 +97,7 @@ class AmxTiming:
 
     def __str__(self) -> str:
         rows = (
-            ("packs B", self.seconds),
+            ("with packing", self.seconds),
             ("B packed before", self.seconds_prepacked),
             ("numpy, float32", self.seconds_numpy),
             (f"numpy, {self.element} through float32", self.seconds_numpy_converted),
