@@ -34,7 +34,6 @@ __all__ = [
     "Look",
     "Panel",
     "PanelPicture",
-    "arrow",
     "beside",
     "cell_of",
     "product_panel",
@@ -133,12 +132,8 @@ def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell
     return Cell(x, y, width, height, look.fill, hexes(ink(colour))[0], look.label, look.sentence)
 
 
-def arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
-    """An arrow to the right.
-
-    >>> len(arrow(0, 0, 40))
-    3
-    """
+def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
+    """An arrow to the right."""
     end = x + length
     return Line(x, y, end, y, 1.2), Line(end - 5, y - 3, end, y, 1.2), Line(end - 5, y + 3, end, y, 1.2)
 
@@ -181,7 +176,7 @@ def product_panel(
     bottom = top + down.length
     words += [Words(0, bottom + 14 + 13 * number, note, 10) for number, note in enumerate(notes)]
     width = max(left + across.length, 7 * max(len(note) for note in (title, *notes)))
-    walk = arrow(0, top - 16, deep.length) if len(deep.numbers) > 1 else ()
+    walk = _arrow(0, top - 16, deep.length) if len(deep.numbers) > 1 else ()
     return Panel(tuple(cells), tuple(words), walk, width, bottom + 14 + 13 * len(notes))
 
 
