@@ -123,8 +123,12 @@ def instance_of(
     """
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        names = ["None" if one is type(None) else f"a {one.__name__}" for one in kinds]
+        names = ["None" if one is type(None) else f"{_article(one)} {one.__name__}" for one in kinds]
         raise error(f"{what} {shown(value)}: expected {' or '.join(names)}")
+
+
+def _article(kind: type) -> str:
+    return "an" if kind.__name__[0] in "AEIOaeio" else "a"
 
 
 def listed(

@@ -26,7 +26,7 @@ def plan_gemm(  # pyright: ignore[reportOverlappingOverload]  a literal is a str
     m: int,
     n: int,
     k: int,
-    a: str = ...,
+    a: str | None = ...,
     b: str | None = ...,
     c: str | None = ...,
     *,
@@ -48,7 +48,7 @@ def plan_gemm(
     m: int,
     n: int,
     k: int,
-    a: str = ...,
+    a: str | None = ...,
     b: str | None = ...,
     c: str | None = ...,
     target: str = ...,
@@ -76,7 +76,7 @@ def plan_gemm(
     m: int,
     n: int,
     k: int,
-    a: str = "f16",
+    a: str | None = None,
     b: str | None = None,
     c: str | None = None,
     target: str = "pvc",
@@ -106,13 +106,15 @@ def plan_gemm(
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch` and
     `distance` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one row to the next
     in memory: where a row's bytes don't suit the hardware, padding the rows in memory does. Targets `amx`, `spr` and `gnr` are
-    CPUs: their plan is that of `plan_amx`, which has the options of its own.
+    CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16 for CPUs.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
 
     >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
     1
+    >>> plan_gemm(64, 64, 64).problem.a, plan_gemm(64, 64, 64, target="spr").problem.a
+    ('f16', 'bf16')
     >>> plan_gemm(64, 64, 50)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
@@ -129,15 +131,15 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
                     f"{name} = {shown(given)}: target {target!r} has none; plan_amx takes blocking, blocks and order"
                 )
         plan = plan_amx(
-            m, n, k, a, b, c, target, trans_a=trans_a, trans_b=trans_b, alpha=alpha, beta=beta, bias=bias,
-            activation=activation, lda=lda, ldb=ldb, ldc=ldc, llvm=llvm,
+            m, n, k, "bf16" if a is None else a, b, c, target, trans_a=trans_a, trans_b=trans_b, alpha=alpha, beta=beta,
+            bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc, llvm=llvm,
         )  # fmt: skip
         if acc not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")
         return plan
     problem = Problem.of(
-        m, n, k, a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch, alpha=alpha, beta=beta,
-        bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
+        m, n, k, "f16" if a is None else a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch,
+        alpha=alpha, beta=beta, bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
     )  # fmt: skip
     if problem.dpas.target.surface is None:
         raise PlanError(

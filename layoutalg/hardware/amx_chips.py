@@ -32,9 +32,10 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 
-__all__ = ["AmxChip", "amx_chip"]
+__all__ = ["FEATURES", "AmxChip", "amx_chip"]
 
-_TYPES = {"bf16": "amx-bf16", "f16": "amx-fp16", "s8": "amx-int8", "u8": "amx-int8"}
+FEATURES = {"bf16": "amx-bf16", "f16": "amx-fp16", "s8": "amx-int8", "u8": "amx-int8"}
+"""The CPU feature that products of each type need, as LLVM names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +95,13 @@ class AmxChip:
         layoutalg.core.errors.PlanError: Xeon Platinum 8490H: tile products of 'f16' need amx-fp16; there are amx-tile,
         amx-int8, amx-bf16
         """
-        known = type(element) is str and element in _TYPES
-        if not known or _TYPES[element] not in self.features:
-            needed = _TYPES[element] if known else "an element of " + ", ".join(_TYPES)
+        known = type(element) is str and element in FEATURES
+        if not known or FEATURES[element] not in self.features:
+            needed = FEATURES[element] if known else "an element of " + ", ".join(FEATURES)
             raise PlanError(
                 f"{self.name}: tile products of {shown(element)} need {needed}; there are {', '.join(self.features)}"
             )
-        return (64 if _TYPES[element] == "amx-int8" else 32) * 2 * 16 * 16 / self.product
+        return (64 if FEATURES[element] == "amx-int8" else 32) * 2 * 16 * 16 / self.product
 
     def peak(self, element: str, cores: int | None = None) -> float:
         """The operations per second of all cores, or of so many; one core alone runs at its higher clock.

@@ -193,7 +193,11 @@ def _edges(plan: AmxGemm) -> str:
             if strip.heights != (TILE,) * tiles
         ]
     most = max(registers_of(rows.heights, columns.heights) for rows in plan.strips[0] for columns in plan.strips[1])
-    return f"blocks of {', '.join(found)}; {number_of(most, 'register')} at most" if found else ""
+    # Where a side has no whole block, the lines above speak of more tiles than any block has.
+    sides = zip(plan.strips, whole, strict=True)
+    smaller = any(all(strip.heights != (TILE,) * tiles for strip in strips) for strips, tiles in sides)
+    said = "C is smaller than a block: " if smaller else "blocks of "
+    return f"{said}{', '.join(found)}; {number_of(most, 'register')} at most" if found else ""
 
 
 def _heights(strip: Strip) -> str:

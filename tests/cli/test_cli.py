@@ -5,29 +5,15 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
+from tests.cli.printed import Capture, answer, out
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
-
-Capture = pytest.CaptureFixture[str]
-
-
-def out(capsys: Capture, *arguments: str) -> str:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    assert captured.err == ""
-    return captured.out
-
-
-def answer(capsys: Capture, *arguments: str) -> Any:
-    return json.loads(out(capsys, *arguments, "--json"))
 
 
 def test_show_prints_axes_fragment_type_index_and_grid(capsys: Capture) -> None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
+from tests.cli.printed import Capture, answer, out
 
-Capture = pytest.CaptureFixture[str]
 AMX = ("gemm", "64", "64", "64", "--target", "amx")
 
 
-def out(capsys: Capture, *arguments: str) -> str:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    assert captured.err == ""
-    return captured.out
-
-
-def answer(capsys: Capture, *arguments: str) -> Any:
-    return json.loads(out(capsys, *arguments, "--json"))
+def test_edges_say_where_no_block_is_whole(capsys: Capture) -> None:
+    small = out(capsys, "gemm", "13", "10", "33", "--target", "amx", "--blocking", "2x2", "--runners-up", "0")
+    assert "C is smaller than a block: 13 rows from 0, 10 columns from 0; 3 registers at most" in small
+    large = out(capsys, "gemm", "100", "60", "64", "--target", "amx", "--blocking", "2x2", "--runners-up", "0")
+    assert "blocks of 4 rows from 96, 16+12 columns from 32; 8 registers at most" in large
 
 
 def test_the_plan_is_a_table_of_choices_operands_predictions_and_runners_up(capsys: Capture) -> None:

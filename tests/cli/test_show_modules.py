@@ -7,11 +7,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from layoutalg.cli import main
+from tests.cli.printed import Capture, answer, out
 
 A = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
 T = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
@@ -27,25 +27,12 @@ func.func @f(%x: vector<16x16xf32>, %p: memref<16x16xf32>) -> vector<16x16xf32> 
 }}
 """
 
-Capture = pytest.CaptureFixture[str]
-
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> str:
     path = tmp_path / "kernel.mlir"
     path.write_text(KERNEL)
     return str(path)
-
-
-def out(capsys: Capture, *arguments: str, code: int = 0) -> str:
-    assert main(arguments) == code
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return captured.out
-
-
-def answer(capsys: Capture, *arguments: str) -> Any:
-    return json.loads(out(capsys, *arguments, "--json"))
 
 
 def words(text: str) -> list[str]:

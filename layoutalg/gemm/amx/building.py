@@ -23,20 +23,21 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import one_line, shown
 from layoutalg.gemm.amx.compiling import (
-    checked_how,
+    WAYS,
     features_of,
     link,
     llvm_ir,
     machine_code,
     usable_version,
 )
-from layoutalg.gemm.amx.running import amx_feature
+from layoutalg.gemm.amx.running import amx_feature, way_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -88,25 +89,24 @@ class AmxLibrary:
     note: str = ""
 
     def __str__(self) -> str:
-        way = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}[self.how]
         note = f" ({self.note})" if self.note else ""
-        return f"{self.path} and {self.header}: {self.name}() with {way}{note}"
+        return f"{self.path} and {self.header}: {self.name}() with {WAYS[self.how]}{note}"
 
 
 def checked_name(name: object) -> str:
     """A name that C functions can begin with.
 
     Raises:
-        PlanError: it is no identifier of C, a keyword, or too long.
+        PlanError: it isn't an identifier of C, or it is a keyword, or too long.
 
     >>> checked_name("int")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: name = 'int': expected a C identifier that is no keyword, of at most 60 letters
+    layoutalg.core.errors.PlanError: name = 'int': expected a C identifier that isn't a keyword, of at most 60 letters
     """
     fits = isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and len(name) <= _LONGEST_NAME
     if not isinstance(name, str) or not fits or name in _KEYWORDS.split():
         raise PlanError(
-            f"name = {shown(name)}: expected a C identifier that is no keyword, of at most {_LONGEST_NAME} letters"
+            f"name = {shown(name)}: expected a C identifier that isn't a keyword, of at most {_LONGEST_NAME} letters"
         )
     return name
 
@@ -122,9 +122,7 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU
     """
-    way, name = checked_how(how), checked_name(name)
-    if way == "scalar" and plan.problem.a == "f16":
-        raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
+    way, name = way_of(plan.problem, how), checked_name(name)
     if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PlanError(f"path = {shown(path)}: expected a file name, such as 'gemm.so'")
     library = Path(path)
@@ -235,8 +233,8 @@ def product_header(plan: AmxGemm, name: str, how: str) -> str:
         f"#define PREFIX(suffix) {name}##suffix",
         f"#define PANELS_A {0 if shape_a is None else shape_a[0]}L",
         f"#define PANELS_B {plan.packed_b_shape[0]}L",
-        f"#define PACKED_A_BYTES {0 if shape_a is None else _elements(shape_a) * size}ul",
-        f"#define PACKED_B_BYTES {_elements(plan.packed_b_shape) * size}ul",
+        f"#define PACKED_A_BYTES {0 if shape_a is None else prod(shape_a) * size}ul",
+        f"#define PACKED_B_BYTES {prod(plan.packed_b_shape) * size}ul",
         f"#define SCRATCH_BYTES {-(-scratch // 64) * 64}ul",
         f"#define BLOCKS_DOWN {down}",
         f"#define BLOCKS_ACROSS {across}",
@@ -267,13 +265,6 @@ def _features(problem: AmxProblem, how: str) -> tuple[str, ...]:
     found = features_of(how)
     unused = {feature for feature in found if feature.startswith("amx-")} - {"amx-tile", amx_feature(problem)}
     return tuple(feature for feature in found if feature not in unused)
-
-
-def _elements(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
 
 
 def _renamed(ir: str, name: str) -> str:

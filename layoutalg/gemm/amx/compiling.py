@@ -38,6 +38,7 @@ from layoutalg.ir.installed import program_path
 __all__ = [
     "HOWS",
     "PASSES",
+    "WAYS",
     "Programs",
     "assembly",
     "checked_how",
@@ -50,8 +51,9 @@ __all__ = [
     "usable_version",
 ]
 
-HOWS = ("amx", "scalar", "soft")
-"""The ways to run tiles."""
+WAYS = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}
+"""The ways to run tiles, and what each is called in a sentence."""
+HOWS = tuple(WAYS)
 PASSES = (
     "--convert-scf-to-cf",
     "--arith-expand=include-bf16=true",  # else a call of __truncsfbf2, or vcvtneps2bf16, which flushes subnormal numbers

@@ -271,8 +271,11 @@ class AmxGemm(Distributed):
     ) -> NDArray[Any]:
         """Run the emitted module by the rules of Intel's manual; returns C [m, n].
 
-        A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`). `c` is C before, where beta is not 0. `text` is
-        the module to run, by default what `emit()` gives.
+        A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`). `c` is C before, where beta is not 0; `bias` and
+        `scale` have a number for every row or column. `text` is the module to run, by default what `emit()` gives.
+
+        >>> plan_amx(16, 16, 64, "s8").simulate(np.full((16, 64), -2), np.full((64, 16), 3))[0, 0]
+        np.int32(-384)
         """
         from layoutalg.gemm.amx.simulating import simulate_amx
 
@@ -288,13 +291,23 @@ class AmxGemm(Distributed):
         *,
         how: str | None = None,
     ) -> AmxRun:
-        """Compile the module with the installed LLVM and execute it here: C, how it was run, and the seconds that it took."""
+        """Compile the module with the installed LLVM and execute it here: C, how it was run, and the seconds that it took.
+
+        Arrays are those of `simulate`. `how` is "amx" (tile instructions), "soft" (C functions with the same bits) or "scalar"
+        (LLVM's loops, which add floats in another order); unless given, "amx" where the CPU has it and "soft" elsewhere.
+
+        Raises:
+            PlanError: LLVM or a C compiler isn't installed, the CPU can't do what is asked for, or an array doesn't fit.
+        """
         from layoutalg.gemm.amx.running import run_amx
 
         return run_amx(self, a, b, c, bias, scale, how=how)
 
     def time(self, seconds: float = 1.0) -> AmxTiming:
-        """Operations per second on a CPU that has AMX, against the peak of its tile unit and against numpy."""
+        """Operations per second on a CPU that has AMX, against the peak of its tile unit and against numpy.
+
+        It multiplies random matrices, for about so many seconds in all. Raises `PlanError` on a CPU without AMX.
+        """
         from layoutalg.gemm.amx.timing import time_amx
 
         return time_amx(self, seconds)
@@ -306,7 +319,10 @@ class AmxGemm(Distributed):
         return amx_listing(self, llvm)
 
     def build(self, path: str | Path, *, name: str = "gemm", how: str = "amx") -> AmxLibrary:
-        """Write a shared library with a C header beside it."""
+        """Write a shared library with a C header beside it; `name` is what its functions begin with.
+
+        With `how="amx"` it needs a CPU with AMX, with "soft" or "scalar" any x86-64 one; the header says which features.
+        """
         from layoutalg.gemm.amx.building import build_amx
 
         return build_amx(self, path, name=name, how=how)

@@ -32,23 +32,23 @@ from layoutalg.core.limits import (
     MOST_SOFT_OPERATIONS,
 )
 from layoutalg.core.messages import one_line
-from layoutalg.gemm.amx.compiling import checked_how, link, llvm_ir, machine_code, usable_version
+from layoutalg.gemm.amx.compiling import WAYS, checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
 from layoutalg.gemm.amx.processor import native_refusal
 from layoutalg.gemm.amx.rewriting import tile_calls
+from layoutalg.hardware.amx_chips import FEATURES
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.amx.problem import AmxProblem
 
-__all__ = ["AmxRun", "Loaded", "amx_feature", "check_size", "chosen_how", "loaded", "run_amx"]
+__all__ = ["AmxRun", "Loaded", "amx_feature", "check_size", "chosen_how", "loaded", "run_amx", "way_of"]
 
 _MOST = {"amx": MOST_NATIVE_OPERATIONS, "scalar": MOST_SCALAR_OPERATIONS, "soft": MOST_SOFT_OPERATIONS}
-_FEATURES = {"tdpbf16ps": "amx-bf16", "tdpfp16ps": "amx-fp16"} | {
-    f"tdpb{signs}d": "amx-int8" for signs in ("ss", "su", "us", "uu")
+_FEATURES = {"tdpbf16ps": FEATURES["bf16"], "tdpfp16ps": FEATURES["f16"]} | {
+    f"tdpb{signs}d": FEATURES["s8"] for signs in ("ss", "su", "us", "uu")
 }
 """The CPU feature of each tile product, by its intrinsic."""
-_WAYS = {"amx": "AMX instructions", "scalar": "LLVM's scalar loops", "soft": "soft tiles"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class AmxRun:
     def __str__(self) -> str:
         size = ", ".join(map(str, self.c.shape))
         note = f" ({self.note})" if self.note else ""
-        return f"C[{size}] {self.c.dtype}, computed with {_WAYS[self.how]} in {1e3 * self.seconds:.3g} ms{note}"
+        return f"C[{size}] {self.c.dtype}, computed with {WAYS[self.how]} in {1e3 * self.seconds:.3g} ms{note}"
 
     def __repr__(self) -> str:
         return f"<AmxRun: {self}>"
@@ -121,7 +121,23 @@ def amx_feature(problem: AmxProblem) -> str:
     >>> amx_feature(AmxProblem.of(16, 16, 64, "u8"))
     'amx-int8'
     """
-    return {"bf16": "amx-bf16", "f16": "amx-fp16"}.get(problem.a, "amx-int8")
+    return FEATURES[problem.a]
+
+
+def way_of(problem: AmxProblem, how: object) -> str:
+    """The way that is asked for, if the problem's types have it; whether this CPU has it doesn't matter.
+
+    Raises:
+        PlanError: there is no such way; or it is `scalar`, and the types are f16.
+
+    >>> from layoutalg.gemm.amx import AmxProblem
+    >>> way_of(AmxProblem.of(16, 16, 64, "s8"), "scalar")
+    'scalar'
+    """
+    way = checked_how(how)
+    if way == "scalar" and problem.a == "f16":
+        raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
+    return way
 
 
 def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
@@ -134,16 +150,12 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     >>> chosen_how(AmxProblem.of(16, 16, 64, "f16")) in ("amx", "soft"), chosen_how(AmxProblem.of(16, 16, 64, "s8"), "scalar")
     (True, 'scalar')
     """
-    scalar = problem.a != "f16"
+    refusal = native_refusal(amx_feature(problem))
     if how is None:
-        return "amx" if native_refusal(amx_feature(problem)) is None else "soft"
-    way = checked_how(how)
-    if way == "scalar" and not scalar:
-        raise PlanError("how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU")
-    if way == "amx":
-        refusal = native_refusal(amx_feature(problem))
-        if refusal is not None:
-            raise PlanError(f"how = 'amx': {refusal}; {'scalar or soft' if scalar else 'soft'} runs here")
+        return "soft" if refusal else "amx"
+    way = way_of(problem, how)
+    if way == "amx" and refusal is not None:
+        raise PlanError(f"how = 'amx': {refusal}; {'soft' if problem.a == 'f16' else 'scalar or soft'} runs here")
     return way
 
 
@@ -163,7 +175,7 @@ def check_size(problem: AmxProblem, how: str | None) -> None:
         raise SizeError(f"A, B and C of {size} bytes; at most {MOST_NATIVE_BYTES} are run")
     way = chosen_how(problem, how)
     if problem.flops > _MOST[way]:
-        raise SizeError(f"{problem.flops} operations; at most {_MOST[way]} are run with {_WAYS[way]}")
+        raise SizeError(f"{problem.flops} operations; at most {_MOST[way]} are run with {WAYS[way]}")
 
 
 @lru_cache(maxsize=64)

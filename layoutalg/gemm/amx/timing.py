@@ -4,18 +4,18 @@ The peak is what the chip's manual says of a clock (1024 operations of 16-bit fl
 table knows that of a virtual machine, so it is measured, right behind the products, by a chain of multiplications whose latency
 is known.
 
-Each figure is the best of many calls, since what else runs here only makes calls longer. `packs B` is the whole product, with
-packing; `B packed before` takes B as it was packed once. numpy multiplies float32, and what a user of the type would write:
+Each figure is the best of many calls, since what else runs here only makes calls longer. `with packing` is the whole
+product; `B packed before` takes B as it was packed once. numpy multiplies float32, and what a user of the type would write:
 convert A and B to float32, then multiply. It may use all cores, the plan's code uses one.
 
 >>> timing = AmxTiming("C[512, 512] f32 = ..", 2**28, 2.5e-4, 2e-4, 1.8e-3, 2e-3, "bf16", 1024.0, 3.5e9)
 >>> print(timing)
 C[512, 512] f32 = ..
-packs B                         1.07 T/s  30 %
-B packed before                 1.34 T/s  37 %
-numpy, float32                  0.15 T/s   4 %
-numpy, bf16 through float32     0.13 T/s   4 %
-of the peak of one core, 3.58 T/s: 1024 operations a clock at 3.50 GHz, measured behind the products
+with packing                    1.07 TOP/s  30 %
+B packed before                 1.34 TOP/s  37 %
+numpy, float32                  0.15 TOP/s   4 %
+numpy, bf16 through float32     0.13 TOP/s   4 %
+of the peak of one core, 3.58 TOP/s: 1024 operations a clock at 3.50 GHz, measured behind the products
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class AmxTiming:
 
     def __str__(self) -> str:
         rows = (
-            ("packs B", self.seconds),
+            ("with packing", self.seconds),
             ("B packed before", self.seconds_prepacked),
             ("numpy, float32", self.seconds_numpy),
             (f"numpy, {self.element} through float32", self.seconds_numpy_converted),
@@ -105,9 +105,9 @@ class AmxTiming:
         lines = [self.product]
         for name, seconds in rows:
             rate = self.operations / seconds
-            lines.append(f"{name:28}{rate / 1e12:8.2f} T/s {100 * rate / self.peak:3.0f} %")
+            lines.append(f"{name:28}{rate / 1e12:8.2f} TOP/s {100 * rate / self.peak:3.0f} %")
         lines.append(
-            f"of the peak of one core, {self.peak / 1e12:.2f} T/s: {self.operations_per_clock:.0f} operations a clock at "
+            f"of the peak of one core, {self.peak / 1e12:.2f} TOP/s: {self.operations_per_clock:.0f} operations a clock at "
             f"{self.clock / 1e9:.2f} GHz, measured behind the products"
         )
         return "\n".join([*lines, *([self.note] if self.note else [])])

@@ -159,9 +159,9 @@ def test_operations_per_byte_decide_which_roof_holds() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((None, None), "problem None: expected a AmxProblem"),
-        ((AmxProblem.of(8, 8, 8), "2x2"), "tiling '2x2': expected a AmxTiling"),
-        ((AmxProblem.of(8, 8, 8), AmxTiling(Blocking(1, 1), 16, 16, 8), "gnr"), "chip 'gnr': expected a AmxChip"),
+        ((None, None), "problem None: expected an AmxProblem"),
+        ((AmxProblem.of(8, 8, 8), "2x2"), "tiling '2x2': expected an AmxTiling"),
+        ((AmxProblem.of(8, 8, 8), AmxTiling(Blocking(1, 1), 16, 16, 8), "gnr"), "chip 'gnr': expected an AmxChip"),
         ((AmxProblem.of(8, 8, 8), AmxTiling(Blocking(1, 1), 16, 16, 8), None, 0), "cores = 0"),
         ((AmxProblem.of(8, 8, 8), AmxTiling(Blocking(1, 1), 16, 16, 8), None, 1.5), "cores = 1.5"),
     ],
@@ -172,7 +172,7 @@ def test_wrong_arguments_are_refused_in_words(arguments: tuple[object, ...], wor
 
 
 def test_forms_and_levels_of_other_kinds_are_refused_in_words() -> None:
-    with pytest.raises(PlanError, match="tiling '2x2': expected a AmxTiling"):
+    with pytest.raises(PlanError, match="tiling '2x2': expected an AmxTiling"):
         AmxForms.of(["2x2"])  # pyright: ignore[reportArgumentType]
     found = amx_times(AmxProblem.of(8, 8, 8), AmxForms.of([AmxTiling(Blocking(1, 1), 16, 16, 8)]))
     with pytest.raises(PlanError, match="level 'L4': expected 'L1', 'L2', 'L3' or 'memory'"):

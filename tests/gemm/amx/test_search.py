@@ -200,9 +200,9 @@ def test_runners_up_have_other_blockings() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("512",), "problem '512': expected a AmxProblem"),
-        ((AmxProblem.of(8, 8, 8), (2, 2)), "expected a AmxChoices"),
-        ((AmxProblem.of(8, 8, 8), None, "spr"), "chip 'spr': expected a AmxChip"),
+        (("512",), "problem '512': expected an AmxProblem"),
+        ((AmxProblem.of(8, 8, 8), (2, 2)), "expected an AmxChoices"),
+        ((AmxProblem.of(8, 8, 8), None, "spr"), "chip 'spr': expected an AmxChip"),
     ],
 )
 def test_arguments_of_other_types_are_refused(arguments: tuple[object, ...], words: str) -> None:
