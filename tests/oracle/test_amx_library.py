@@ -69,6 +69,18 @@ def test_one_to_four_threads_and_packed_operands_give_the_same_bits(
         assert called(library, plan, inputs, threads, packed=True).tobytes() == expected, threads
 
 
+@pytest.mark.parametrize("size", [(640, 640, 320), (64, 64, 16384)], ids=["many blocks", "long panels"])
+def test_workers_who_run_at_once_give_the_same_bits(size: tuple[int, int, int], tmp_path: Path) -> None:
+    """Each has a scratch of its own, which many blocks show, and waits for the panels of the others, which long ones show."""
+    require_llvm(24)
+    plan = plan_amx(*size, "u8", "s8", c="f32", scale="row", trans_a=True, blocking=(2, 2), blocks=(32, 32, 64))
+    library = plan.build(tmp_path / "many.so", name="many", how=way(plan))
+    given = random_operands(plan.problem, 6)
+    expected = called(library, plan, given, 1)
+    for threads in (2, 4, 16) * 12:  # a worker that is late by chance hides a mistake once, not every time
+        assert (called(library, plan, given, threads) == expected).all(), threads
+
+
 def test_wrong_arguments_are_codes_with_a_text(tmp_path: Path) -> None:
     require_llvm(24)
     plan = plan_amx(16, 16, 32, bias="row")

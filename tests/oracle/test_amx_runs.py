@@ -147,6 +147,15 @@ def test_denormal_numbers_and_cancelling_sums_are_the_same_bits_in_soft_tiles_an
     for name in ("a", "b"):
         exponents = rng.choice([-126, -70, -63, -10, 0, 20], given[name].shape)
         given[name] = (given[name].astype(np.float64) * 2.0**exponents).astype(given[name].dtype)
+    # Large products hide small ones: here all of a sum are around 2^-126, and there one factor is subnormal.
+    given["a"][:4], given["b"][:, :8] = (
+        (rng.standard_normal(shape) * 2.0**-64).astype(given["a"].dtype) for shape in ((4, 64), (64, 8))
+    )
+    given["a"][4:8] = 2.0**-130
+    given["b"][:, 8:12] = 2.0**100
+    flushed = in_hardware_order(given["a"], given["b"], 32)
+    assert (flushed[4:8, 8:12] == 0).all()
+    assert 0 < (flushed[:4, :8] == 0).sum() < 32
     soft = plan.run(**given, how="soft").c
     assert soft.tobytes() == in_hardware_order(given["a"], given["b"], 32).tobytes()
     if native(plan.problem):

@@ -78,6 +78,8 @@ def check(plan: AmxGemm, text: str) -> None:
         assert 1 <= int(rows) <= 16, said
         assert 4 <= int(columns) * BYTES[element] <= 64, said
         assert int(columns) * BYTES[element] % 4 == 0, said
+    made, freed = (re.findall(pattern, text) for pattern in (r"(%\w+) = memref\.alloc", r"memref\.dealloc (%\w+)"))
+    assert sorted(made) == sorted(freed), (said, "memory that stays")
     walk = Walk(text, problem.m, problem.n, problem.vnni)
     for name, function in walk.functions.items():
         if not function.has_tiles:
