@@ -21,7 +21,8 @@ run.other_workgroup
 iteration 0 writes byte 4 of buffer x, which iteration 1 read at line 8 (memref.load) in the same scf.parallel
 
 Values from outside are the same for all iterations and are there once. As many iterations run together as numpy and a cache
-like; the next ones follow, and race with the first as if they had run together. A loop inside an iteration runs after its own.
+like; the next ones follow, and race with the first as if they had run together. A loop inside an iteration runs its own one
+after the other, so a race between those is not found.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from layoutalg.gemm.amx.compiling import features_of
 from layoutalg.gemm.amx.numerics import computed
 from layoutalg.gemm.amx.operands import Buffer, Operands, random_operands
 from layoutalg.gemm.amx.processor import missing_features
+from layoutalg.gemm.amx.running import Loaded
 from tests.oracle.amx_code import native, require_llvm
 from tests.oracle.toolchains import require, run
 
@@ -230,6 +231,16 @@ def test_bad_names_and_paths_are_refused_in_words(tmp_path: Path) -> None:
         with pytest.raises(PlanError, match=message):
             plan.build(*arguments, **given)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_library_that_cannot_be_written_or_loaded_is_refused_in_words(tmp_path: Path) -> None:
+    require_llvm(24)
+    (tmp_path / "folder.so").mkdir()
+    with pytest.raises(PlanError, match=r"^cc: cannot open output file .*folder\.so: Is a directory"):
+        plan_amx(16, 16, 32).build(tmp_path / "folder.so")
+    (tmp_path / "text.so").write_text("no library")
+    with pytest.raises(PlanError, match=r"^the compiled code cannot be loaded: .*text\.so"):
+        Loaded(str(tmp_path / "text.so"), "soft")
 
 
 def test_the_sizes_in_the_c_source_are_those_of_the_plan() -> None:

@@ -220,3 +220,17 @@ def test_kernels_of_a_device_have_no_tiles() -> None:
       known_block_size = array<i32: 16, 1, 1>} { %z = amx.tile_zero : !amx.tile<16x16xf32> gpu.return } }"""
     with pytest.raises(SimulationError, match=r"amx\.tile_zero: this operation is not simulated"):
         launch(text, [])
+
+
+@pytest.mark.parametrize(("dialect", "other"), [("amx", "x86.amx"), ("x86.amx", "amx")])
+def test_an_operation_with_a_tile_of_the_other_dialect_is_refused(dialect: str, other: str) -> None:
+    """No version of LLVM reads both."""
+    text = f"func.func @copy() {{ %0 = {dialect}.tile_zero : !{other}.tile<16x16xf32> return }}"
+    with pytest.raises(SimulationError, match="is a tile of the other dialect: LLVM 22 calls both amx, LLVM 23 and 24"):
+        run(text, [])
+
+
+def test_a_tile_of_unknown_size_is_refused() -> None:
+    text = "func.func @copy() { %0 = amx.tile_zero : !amx.tile<?x16xf32> return }"
+    with pytest.raises(SimulationError, match=r"the rows and columns of a tile are numbers$"):
+        run(text, [])

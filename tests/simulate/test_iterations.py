@@ -201,3 +201,24 @@ def test_memory_that_was_freed_is_out_of_bounds() -> None:
     assert [one.message for one in outcome.findings] == [
         "there is nothing to free at byte 0 of buffer m, which was freed"
     ]
+
+
+def test_iterations_that_free_the_same_memory_are_found() -> None:
+    """Memory of an iteration's own is its own to free."""
+    parallel = "scf.parallel (%i) = (%c0) to (%c4) step (%c1) {\n"
+    outcome, _ = run(f"%m = memref.alloc() : memref<64xi32>\n{parallel}memref.dealloc %m : memref<64xi32>\n}}")
+    assert [one.message for one in outcome.findings] == ["4 iterations free byte 0 of buffer m"]
+    outcome, _ = run(f"{parallel}%m = memref.alloc() : memref<64xi32>\nmemref.dealloc %m : memref<64xi32>\n}}")
+    assert outcome.findings == ()
+
+
+def test_several_iterations_read_what_another_one_wrote() -> None:
+    body = """scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+      %own = memref.load %x[%i] : memref<64xi32>
+      memref.store %own, %y[%i] : memref<64xi32>
+      %first = memref.load %y[%c0] : memref<64xi32>
+    }"""
+    outcome, _ = run(body)
+    assert [one.message.partition(" wrote")[0] for one in outcome.findings] == [
+        "several iterations read byte 0 of buffer y, which iteration 0"
+    ]

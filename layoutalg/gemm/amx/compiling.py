@@ -271,7 +271,10 @@ def _run(command: list[str], text: str) -> bytes:
     if done.returncode == 0:
         return done.stdout
     complaint = done.stderr.decode("utf-8", "replace")
-    found = re.search(r"(?:error|Error|ERROR): (.*)", complaint)
+    # The linker says what is wrong in its own line; the compiler behind it, that there was an error.
+    found = re.search(r"(?:error|Error|ERROR): (?!ld returned)(.*)", complaint) or re.search(
+        r"\bld(?:\.\w+)?: (.*)", complaint
+    )
     lines = complaint.split("\n")
     said = found[1] if found else f"{lines[0].strip() or 'nothing said'} (it ended with code {done.returncode})"
     raise PlanError(f"{name}: {one_line(said)[:500]}")

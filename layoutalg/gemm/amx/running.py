@@ -31,6 +31,7 @@ from layoutalg.core.limits import (
     MOST_SCALAR_OPERATIONS,
     MOST_SOFT_OPERATIONS,
 )
+from layoutalg.core.messages import one_line
 from layoutalg.gemm.amx.compiling import WAYS, checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
 from layoutalg.gemm.amx.processor import native_refusal
@@ -84,7 +85,11 @@ class Loaded:
     def __init__(self, path: str, how: str) -> None:
         import ctypes
 
-        self._library, self._how = ctypes.CDLL(path), how
+        self._how = how
+        try:
+            self._library = ctypes.CDLL(path)
+        except OSError as problem:  # such as a folder for temporary files from which nothing may be executed
+            raise PlanError(f"the compiled code cannot be loaded: {one_line(str(problem))}") from None
 
     def call(self, function: str, arguments: Sequence[int]) -> float:
         """Run a function; addresses and whole numbers are passed alike, as 64 bits. Returns the seconds that it took.

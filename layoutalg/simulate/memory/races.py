@@ -300,7 +300,8 @@ class Races:
         at, one, me = self._pick(buffer, where, last, mine, other)
         rule, how = self._rule(one, me)
         who = self.stamps.who
-        run.report(op, rule, f"{who(me)} reads {at}, which {who(one)} wrote {self._line(one)} {how}")
+        reads = "read" if who(me).startswith("several") else "reads"
+        run.report(op, rule, f"{who(me)} {reads} {at}, which {who(one)} wrote {self._line(one)} {how}")
 
     def _report_late(
         self, run: Run, op: Operation, buffer: Buffer, where: Array, last: Array, mine: Array, other: Array

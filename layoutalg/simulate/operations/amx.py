@@ -34,7 +34,11 @@ def _tile(op: Any, kind: Attribute) -> TileType:
     """The tile that a type is, if a register holds it."""
     if not isinstance(kind, amx.TileType | amx.X86TileType):
         fail(op, f"{kind} is not a tile")
+    if op.name.startswith("x86.") != isinstance(kind, amx.X86TileType):
+        fail(op, f"{kind} is a tile of the other dialect: LLVM 22 calls both amx, LLVM 23 and 24 call both x86.amx")
     shape = kind.get_shape()
+    if min(shape, default=1) < 0:
+        fail(op, f"{kind}: the rows and columns of a tile are numbers")
     if len(shape) != 2:
         fail(op, f"{kind}: a tile has two sizes, rows and columns")
     tile = TileType(*shape, str(kind.element_type))

@@ -126,8 +126,12 @@ def release(op: Operation, compiling: Compiling) -> Step:
         fail(op, "a memref is needed")
 
     def step(run: Run, values: list[Any]) -> list[Any]:
-        if run.machine.items == (1, 1, 1):
-            address = int(np.asarray(values[memory_at].base).reshape(-1)[0])
+        address = int(np.asarray(values[memory_at].base).reshape(-1)[0])
+        if run.machine.items != (1, 1, 1):
+            freeing = run.machine.count if run.active is None else int(np.count_nonzero(run.active))
+            if freeing > 1 and address in run.shared.get("reserved", ()):
+                run.report(op, "run.undefined", f"{freeing} iterations free {run.memory.describe(address)}")
+        else:
             # What the caller brought stays: it is not for this function to free.
             if address in run.shared.get("reserved", ()) and not run.memory.buffers.release(address):
                 run.report(op, "run.undefined", f"there is nothing to free at {run.memory.describe(address)}")

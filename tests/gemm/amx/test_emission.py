@@ -35,7 +35,7 @@ def random_plan(seed: int) -> AmxGemm:
     b = drawn.choice(("s8", "u8")) if a[1:] == "8" else a
     c = drawn.choice(("s32", "f32", "s8", "u8") if a[1:] == "8" else ("f32", "bf16", "f16"))
     m, n = (drawn.choice((1, 5, 13, 16, 17, 32, 33, 48, 60, 64, 100, 130)) for _ in "mn")
-    k = drawn.choice((1, 2, 7, 30, 33, 64, 65, 100, 128, 200))
+    k = drawn.choice((1, 2, 7, 30, 33, 64, 65, 100, 128, 170, 200))
     trans_a, trans_b = drawn.random() < 0.4, drawn.random() < 0.4
     blocking = drawn.choice(BLOCKINGS)
     blocks = None
@@ -254,3 +254,18 @@ def test_other_parts_and_versions_are_refused_in_words() -> None:
         plan.emit(21)
     with pytest.raises(PlanError, match="prepacked_b"):
         plan.emit(prepacked_b="yes")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(("order", "outer", "inner"), [("columns", "j", "i"), ("rows", "i", "j")])
+@pytest.mark.parametrize("c", ["f32", "bf16"])
+def test_blocks_go_down_a_column_first_or_along_a_row(order: str, outer: str, inner: str, c: str) -> None:
+    """Register blocks and cache blocks alike; i counts rows. No sum depends on it, so no result shows it."""
+    plan = plan_amx(70, 90, 80, c=c, blocking=(2, 1), blocks=(32, 48, 32), order=order)
+    found = functions(plan.emit())
+    for name, function in found.items():
+        if name.startswith("gemm_tiles"):
+            [loop] = [line for line in function.body if line.name == "scf.parallel"]
+            assert loop.text.startswith(f"scf.parallel (%{outer}, %{inner}) = (%{outer}0, %{inner}0)"), name
+    [loop] = [line for line in found["gemm"].body if line.name == "scf.for"]
+    assert loop.text.startswith(f"scf.for %{outer} =")
+    assert loop.body[0].text.startswith(f"scf.for %{inner} =")

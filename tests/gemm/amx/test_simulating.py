@@ -85,6 +85,14 @@ def test_blocks_change_no_bit(cut: dict[str, Any]) -> None:
     assert same_bits(plan.simulate(**given), computed(plan.problem, **given))
 
 
+@pytest.mark.parametrize(("types", "k"), [(("bf16", "bf16"), 160), (("bf16", "bf16"), 169), (("u8", "s8"), 330)])
+def test_the_last_block_of_k_may_be_smaller(types: tuple[str, str], k: int) -> None:
+    """In the loop over blocks of k, where the step does not divide what it covers; and a rest behind it."""
+    plan = plan_amx(20, 18, k, *types, blocking=(2, 2), blocks=(32, 32, 2 * (32 if types[0] == "bf16" else 64)))
+    given = inputs(plan, 8)
+    assert same_bits(plan.simulate(**given), computed(plan.problem, **given))
+
+
 def test_subnormal_infinite_and_undefined_numbers_go_through() -> None:
     plan = plan_amx(20, 18, 70)
     random = np.random.default_rng(2)
