@@ -35,6 +35,8 @@ __all__ = [
     "element_named",
     "finite_factor",
     "leading_dimension",
+    "with_epilogue",
+    "with_fractions",
 ]
 
 TYPES = ("f16", "bf16", "tf32", "s8", "u8")
@@ -248,16 +250,38 @@ class Problem:
         of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
         of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
         right = f"{of_a} {self.a} * {of_b} {self.b}"
-        if self.alpha != 1:
-            right = f"{self.alpha:g} {right}"
-        if self.beta:
-            right += f" + {'' if self.beta == 1 else f'{self.beta:g} '}C"
-        if self.bias:
-            right += f" + bias[{self.bias}]"
-        if self.activation:
-            right = f"{self.activation}({right})"
+        right = with_epilogue(self, right)
         many = f"{self.batch} x " if self.batch > 1 else ""
         return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
+
+
+def with_epilogue(epilogue: Epilogue, product: str) -> str:
+    """A product as text, with what is computed behind its sums.
+
+    >>> with_epilogue(Problem.of(64, 64, 64, alpha=0.5, beta=1, activation="relu"), "A * B")
+    'relu(0.5 A * B + C)'
+    """
+    if epilogue.alpha != 1:
+        product = f"{epilogue.alpha:g} {product}"
+    if epilogue.beta:
+        product += f" + {'' if epilogue.beta == 1 else f'{epilogue.beta:g} '}C"
+    if epilogue.bias:
+        product += f" + bias[{epilogue.bias}]"
+    return f"{epilogue.activation}({product})" if epilogue.activation else product
+
+
+def with_fractions(epilogue: Epilogue) -> list[str]:
+    """What of an epilogue makes fractions of integers, such as "alpha = 0.5".
+
+    >>> with_fractions(Problem.of(64, 64, 64, "s8", alpha=0.5, beta=1))
+    ['alpha = 0.5']
+    """
+    parts = (
+        ("alpha", epilogue.alpha, epilogue.alpha == 1),
+        ("beta", epilogue.beta, epilogue.beta in (0, 1)),
+        ("activation", epilogue.activation, epilogue.activation in (None, "relu")),
+    )
+    return [f"{name} = {value!r}" for name, value, stays_whole in parts if not stays_whole]
 
 
 def element_named(name: str, value: object, known: tuple[str, ...]) -> str:

@@ -41,7 +41,7 @@ __all__ = [
 
 _FIRST, _LAST = 5, 2
 """Cells that are drawn of a long row: at its beginning and at its end."""
-_MARGIN, _SPACE, _HEAD = 12, 40, 62
+_MARGIN, _SPACE, _ROWS_APART, _HEAD = 12, 40, 28, 62
 _CHARACTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
 PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
@@ -180,25 +180,29 @@ def product_panel(
     return Panel(tuple(cells), tuple(words), walk, width, bottom + 14 + 13 * len(notes))
 
 
-def beside(panels: Sequence[Panel], title: str, subtitle: str) -> Scene:
-    """Panels from left to right, under a title and a line below it.
+def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = float("inf")) -> Scene:
+    """Panels from left to right, under a title and a line below it; in several rows where one would be wider than `widest`.
 
-    >>> beside([Panel((), (), (), 50, 20), Panel((), (), (), 30, 40)], "a plan", "").width
-    144.0
+    >>> two = [Panel((), (), (), 50, 20), Panel((), (), (), 30, 40)]
+    >>> beside(two, "a plan", "").width, beside(two, "a plan", "", widest=100).width
+    (144.0, 74.0)
     """
     cells: list[Cell] = []
     lines: list[Line] = []
     words = [Words(_MARGIN, 20, title, 13, bold=True, fill="#000000")]
     words.append(Words(_MARGIN, 36, subtitle, 10, fill="#555555"))
-    x = float(_MARGIN)
+    x, y, right, bottom = float(_MARGIN), float(_HEAD), 0.0, 0.0
     for panel in panels:
-        cells += [replace(cell, x=cell.x + x, y=cell.y + _HEAD) for cell in panel.cells]
-        words += [replace(one, x=one.x + x, y=one.y + _HEAD) for one in panel.words]
-        lines += [Line(one.x + x, one.y + _HEAD, one.to_x + x, one.to_y + _HEAD, one.width) for one in panel.lines]
+        if x > _MARGIN and x + panel.width + _MARGIN > widest:
+            x, y = float(_MARGIN), bottom + _ROWS_APART
+        cells += [replace(cell, x=cell.x + x, y=cell.y + y) for cell in panel.cells]
+        words += [replace(one, x=one.x + x, y=one.y + y) for one in panel.words]
+        lines += [Line(one.x + x, one.y + y, one.to_x + x, one.to_y + y, one.width) for one in panel.lines]
+        right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
         x += panel.width + _SPACE
-    height = _HEAD + max(panel.height for panel in panels) + _MARGIN
+    height = bottom + _MARGIN
     titled = max(13 * _CHARACTER * len(title), 10 * _CHARACTER * len(subtitle))
-    width = max(x - _SPACE + _MARGIN, titled + 2 * _MARGIN)
+    width = max(right + _MARGIN, titled + 2 * _MARGIN)
     return Scene(width, height, title, (), tuple(cells), tuple(words), tuple(lines), (Legend("", (), ()),), "")
 
 
@@ -214,13 +218,17 @@ class PanelPicture(Picture):
         """The panels, from left to right."""
         return (Panel((), (), (), 0, 0),)
 
+    def widest(self) -> float:
+        """How wide a row of panels may be, in pixels."""
+        return float("inf")
+
     def subtitle(self) -> str:
         """The line under the title."""
         return ""
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The panels side by side, in pixels; there is one direction and one colouring."""
-        return beside(self.panels(), self.title, self.subtitle())
+        return beside(self.panels(), self.title, self.subtitle(), self.widest())
 
     def html(self) -> str:
         """The picture as a page.

@@ -199,7 +199,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"distance": 0}, r"distance = 0"),
     ({"subgroups": (3,)}, r"subgroups \(3,\)"),
     ({"k_step": 24}, r"k_step = 24: 24 is no multiple of 16"),
-    ({"a": None}, r"a is of type NoneType"),
+    ({"a": 4}, r"a is of type int"),
     ({"target": "h100"}, r"target 'h100'"),
     ({"tile": (12, 16), "k_step": 16}, r"tile 12x16: 12 is no multiple of 8"),
     ({"tile": (64, 64), "registers": 256}, r"tile 64x64"),

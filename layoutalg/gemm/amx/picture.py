@@ -48,6 +48,10 @@ class AmxPicture(PanelPicture):
         """C, a cache block, a register block, a step."""
         return _caches(self.plan), _registers(self.plan), _tiles(self.plan), _step(self.plan)
 
+    def widest(self) -> float:
+        """Two panels in a row can be read on a page."""
+        return 1000.0
+
     def subtitle(self) -> str:
         """The tiling."""
         return str(self.plan.tiling)

@@ -21,7 +21,16 @@ from layoutalg.amx.vnni import vnni_factor
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.problem import ACTIVATIONS, BIASES, IN_MEMORY, element_named, finite_factor, leading_dimension
+from layoutalg.gemm.problem import (
+    ACTIVATIONS,
+    BIASES,
+    IN_MEMORY,
+    element_named,
+    finite_factor,
+    leading_dimension,
+    with_epilogue,
+    with_fractions,
+)
 from layoutalg.gemm.surface import Matrix, whole_number
 
 __all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
@@ -250,17 +259,8 @@ class AmxProblem:
         """Refuse an epilogue with fractions where C holds the sums themselves."""
         if self.c != "s32":
             return
-        wrong = [
-            f"{name} = {value!r}"
-            for name, value, fits in (
-                ("alpha", self.alpha, self.alpha == 1),
-                ("beta", self.beta, self.beta in (0, 1)),
-                ("scale", self.scale, self.scale is None),
-                ("activation", self.activation, self.activation in (None, "relu")),
-            )
-            if not fits
-        ]
-        if wrong:
+        scaled = [] if self.scale is None else [f"scale = {self.scale!r}"]
+        if wrong := [*with_fractions(self), *scaled]:
             raise PlanError(
                 f"c = 's32' with {' and '.join(wrong)}: s32 is stored as the sum of integers, alpha = 1, beta = 0 or 1, "
                 "no scale, activation None or relu; c = 'f32', 's8' or 'u8' takes the others"
@@ -277,12 +277,5 @@ class AmxProblem:
         right = f"{of_a} {self.a} * {of_b} {self.b}"
         if self.scale:
             right = f"scale[{self.scale}] * {right}"
-        if self.alpha != 1:
-            right = f"{self.alpha:g} {right}"
-        if self.beta:
-            right += f" + {'' if self.beta == 1 else f'{self.beta:g} '}C"
-        if self.bias:
-            right += f" + bias[{self.bias}]"
-        if self.activation:
-            right = f"{self.activation}({right})"
+        right = with_epilogue(self, right)
         return f"C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"

@@ -21,7 +21,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
-from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.problem import Problem, with_fractions
 
 __all__ = ["check_epilogue", "finish", "in_memory"]
 
@@ -39,16 +39,7 @@ def check_epilogue(problem: Problem) -> None:
     """
     if problem.c != "s32":
         return
-    wrong = [
-        f"{name} = {value!r}"
-        for name, value, fits in (
-            ("alpha", problem.alpha, problem.alpha == 1),
-            ("beta", problem.beta, problem.beta in (0, 1)),
-            ("activation", problem.activation, problem.activation in (None, "relu")),
-        )
-        if not fits
-    ]
-    if wrong:
+    if wrong := with_fractions(problem):
         raise PlanError(
             f"c = 's32' with {' and '.join(wrong)}: s32 is stored as the sum of integers, alpha = 1, beta = 0 or 1, "
             "activation None or relu; c = 'f32' takes the others"

@@ -188,3 +188,12 @@ def _box_of_cell(cell: Cell) -> tuple[float, float, float, float]:
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] - 0.5 and other[0] < one[2] - 0.5 and one[1] < other[3] - 0.5 and other[1] < one[3] - 0.5
+
+
+@pytest.mark.parametrize("blocking", [(2, 2), (1, 6), (6, 1), (1, 1)])
+def test_a_plan_fits_on_a_page(blocking: tuple[int, int]) -> None:
+    for sizes in ((512, 512, 512), (4096, 4096, 4096), (13, 10, 33)):
+        scene = la.plan_amx(*sizes, blocking=blocking).picture().scene()
+        assert scene.width <= 1000
+        assert all(cell.x + cell.width <= scene.width and cell.y + cell.height <= scene.height for cell in scene.cells)
+        assert all(one.x >= 0 and one.y <= scene.height for one in scene.words)
