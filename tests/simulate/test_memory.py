@@ -82,7 +82,7 @@ TRIPS = {
         "memref.store %x, %w[%t] : memref<64xi32, 3>\n%b = memref.load %v[%c16] : memref<256xi8, 3>",
         "run.race",
         "memref.load",
-        "reads byte 16 of shared memory bytes, which work-item 4 of workgroup 0 wrote at line 6 (memref.store)",
+        "read byte 16 of shared memory bytes, which work-item 4 of workgroup 0 wrote at line 6 (memref.store)",
     ),
     "global memory": (
         f"{FAR}\nmemref.store %x, %c[%t] : memref<64xi32>\n%y = memref.load %c[%o] : memref<64xi32>",
@@ -258,7 +258,7 @@ WORKGROUPS = {
         "memref.store %w, %c[%g] : memref<64xi32>\n%y = memref.load %c[%o] : memref<64xi32>",
         "run.other_workgroup",
         "memref.load",
-        "several work-items of workgroup 0 reads byte 4 of buffer c, which several work-items of workgroup 1 wrote at line 5",
+        "several work-items of workgroup 0 read byte 4 of buffer c, which several work-items of workgroup 1 wrote at line 5",
     ),
     "writes what another one has read": (
         "%o = arith.xori %g, %c1 : index %v = arith.index_cast %g : index to i32 %w = arith.addi %v, %i1 : i32\n"
