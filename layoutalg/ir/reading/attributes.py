@@ -76,7 +76,8 @@ _WIDEST = 2**24 - 1
 """Bits of an integer type, as in MLIR."""
 _LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\\n]|\\.)*)":(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9})')
 _NOT_IN_LOCATION = re.compile(r'[^()"]*+(?:"(?:[^"\\\n]|\\.)*+"[^()"]*+)*+')
-_METADATA = re.compile(r'\{-#(?:[^"#]++|"(?:[^"\\\n]|\\.)*+"|#(?!-\}))*+#-\}')
+# Not possessive as a whole: up to Python 3.11.4 a possessive repeat forgets where an alternative of its ends (gh-106052).
+_METADATA = re.compile(r'\{-#(?:[^"#]++|"(?:[^"\\\n]++|\\.)*+"|#(?!-\}))*#-\}')
 _REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKind.MINUS, MLIRTokenKind.FLOAT_LIT)
 _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 
