@@ -21,10 +21,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from importlib import import_module
 from typing import NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, LayoutError, ParseError
+from layoutalg.core.lazy import imported
 from layoutalg.core.limits import MOST_ALIASES as _MOST_ALIASES
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Notation, as_machine
@@ -65,7 +65,7 @@ class NotationText:
         read = self.reader
         if isinstance(read, str):
             module, _, name = read.partition(":")
-            read = cast("Callable[[Reader], Notation]", getattr(import_module(module), name))
+            read = cast("Callable[[Reader], Notation]", getattr(imported(module), name))
         return read(reader)
 
 

@@ -9,9 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["imported", "lazy_names"]
+
+
+def imported(name: str) -> ModuleType:
+    """A module, after the packages that it is in, from the outermost on.
+
+    Python locks a module before its package. So a thread that asks for a module, and one that imports its package, which
+    imports the module, would wait for each other; Python then gives one of them half a module.
+
+    >>> imported("layoutalg.core.layout").__name__
+    'layoutalg.core.layout'
+    """
+    for place, character in enumerate(name):
+        if character == ".":
+            import_module(name[:place])
+    return import_module(name)
 
 
 def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -28,7 +44,7 @@ def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = namespace[name] = getattr(import_module(f"{package}.{home}"), name)
+        value = namespace[name] = getattr(imported(f"{package}.{home}"), name)
         return value
 
     return find

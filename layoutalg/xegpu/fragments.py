@@ -19,6 +19,7 @@ from math import prod
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.whole_numbers import as_flag, as_ints, instance_of, whole_number
 from layoutalg.xegpu.distribution import Distribution, shortened
 
@@ -41,7 +42,7 @@ class FragmentType:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", as_ints("shape", self.shape))
-        object.__setattr__(self, "count", whole_number(self.count, "count =", 0))
+        object.__setattr__(self, "count", whole_number(self.count, "count =", 0, MAX_EXTENT))
         instance_of(self.element, str, "element")
         for name in ("packed", "transposed"):
             object.__setattr__(self, name, as_flag(getattr(self, name), name))

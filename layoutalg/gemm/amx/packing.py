@@ -19,7 +19,7 @@ d0 = 2@addr:1024 16@addr:32, d1 = 2@addr:512 32@addr
 
 from __future__ import annotations
 
-from layoutalg.amx.vnni import vnni_factor
+from layoutalg.amx import vnni_factor
 from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout

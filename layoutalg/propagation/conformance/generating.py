@@ -91,7 +91,7 @@ def kernels(
     >>> [kernel.operation for kernel in kernels(0, 3, only=["gemm", "softmax"])]
     ['gemm', 'softmax', 'gemm']
     """
-    if level not in _LEVELS:
+    if not isinstance(level, str) or level not in _LEVELS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"level {shown(level)}: expected {' or '.join(_LEVELS)}")
     instance_of(seed, int, "seed")
     instance_of(count, int, "count")

@@ -34,8 +34,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layoutalg.amx.product import TileProduct
-from layoutalg.amx.tiles import TileType, dialect_of
+from layoutalg.amx import TileProduct, TileType, dialect_of
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.amx.emission.writer import AmxFunction
 from layoutalg.gemm.amx.strips import Strip

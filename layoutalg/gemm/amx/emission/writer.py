@@ -14,7 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from layoutalg.amx.tiles import TileType
+from layoutalg.amx import TileType
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.function import FunctionWriter
 from layoutalg.gemm.problem import IN_MEMORY
