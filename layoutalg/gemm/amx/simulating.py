@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.errors import SizeError
+from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MOST_PRODUCTS
 from layoutalg.core.limits import MOST_GEMM_BYTES, MOST_OPERATIONS, MOST_WORK
+from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.operands import Operands
 
@@ -65,6 +66,8 @@ def simulate_amx(
     from layoutalg.simulate.texts import read_kernel
 
     instance_of(text, (str, type(None)), "text")
+    if progress is not None and not callable(progress):
+        raise PlanError(f"progress {shown(progress)}: expected a function that takes a number")
     check_size(plan)
     operands, memory = Operands.of(plan, a, b, c, bias, scale), Memory()
     addresses = _bind(plan, operands, memory, read=c is not None)

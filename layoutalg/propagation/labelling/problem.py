@@ -190,7 +190,7 @@ def _cost(cost: object, what: str) -> int:
 def _table(table: object, node: int, labels: int) -> Any:
     try:
         found = np.array(table)
-    except ValueError:
+    except (ValueError, MemoryError):  # a view of one number may be of any size
         raise LayoutError(f"node {node}: conversions {shown(table)}: expected rows of one length") from None
     if found.size == 0:
         found = np.zeros((labels, found.shape[1] if found.ndim == 2 else 0), np.int64)
