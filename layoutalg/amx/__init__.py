@@ -17,10 +17,12 @@ that LDTILECFG reads; `arrays` and `execution` are what of it needs numpy.
 
 from layoutalg.amx.configuration import TileConfig
 from layoutalg.amx.product import TileProduct, check_product
-from layoutalg.amx.tiles import TileType, dialect_of, parse_tile
+from layoutalg.amx.tiles import REGISTERS, ROWS, TileType, dialect_of, parse_tile
 from layoutalg.amx.vnni import pack_vnni, unpack_vnni, vnni_factor, vnni_layout
 
 __all__ = [
+    "REGISTERS",
+    "ROWS",
     "TileConfig",
     "TileProduct",
     "TileType",

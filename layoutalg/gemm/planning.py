@@ -123,13 +123,16 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
     if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
         theirs = {
             "tile": tile, "subgroups": subgroups, "k_step": k_step, "registers": registers, "prefetch": prefetch,
-            "distance": distance, "batch": None if batch == 1 else batch,
+            "distance": distance,
         }  # fmt: skip
         for name, given in theirs.items():
             if given is not None:
                 raise PlanError(
-                    f"{name} = {shown(given)}: target {target!r} has none; plan_amx takes blocking, blocks and order"
+                    f"{name} = {shown(given)}: a choice for GPUs; for target {target!r} plan_amx takes blocking, blocks, order "
+                    "and pack_a"
                 )
+        if batch != 1:
+            raise PlanError(f"batch = {shown(batch)}: for target {target!r} one product is planned at a time")
         plan = plan_amx(
             m, n, k, "bf16" if a is None else a, b, c, target, trans_a=trans_a, trans_b=trans_b, alpha=alpha, beta=beta,
             bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc, llvm=llvm,

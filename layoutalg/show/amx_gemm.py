@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.amx import REGISTERS
 from layoutalg.core.plurals import counted as number_of
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.strips import Strip, registers_of
-from layoutalg.gemm.amx.tiling import REGISTERS, TILE
+from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import walk
 from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, rate_text, seconds_text
 

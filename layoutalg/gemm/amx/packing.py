@@ -19,7 +19,8 @@ d0 = 2@addr:1024 16@addr:32, d1 = 2@addr:512 32@addr
 
 from __future__ import annotations
 
-from layoutalg.amx import vnni_factor
+from layoutalg.amx import vnni_factor, vnni_layout
+from layoutalg.core.algebra import compose
 from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -50,13 +51,11 @@ def packed_b(k: int, n: int, element: str) -> Layout:
     """
     panels, words, row = packed_b_shape(k, n, element)
     v = vnni_factor(element)
-    return Layout(
-        [
-            [Factor(words, row, "addr"), Factor(v, 1, "addr")],
-            [Factor(panels, words * row, "addr"), Factor(TILE, v, "addr")],
-        ],
+    in_panels = Layout(
+        [[Factor(words, row, "addr")], [Factor(panels, words * row, "addr"), Factor(row, 1, "addr")]],
         codomain=("addr",),
-    ).canonical()
+    )
+    return compose(in_panels, vnni_layout(words * v, panels * TILE, element)).canonical()
 
 
 def packed_a_shape(m: int, k: int, element: str) -> tuple[int, int, int, int]:

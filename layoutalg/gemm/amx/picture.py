@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from layoutalg.amx import REGISTERS
 from layoutalg.core.plurals import counted
-from layoutalg.gemm.amx.tiling import REGISTERS, TILE
+from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words

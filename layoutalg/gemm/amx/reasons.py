@@ -17,6 +17,7 @@ from __future__ import annotations
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.amx.costs import AmxForms, AmxTimes
 from layoutalg.gemm.amx.problem import AmxProblem
+from layoutalg.gemm.amx.tiling import TILE
 
 __all__ = ["amx_reason"]
 
@@ -91,7 +92,7 @@ def _near(problem: AmxProblem, forms: AmxForms, row: int, best: int) -> str:
     if loads[0] > loads[1] + 1e-9:
         return _more_loads(*loads)
     depth = min(int(forms.k_block[row]), problem.k_padded)
-    panel = (forms.rows[row] + forms.columns[row]) * 16 * depth * problem.element_bytes / 1024
+    panel = (forms.rows[row] + forms.columns[row]) * TILE * depth * problem.element_bytes / 1024
     return f"a strip of A and a panel of B, {panel:.0f} KiB for {depth} of k, share L1 less well"
 
 

@@ -25,6 +25,7 @@ from layoutalg.core.limits import MOST_GEMM_BYTES, MOST_OPERATIONS, MOST_WORK
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.operands import Operands
+from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -107,7 +108,7 @@ def check_size(plan: AmxGemm) -> None:
 
 def _products(plan: AmxGemm) -> int:
     problem = plan.problem
-    return -(-problem.m // 16) * -(-problem.n // 16) * plan.k_steps
+    return -(-problem.m // TILE) * -(-problem.n // TILE) * plan.k_steps
 
 
 def _operations(plan: AmxGemm) -> int:

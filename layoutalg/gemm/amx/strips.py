@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutalg.amx import REGISTERS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.core.whole_numbers import whole_number as whole
-from layoutalg.gemm.amx.tiling import REGISTERS, TILE, Blocking
+from layoutalg.gemm.amx.tiling import TILE, Blocking
 
 __all__ = ["Strip", "cut", "registers_of", "strips"]
 

@@ -16,16 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from layoutalg.amx import REGISTERS, ROWS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.surface import whole_number
 
-__all__ = ["BLOCKINGS", "ORDERS", "REGISTERS", "TILE", "AmxTiling", "Blocking"]
+__all__ = ["BLOCKINGS", "ORDERS", "TILE", "AmxTiling", "Blocking"]
 
-REGISTERS = 8
-"""Tile registers."""
-TILE = 16
-"""Rows of a tile, and columns of a tile of accumulators."""
+TILE = ROWS
+"""Rows of a tile, and columns of a tile of accumulators, which have 4 bytes each."""
 ORDERS = ("columns", "rows")
 
 
@@ -74,7 +73,11 @@ class Blocking:
 
     @property
     def loads_per_product(self) -> float:
-        """The ratio: what the loads have to keep up with."""
+        """Tile loads for each product.
+
+        >>> Blocking(1, 4).loads_per_product
+        1.25
+        """
         return self.loads_per_step / self.products_per_step
 
     @property
