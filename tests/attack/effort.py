@@ -18,8 +18,8 @@ import zlib
 _MINUTES = os.environ.get("LAYOUTALG_ATTACK_MINUTES")
 SHARE = float(_MINUTES) / 10 if _MINUTES else 0.005
 """The share of the full attack that this run does."""
-PARTS = 8 if _MINUTES else 1
-"""Into how many tests an attack is split, so that several processes share it."""
+PARTS = max(2, min(os.cpu_count() or 2, 8)) if _MINUTES else 1
+"""Into how many tests an attack is split, so that processors share it. Each part has its costs: some run all examples first."""
 _FRESH = zlib.crc32(
     os.environ.get("PYTEST_XDIST_TESTRUNUID", secrets.token_hex()).encode()
 )  # the same in all processes of a run
