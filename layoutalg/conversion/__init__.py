@@ -13,7 +13,7 @@ names are here too, where they once were.
 from layoutalg.conversion.candidates import Candidate
 from layoutalg.conversion.cost import Cost, cost_of
 from layoutalg.conversion.plan import ConversionPlan, convert
-from layoutalg.conversion.program import Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program import Address, Barrier, Load, Permute, Program, Select, Shuffle, Store
 from layoutalg.memory import BestSwizzle, Coalescing, Conflicts, bank_conflicts, best_swizzle, coalescing
 
 __all__ = [
@@ -26,8 +26,8 @@ __all__ = [
     "ConversionPlan",
     "Cost",
     "Load",
+    "Permute",
     "Program",
-    "Rotate",
     "Select",
     "Shuffle",
     "Store",

@@ -23,7 +23,8 @@ from functools import lru_cache
 from typing import Any
 
 from layoutalg.conversion.cost import cost_of
-from layoutalg.conversion.program.program import WORD, Program
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, fewest_shuffles, stays_in_subgroup

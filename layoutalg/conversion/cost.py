@@ -15,7 +15,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from layoutalg.conversion.program.access_conflicts import program_ways
-from layoutalg.conversion.program.program import Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Barrier, Load, Permute, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
@@ -44,14 +45,16 @@ class Cost:
     def of(self, program: Program) -> int:
         """What a program costs.
 
-        >>> from layoutalg.conversion.program.program import Shuffle
+        >>> from layoutalg.conversion.program.steps import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """
         instance_of(program, Program, "program", ConversionError)
         counts = Counter(map(type, program.steps))
         found = (
-            (program.moves + counts[Rotate]) * self.move + counts[Shuffle] * self.shuffle + counts[Select] * self.select
+            (program.moves + counts[Permute]) * self.move
+            + counts[Shuffle] * self.shuffle
+            + counts[Select] * self.select
         )
         found += counts[Barrier] * self.barrier
         if program.slm_words:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
-from layoutalg.conversion.program.program import BANKS, WORD, Load, Store
+from layoutalg.conversion.program.steps import BANKS, WORD, Load, Store
 from layoutalg.conversion.strategies.common_factors import common_factors
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted

@@ -13,7 +13,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from layoutalg.conversion.program.program import Barrier, Load, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Load, Select, Shuffle, Store
 from layoutalg.core.limits import MOST_LETTERS, MOST_STRIPS
 from layoutalg.core.plurals import counted
 from layoutalg.viz.colours import hexes, ink, ramp

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from layoutalg.conversion.candidates import Candidate, candidates_of, lower_bound_of, machine_counts
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.access_conflicts import program_ways
-from layoutalg.conversion.program.program import WORD, Barrier, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD, Barrier, Permute, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
@@ -141,7 +142,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return sum(program.moves + program.count(Rotate) for program in self.programs)
+        return sum(program.moves + program.count(Permute) for program in self.programs)
 
     @property
     def lower_bound(self) -> int:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 import layoutalg as la
 from layoutalg import Layout, LayoutError
 from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
-from layoutalg.conversion.program.program import Address, Barrier, Load, Program, Rotate, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.ir import read_module, write_module
 from tests.oracle.conversion_cpu import (
@@ -589,7 +590,7 @@ def test_llvm_keeps_every_shuffle_and_barrier(case: Case, kernels: dict[str, str
         # Lanes that no XOR finds, or that differ between subgroups: LLVM makes selects of the look-up.
         steps = [step for program in case.programs for step in program.steps]
         looked_up = case.name.startswith("planned") or any(isinstance(step, Shuffle) and step.others for step in steps)
-        if not case.count(Store) and not case.count(Rotate) and not looked_up:
+        if not case.count(Store) and not case.count(Permute) and not looked_up:
             assert text.count("OpSelect ") == case.count(Select) - sum(map(_always, case.programs))
     between = max(0, sum(program.slm_words > 0 for program in case.programs) - 1)
     assert text.count("OpControlBarrier") == case.count(Barrier) + between

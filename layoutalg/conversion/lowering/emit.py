@@ -8,7 +8,8 @@ The two-lane transpose of `layoutalg.conversion.program` becomes one shuffle and
     %w4 = arith.select %lane_in_0x2, %w3, %w0 : i32
     %w5 = arith.select %lane_in_0x2, %w1, %w3 : i32
 
->>> from layoutalg.conversion.program.program import Program, Select, Shuffle
+>>> from layoutalg.conversion.program.program import Program
+>>> from layoutalg.conversion.program.steps import Select, Shuffle
 >>> steps = (Select(2, 0, 1, "lane", 0b10), Shuffle(3, 2, (1, 0)), Select(4, 3, 0, "lane", 0b10), Select(5, 1, 3, "lane", 0b10))
 >>> transpose = Program(1, 2, 32, 2, 2, pack=(0, 1), steps=steps, unpack=(4, 5))
 >>> text = emit_function(transpose, "f32", "transpose")

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from layoutalg.conversion.lowering.writer import Value, Writer
-from layoutalg.conversion.program.program import Address
+from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
 from layoutalg.core.whole_numbers import instance_of

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
-from layoutalg.conversion.program.program import WORD, Address, Barrier, Load, Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 
 __all__ = ["ALIGNMENT", "cast", "vector_sizes", "write_chain"]
@@ -200,11 +201,10 @@ class _Body:
                 self.words[to] = named(f"w{to}", made)
             case Shuffle(to, word):
                 self.words[to] = named(f"w{to}", self._shuffled(position, self._word(position, word), step))
-            case Rotate(to, word, bits):
-                value = self._word(position, word)
-                down = self.indices.binary("shrui", value, self.indices.constant(bits))
-                up = self.indices.binary("shli", value, self.indices.constant(WORD - bits))
-                self.words[to] = named(f"w{to}", self.indices.binary("ori", down, up))
+            case Permute(to, low, high):
+                self.words[to] = named(
+                    f"w{to}", self._permuted(self._word(position, low), self._word(position, high), step)
+                )
             case Store():
                 self._store(position, step)
             case Load():
@@ -213,7 +213,7 @@ class _Body:
                 self.writer.do("gpu.barrier")
             case _:
                 raise ConversionError(
-                    f"step {position} is {step!r}: expected Select, Shuffle, Rotate, Store, Load or Barrier"
+                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, Store, Load or Barrier"
                 )
 
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
@@ -239,6 +239,39 @@ class _Body:
         operands = (word, other, self.indices.constant(count))
         self.writer.values(f"gpu.shuffle {mode} %s, %s, %s : i32", operands, (received, Value("i1", name="valid")))
         return received
+
+    def _permuted(self, low: Value, high: Value, step: Permute) -> Value:
+        """Bytes of two words by shifts and masks; where lanes differ, a select for each further selector."""
+        masks: dict[int, int] = {}
+        for lane, selector in enumerate(step.selectors):
+            masks[selector] = masks.get(selector, 0) | 1 << lane
+        first, *others = sorted(masks, key=lambda selector: -masks[selector].bit_count())
+        found = self._bytes_of(low, high, first)
+        for selector in others:
+            found = self.indices.selected(
+                self.indices.holds("lane", masks[selector]), self._bytes_of(low, high, selector), found
+            )
+        return found
+
+    def _bytes_of(self, low: Value, high: Value, selector: int) -> Value:
+        bytes_of: dict[tuple[Value, int], int] = {}  # by word and shift to the left in bytes: the bytes that stay
+        for j in range(BYTES):
+            byte = selector >> 4 * j & 7
+            key = (low if byte < BYTES else high), j - byte % BYTES
+            bytes_of[key] = bytes_of.get(key, 0) | 0xFF << 8 * j
+        terms: list[Value] = []
+        for (word, shift), mask in bytes_of.items():
+            moved = word
+            if shift:
+                moved = self.indices.binary(
+                    "shli" if shift > 0 else "shrui", word, self.indices.constant(8 * abs(shift))
+                )
+            left = (0xFFFFFFFF << 8 * shift if shift > 0 else 0xFFFFFFFF >> -8 * shift) & 0xFFFFFFFF
+            terms.append(moved if mask == left else self.indices.binary("andi", moved, self.indices.constant(mask)))
+        found = terms[0]
+        for term in terms[1:]:
+            found = self.indices.binary("ori", found, term)
+        return found
 
     def _accesses(
         self, position: int, count: int, address: Address, *, vectors: bool

@@ -3,20 +3,11 @@
 >>> Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)).count(Shuffle)
 1
 
-`program` has the steps and what they do, `builder` makes programs for all strategies, `schedule` orders shuffles, `liveness`
-says what a result needs, and `bank_conflicts` counts how often stores and loads wait.
+`steps` has the steps, `program` what they do together, `builder` makes programs for all strategies, `schedule` orders
+shuffles, `liveness` says what a result needs, and `access_conflicts` counts how often stores and loads wait.
 """
 
-from layoutalg.conversion.program.program import (
-    Address,
-    Barrier,
-    Load,
-    Program,
-    Rotate,
-    Select,
-    Shuffle,
-    Step,
-    Store,
-)
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
 
-__all__ = ["Address", "Barrier", "Load", "Program", "Rotate", "Select", "Shuffle", "Step", "Store"]
+__all__ = ["Address", "Barrier", "Load", "Permute", "Program", "Select", "Shuffle", "Step", "Store"]

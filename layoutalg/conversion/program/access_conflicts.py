@@ -16,7 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from layoutalg.conversion.program.program import BANKS, WORD, Address, Load, Program, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
 from layoutalg.memory.conflicts import Banks, count_conflicts
 
 __all__ = ["access_ways", "program_ways"]

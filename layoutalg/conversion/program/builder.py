@@ -10,8 +10,8 @@ A word is exchanged with the neighbouring lane, and then only the upper lane's s
 Shuffle(to=1, word=0, lanes=(1, 0), sg=(), others=())
 Select(to=2, on=1, off=0, axis='lane', mask=2)
 
-The words that `pack` makes are the first ones, from 0 on. Selects, shuffles and rotates that nothing needs are left out of the
-program, and the words numbered anew; stores, loads and barriers stay where they are.
+The words that `pack` makes are the first ones, from 0 on. Selects, shuffles and byte permutes that nothing needs are
+left out of the program, and the words numbered anew; stores, loads and barriers stay where they are.
 """
 
 from __future__ import annotations
@@ -20,19 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import eq
 
-from layoutalg.conversion.program.program import (
-    NEW,
-    WORD,
-    Address,
-    Barrier,
-    Load,
-    Program,
-    Rotate,
-    Select,
-    Shuffle,
-    Step,
-    Store,
-)
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import NEW, WORD, Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
 
@@ -57,7 +46,7 @@ class Builder:
         self.given = given = len(self.pack) // self.parts
         # For each word what it reads (itself: nothing), and its select's mask: ~mask by subgroup, 0 for other steps.
         self._on, self._off, self._asked = list(range(given)), list(range(given)), [0] * given
-        self._moved: dict[int, Shuffle | Rotate] = {}
+        self._moved: dict[int, Shuffle | Permute] = {}
         self._accesses: list[tuple[int, Store | Load | Barrier]] = []
         """Each with the number of words that are there before it."""
 
@@ -112,14 +101,18 @@ class Builder:
         self._moved[made] = NEW(Shuffle, (made, word, lanes, sg, others))
         return made
 
-    def rotate(self, word: int, bits: int) -> int:
-        """The word rotated right by so many bits.
+    def permute(self, low: int, high: int, selectors: tuple[int, ...]) -> int:
+        """The word put together from bytes of two words (see `Permute`); the word itself where that is one of them.
 
-        >>> Builder(1, 2, 16, pack=[0, 1]).rotate(0, 16)
-        1
+        >>> builder = Builder(1, 2, 16, pack=[0, 1])
+        >>> builder.permute(0, 0, (0x1032,)), builder.permute(0, 0, (0x3210,))
+        (1, 0)
         """
-        made = self._made(word, word, 0)
-        self._moved[made] = Rotate(made, word, bits)
+        for word, selector in ((low, 0x3210), (high, 0x7654)):
+            if all(one == selector for one in selectors):
+                return word
+        made = self._made(low, high, 0)
+        self._moved[made] = NEW(Permute, (made, low, high, selectors))
         return made
 
     def store(self, words: Iterable[int], address: Address, where: tuple[int, ...] | None = None) -> None:
@@ -166,8 +159,8 @@ class Builder:
                     names.append(self._made(names[on], names[off], mask if axis == "lane" else ~mask))
                 case Shuffle(_, word, lanes, sg, others):
                     names.append(self.shuffle(names[word], lanes, sg, others))
-                case Rotate(_, word, bits):
-                    names.append(self.rotate(names[word], bits))
+                case Permute(_, low, high, selectors):
+                    names.append(self.permute(names[low], names[high], selectors))
                 case Store(words, address, where):
                     self.store([names[word] for word in words], replace(address, base=address.base + offset), where)
                 case Load(to, address):
@@ -267,4 +260,8 @@ class Builder:
             elif mask:
                 yield Select(to, names[on[word]], names[off[word]], "sg", ~mask)
             else:
-                yield self._moved[word]._replace(to=to, word=names[on[word]])
+                match self._moved[word]:
+                    case Shuffle() as step:
+                        yield step._replace(to=to, word=names[on[word]])
+                    case Permute() as step:
+                        yield step._replace(to=to, low=names[on[word]], high=names[off[word]])

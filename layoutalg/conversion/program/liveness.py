@@ -4,7 +4,8 @@ A lane holds four elements of 16 bits, one in each of four words, and the result
 third word, which a shuffle has brought: word 0 is needed in part 0, word 1 in nothing, word 2 as a whole, since a shuffle
 moves whole words.
 
->>> from layoutalg.conversion.program.program import Program, Shuffle
+>>> from layoutalg.conversion.program.program import Program
+>>> from layoutalg.conversion.program.steps import Shuffle
 >>> program = Program(1, 2, 16, 4, 2, (0, -1, 1, -1, 2, -1, 3, -1), (Shuffle(4, 2, (1, 0)),), unpack=(0, 8))
 >>> found = liveness_of(program)
 >>> sorted(found.cells), sorted(found.words), sorted(found.parts)
@@ -19,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from layoutalg.conversion.program.program import Program, Rotate, Select, Shuffle, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Permute, Select, Shuffle, Store
 
 __all__ = ["Liveness", "liveness_of", "liveness_of_chain"]
 
@@ -62,8 +64,10 @@ def liveness_of(program: Program, wanted: Iterable[int] | None = None) -> Livene
         match step:
             case Select(to, on, off, _, _) if to in words or to in touched:
                 words |= {on, off}
-            case Shuffle(to, word, _, _) | Rotate(to, word, _) if to in words or to in touched:
+            case Shuffle(to, word, _, _) if to in words or to in touched:
                 words.add(word)
+            case Permute(to, low, high) if to in words or to in touched:
+                words |= {low, high}
             case Store(stored, _, _):
                 words |= set(stored)
             case _:

@@ -25,181 +25,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.program.steps import (
+    WORD,
+    Barrier,
+    Load,
+    Permute,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+    lane_bits,
+)
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["Address", "Barrier", "Load", "Program", "Rotate", "Select", "Shuffle", "Step", "Store"]
-
-WORD = 32
-"""The bits of a word."""
-BANKS = 32
-"""The banks of shared local memory, each a word wide (see `memory.conflicts`)."""
-VECTOR = 4
-"""The words that a lane moves in one access to it, at most: 16 bytes."""
-NEW: Any = vars(tuple)["__new__"]
-"""`NEW(Select, fields)` is `Select(*fields)`, three times as fast: for planners, which make thousands of steps."""
-
-
-class Select(NamedTuple):
-    """Word `to` is word `on` where the bit of this lane (or subgroup) is set in `mask`, else word `off`.
-
-    `axis` is "lane" or "sg": whose number is looked up in the mask.
-
-    >>> Select(2, 0, 1, "lane", 0b10).reads
-    (0, 1)
-    """
-
-    to: int
-    on: int
-    off: int
-    axis: str
-    mask: int
-
-    @property
-    def reads(self) -> tuple[int, ...]:
-        """The words that it needs.
-
-        >>> Select(2, 0, 1, "lane", 0b10).reads
-        (0, 1)
-        """
-        return self.on, self.off
-
-
-class Shuffle(NamedTuple):
-    """Word `to` of lane l is word `word` of lane `lanes[l]` in the same subgroup.
-
-    Where subgroups differ, bit i of the subgroup's number brings in `sg[i]` by XOR, or `others` says for sets of subgroups
-    (as masks) whose lanes they read instead.
-
-    >>> shuffle = Shuffle(3, 2, (1, 0), others=((0b10, (0, 1)),))
-    >>> shuffle.sources(2).tolist()
-    [[1, 0], [0, 1]]
-    """
-
-    to: int
-    word: int
-    lanes: tuple[int, ...]
-    sg: tuple[int, ...] = ()
-    others: tuple[tuple[int, tuple[int, ...]], ...] = ()
-
-    def sources(self, subgroups: int) -> NDArray[np.int64]:
-        """The lane that each lane of each subgroup reads: `[subgroup, lane]`.
-
-        >>> Shuffle(1, 0, (0, 1), sg=(1,)).sources(2).tolist()
-        [[0, 1], [1, 0]]
-        """
-        numbers = np.arange(subgroups)
-        found = Address(xor=True, sg=self.sg).of(numbers, np.zeros(1, np.int64)) ^ np.array(self.lanes, np.int64)
-        for mask, lanes in self.others:
-            found[_bits(mask, subgroups)] = lanes
-        return found
-
-
-class Rotate(NamedTuple):
-    """Word `to` is word `word` rotated right by `bits`: another of its parts is the lowest.
-
-    >>> Rotate(3, 2, 16).bits
-    16
-    """
-
-    to: int
-    word: int
-    bits: int
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """An address in words, from the numbers of lane and subgroup: sums of factors, or XORs of bits.
-
-    With `xor`, bit i of the lane's number brings in `lane[i]`, bit i of the subgroup's `sg[i]`, all joined by XOR with `base`.
-    Otherwise `factors` are (axis, divisor, extent, stride): `(number // divisor) % extent * stride` is added to `base`.
-
-    >>> Address(1, xor=True, lane=(2, 4)).of(np.array([0]), np.array([0, 1, 2, 3])).tolist()
-    [[1, 3, 5, 7]]
-    >>> Address(0, factors=(("lane", 1, 2, 10), ("sg", 1, 4, 1))).of(np.array([3]), np.array([0, 1])).tolist()
-    [[3, 13]]
-    """
-
-    base: int = 0
-    xor: bool = False
-    lane: tuple[int, ...] = ()
-    sg: tuple[int, ...] = ()
-    factors: tuple[tuple[str, int, int, int], ...] = ()
-
-    def __str__(self) -> str:
-        """The address as an expression, in words.
-
-        >>> str(Address(3, xor=True, lane=(1, 5)))
-        '3 ^ lane[0] ^ 5*lane[1]'
-        >>> str(Address(0, factors=(("lane", 1, 2, 10), ("sg", 2, 4, 1))))
-        '10*(lane % 2) + (sg // 2 % 4)'
-        """
-        terms: list[tuple[int, str]] = []
-        if self.xor:
-            for axis, columns in (("lane", self.lane), ("sg", self.sg)):
-                terms += [(column, f"{axis}[{bit}]") for bit, column in enumerate(columns) if column]
-        else:
-            for axis, divisor, extent, stride in self.factors:
-                terms.append((stride, f"({axis} % {extent})" if divisor == 1 else f"({axis} // {divisor} % {extent})"))
-        texts = [text if times == 1 else f"{times}*{text}" for times, text in terms]
-        return (" ^ " if self.xor else " + ").join([str(self.base), *texts] if self.base or not texts else texts)
-
-    def of(self, sg: NDArray[np.int64], lane: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The addresses of some subgroups' lanes: `[subgroup, lane]`.
-
-        >>> Address(8).of(np.arange(1), np.arange(2)).tolist()
-        [[8, 8]]
-        """
-        found = np.full((len(sg), len(lane)), self.base, np.int64)
-        if self.xor:
-            for numbers, terms in ((sg[:, None], self.sg), (lane[None, :], self.lane)):
-                for bit, term in enumerate(terms):
-                    found = found ^ (numbers >> bit & 1) * term
-            return found
-        for axis, divisor, extent, stride in self.factors:
-            numbers = sg[:, None] if axis == "sg" else lane[None, :]
-            found = found + numbers // divisor % extent * stride
-        return found
-
-
-class Store(NamedTuple):
-    """Each lane writes `words` to shared local memory, at consecutive words from `address`.
-
-    `where` restricts it to the lanes whose bit is set, per subgroup (None: all of them).
-
-    >>> Store((0, 1), Address(0, xor=True, lane=(2,))).words
-    (0, 1)
-    """
-
-    words: tuple[int, ...]
-    address: Address
-    where: tuple[int, ...] | None = None
-
-
-class Load(NamedTuple):
-    """Each lane reads words `to` (new ones, consecutive) from consecutive words from `address`.
-
-    >>> Load((4, 5), Address(0)).to
-    (4, 5)
-    """
-
-    to: tuple[int, ...]
-    address: Address
-
-
-class Barrier(NamedTuple):
-    """All subgroups wait for one another; what was stored before can be loaded after.
-
-    >>> Barrier()
-    Barrier()
-    """
-
-
-Step: TypeAlias = Select | Shuffle | Rotate | Store | Load | Barrier
+__all__ = ["Program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,16 +151,18 @@ class Program:
             match step:
                 case Select(to, on, off, axis, mask):
                     chosen = (
-                        _bits(mask, self.lanes)[None, :] if axis == "lane" else _bits(mask, self.subgroups)[:, None]
+                        lane_bits(mask, self.lanes)[None, :]
+                        if axis == "lane"
+                        else lane_bits(mask, self.subgroups)[:, None]
                     )
                     words[to] = np.where(chosen, words[on], words[off])
                 case Shuffle(to, word):
                     words[to] = np.take_along_axis(words[word], step.sources(self.subgroups), 1)
-                case Rotate(to, word, bits):
-                    words[to] = words[word] >> np.uint32(bits) | words[word] << np.uint32(WORD - bits)
+                case Permute(to, low, high):
+                    words[to] = step.permuted(words[low], words[high])
                 case Store(stored, address, where):
                     at = address.of(sg, lane)
-                    active = None if where is None else np.stack([_bits(mask, self.lanes) for mask in where])
+                    active = None if where is None else np.stack([lane_bits(mask, self.lanes) for mask in where])
                     for i, word in enumerate(stored):
                         if active is None:
                             memory[at + i] = words[word]
@@ -339,10 +185,6 @@ def _fits(fragments: Any, shape: tuple[int, ...], bits: int) -> bool:
     """Whether this is an array of this shape, of plain elements of so many bits."""
     kind: Any = getattr(fragments, "dtype", None) if type(fragments).__module__ == "numpy" else None
     return kind is not None and fragments.shape == shape and kind.itemsize * 8 == bits and not kind.hasobject
-
-
-def _bits(mask: int, count: int) -> NDArray[np.bool_]:
-    return np.array([mask >> i & 1 for i in range(count)], bool)
 
 
 def _joined(cells: NDArray[Any], pack: tuple[int, ...], parts: int) -> list[NDArray[np.uint32]]:

@@ -20,7 +20,8 @@ from itertools import product
 from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import VECTOR, WORD, Barrier, Program, Step
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import VECTOR, WORD, Barrier, Step
 from layoutalg.conversion.strategies.common_factors import common_factors, weighed
 from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import WORD, Address, Program
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD, Address
 from layoutalg.conversion.strategies.exchange import exchange
 from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, unpacked
 from layoutalg.conversion.strategies.through_memory import VECTOR_BITS

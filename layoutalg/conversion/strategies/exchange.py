@@ -5,7 +5,7 @@ lane bit that is a register bit change places: with m such pairs, a lane gets a 
 lanes, itself included. In 4 lanes with 4 registers, transposed, lane l keeps one word and gets one from each other lane:
 
 >>> from layoutalg.memory.machine_bits import view
->>> from layoutalg.conversion.program.program import Select, Shuffle
+>>> from layoutalg.conversion.program.steps import Select, Shuffle
 >>> source, destination = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
 >>> found = exchange(view(source), view(destination), 32)
 >>> found.count(Shuffle), found.count(Select)
@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import WORD, Program
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, sums, unpacked, with_cells
 from layoutalg.memory.machine_bits import Place, View
 
@@ -60,6 +61,10 @@ def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
     each = -(-(element_bits << together) // WORD)
     foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
     return each << exchanged if foreign else each * ((1 << exchanged) - 1)
+
+
+_ROTATED = {8: 0x0321, 16: 0x1032}
+"""The byte permutes that rotate a word right by so many bits."""
 
 
 class _Row(NamedTuple):
@@ -246,7 +251,7 @@ class _Exchange:
                 found = [self.builder.select(found[i + 1], found[i], "lane", mask) for i in range(0, len(found), 2)]
             word = found[0]
             for i, bit in enumerate(self.picked, len(self.together)):
-                rotated = self.builder.rotate(word, WORD // self.parts << i)
+                rotated = self.builder.permute(word, word, (_ROTATED[WORD // self.parts << i],))
                 word = self.builder.select(rotated, word, "lane", self._mask("lane", self._picks(bit)))
             arrived.append(word)
         return arrived

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Program
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.factors import Factor

@@ -4,7 +4,7 @@ Every slot of the destination is looked up in the source (the own lane first, th
 together share words (`packing`); who sends which word to whom in which shuffle is scheduled (`program.schedule`).
 Three lanes that rotate their registers:
 
->>> from layoutalg.conversion.program.program import Shuffle
+>>> from layoutalg.conversion.program.steps import Shuffle
 >>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
 >>> tables = slot_tables(source, destination)
 >>> found = exchange_by_table(*tables, 32)
@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import WORD, Program
+from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.schedule import Items, rounds
+from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.packing import pack_slots
 from layoutalg.conversion.strategies.renaming import bit_mask
 from layoutalg.core.errors import SizeError

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
-from layoutalg.conversion.program.program import BANKS, VECTOR, WORD, Address, Program
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
 from layoutalg.conversion.strategies.exchange import packed_pairs
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError

@@ -39,7 +39,8 @@ from layoutalg.conversion import ConversionPlan
 from layoutalg.conversion.lowering.indices import Indices
 from layoutalg.conversion.lowering.operations import cast, vector_sizes, write_chain
 from layoutalg.conversion.lowering.writer import Value, typed
-from layoutalg.conversion.program.program import Program, Shuffle, Store
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Shuffle, Store
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.notation import Machine

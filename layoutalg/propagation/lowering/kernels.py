@@ -28,7 +28,7 @@ from layoutalg.conversion.lowering.indices import Indices, named
 from layoutalg.conversion.lowering.operations import ALIGNMENT
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.conversion.program.program import Address
+from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
