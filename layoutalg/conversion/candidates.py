@@ -25,18 +25,20 @@ from typing import Any
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
+from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
+from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
-from layoutalg.conversion.strategies.exchange import exchange, fewest_shuffles, stays_in_subgroup
+from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
-from layoutalg.conversion.strategies.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
+from layoutalg.conversion.strategies.tables import exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import through_memory
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "lower_bound_of", "machine_counts"]
+__all__ = ["Candidate", "candidates_of", "machine_counts"]
 
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "nothing moves",
@@ -137,6 +139,9 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
 
 def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
     if stays_in_subgroup(a, b):
+        pattern = pattern_of(a, b, element_bits)
+        if pattern is not None:
+            return [(name, (make(),)) for name, make in ways(pattern)]
         return [(_INSIDE, (exchange(a, b, element_bits),))]
     found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
@@ -184,19 +189,3 @@ def _cross_subgroup_name(programs: Sequence[Program]) -> str:
     return "only what crosses goes through shared memory" + (
         ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
     )
-
-
-@lru_cache(maxsize=256)
-def lower_bound_of(source: Layout, destination: Layout, element_bits: int) -> int:
-    """The largest number of words that one lane must receive (see `ConversionPlan.lower_bound`).
-
-    >>> lower_bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32)
-    3
-    """
-    a, b = view(source), view(destination)
-    if a is not None and b is not None:
-        return fewest_shuffles(a, b, element_bits)
-    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
-    if blocks is not None:  # words are words: every block has as many
-        return blocks.count * lower_bound_of(blocks.source, blocks.destination, element_bits)
-    return fewest_by_table(*slot_tables(source, destination), element_bits)

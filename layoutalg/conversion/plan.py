@@ -24,7 +24,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from layoutalg.conversion.candidates import Candidate, candidates_of, lower_bound_of, machine_counts
+from layoutalg.conversion.bound import bound_of
+from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
@@ -146,18 +147,26 @@ class ConversionPlan:
 
     @property
     def lower_bound(self) -> int:
-        """The largest number of words that one lane must receive from others, in its subgroup or from another one.
+        """The number of shuffles that no plan is below, with several hops and shared words (see `conversion.bound`).
 
-        Counted by sender: what one lane gets from another fills whole words, and the nearest replica counts. No plan in which
-        every element goes directly, in one shuffle, has fewer. (Elements below 32 bits could share words with others on the
-        way, over several hops; such plans are not made.)
+        Where subgroups must exchange elements, the words that some lane must receive from its subgroup or from another one.
 
         Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
 
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
         0
         """
-        return lower_bound_of(self.source, self.destination, self.element_bits)
+        return bound_of(self.source, self.destination, self.element_bits).shuffles
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no plan has fewer shuffles: the bound is met. (Words may go otherwise too, through shared memory.)
+
+        >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
+        >>> convert(rows, columns, element_bits=8).optimal
+        True
+        """
+        return self.shuffles <= self.lower_bound
 
     @property
     def slm_bytes(self) -> int:
