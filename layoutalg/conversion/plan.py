@@ -55,7 +55,7 @@ class ConversionPlan:
                  d1 bits 0-1: lane bits 0-1 become register bits 0-1
     kind         shuffles: 3 shuffles, 15 selects, 0 register moves
     lower bound  3 shuffles: some lane must receive 3 words
-    cost         21 issue slots on generic, estimated: an exchange in registers and lanes
+    cost         39 issue slots on generic, estimated: an exchange in registers and lanes
     """
 
     source: Layout
