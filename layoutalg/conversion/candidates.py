@@ -28,6 +28,7 @@ from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
@@ -116,7 +117,10 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
-        return _ways_by_bits(a, b, element_bits, limit)
+        found = _ways_by_bits(a, b, element_bits, limit)
+        if stays_in_subgroup(a, b) and any(one.axis == "lane" for one in theirs.replicas):
+            found += _by_broadcasts(source, destination, element_bits)
+        return found
     refused: LayoutError | None = None
     try:
         found = _ways_of_blocks(source, destination, element_bits, limit)
@@ -128,6 +132,7 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
         before, after = slot_tables(source, destination)
         if stays_by_table(before, after):
             found.append((f"{_INSIDE}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
+            found += _by_broadcasts(source, destination, element_bits)
         else:
             program = through_padded_memory(source, destination, element_bits, limit)
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
@@ -150,6 +155,14 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
         if not found:
             raise
     return found
+
+
+def _by_broadcasts(source: Layout, destination: Layout, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+    try:
+        program = broadcasts(*slot_tables(source, destination), element_bits)
+    except SizeError:
+        return []
+    return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]
 
 
 def _ways_of_blocks(
