@@ -57,7 +57,7 @@ class Cost:
             + counts[Select] * self.select
         )
         found += counts[Barrier] * self.barrier
-        if program.slm_words:
+        if program.slm_bytes:
             served = max(program.lanes // 16, 1)
             accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
             for step, ways in zip(accesses, program_ways(program), strict=True):
