@@ -126,7 +126,7 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
         found = _ways_of_blocks(source, destination, element_bits, limit)
     except LayoutError as error:
         found, refused = [], error
-    if found and element_bits >= WORD and not any(program.slm_words for program in found[0][1]):
+    if found and element_bits >= WORD and not any(program.slm_bytes for program in found[0][1]):
         return found  # words are words: the whole has nothing that its blocks have not
     try:
         before, after = slot_tables(source, destination)
@@ -197,7 +197,7 @@ def _identity(layout: Layout, element_bits: int) -> Program:
 
 
 def _cross_subgroup_name(programs: Sequence[Program]) -> str:
-    across = next(i for i, program in enumerate(programs) if program.slm_words)
+    across = next(i for i, program in enumerate(programs) if program.slm_bytes)
     exchanges = [word for word, there in (("after", across > 0), ("before", across < len(programs) - 1)) if there]
     return "only what crosses goes through shared memory" + (
         ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""

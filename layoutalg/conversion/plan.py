@@ -29,7 +29,7 @@ from layoutalg.conversion.candidates import Candidate, candidates_of, machine_co
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Barrier, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
@@ -175,7 +175,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
         128
         """
-        return max(program.slm_words for program in self.programs) * WORD // 8
+        return max(program.slm_bytes for program in self.programs)
 
     @property
     def barriers(self) -> int:
