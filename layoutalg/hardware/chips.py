@@ -64,7 +64,8 @@ class TargetInfo:
 
     `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
     register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup, `shuffle_slots` the issue slots
-    of one shuffle.
+    of one shuffle. `cluster` is the most workgroups that reach each other's shared memory (CUDA C++ Programming Guide, "Thread
+    Block Clusters"): 1 where none does.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -78,6 +79,7 @@ class TargetInfo:
     slm_bytes: int = 65536
     banks: int = 32
     shuffle_slots: int = 2
+    cluster: int = 1
 
     @property
     def grf_most(self) -> int:
@@ -118,8 +120,8 @@ _CHIPS = {
         TargetInfo("gfx942", 64),
         TargetInfo("gfx1100", 32),
         TargetInfo("sm_80", 32, slm_bytes=49152),
-        TargetInfo("sm_90", 32, slm_bytes=49152),
-        TargetInfo("generic", 32),  # a GPU in general: usual sizes, nothing measured
+        TargetInfo("sm_90", 32, slm_bytes=49152, cluster=16),
+        TargetInfo("generic", 32, cluster=16),  # a GPU in general: usual sizes, nothing measured
     )
 }
 

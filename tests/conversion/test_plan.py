@@ -110,7 +110,7 @@ def test_a_way_that_is_too_long_leaves_the_others() -> None:
         (("d0 = 4@lane", "d0 = 4@lane"), {"element_bits": 12}, "expected 8, 16, 32 or 64"),
         (("d0 = 4@lane", "d0 = 4@lane"), {"element_bits": "32"}, "expected 8, 16, 32 or 64"),
         (("d0 = 4@lane", "d0 = 4@lane"), {"target": "i486"}, "expected one of"),
-        (("d0 = 4@lane", "d0 = 4@lane"), {"slm_limit": 0}, "at least 4"),
+        (("d0 = 4@lane", "d0 = 4@lane"), {"slm_limit": -1}, "from 0"),
     ],
 )
 def test_bad_input_is_said_so(arguments: tuple[str, str], options: dict[str, Any], words: str) -> None:
