@@ -70,7 +70,7 @@ def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
         return Bound(0, "")
     lanes = pattern.classes if moving else pattern.classes - 1
     cells = lanes << len(pattern.staying) - pattern.wide
-    which = "some lanes need" if moving else "each lane needs"
+    which = "some lane needs" if moving else "each lane needs"
     if shared == 1:
         each = (
             f"{counted(pattern.words, 'word')} from each of {lanes} other lanes"

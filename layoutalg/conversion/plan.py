@@ -56,7 +56,8 @@ class ConversionPlan:
                  d1 bits 0-1: lane bits 0-1 become register bits 0-1
     kind         shuffles: 3 shuffles, 15 selects
     lower bound  optimal, 3 shuffles: each lane needs 1 word from each of 3 other lanes, and gets one word in a shuffle
-    cost         21 issue slots on generic, estimated: an exchange in registers and lanes
+    cost         39 issue slots on generic, estimated: an exchange in registers and lanes
+    instead      44 issue slots on generic, estimated: an exchange in registers and lanes, a bit at a time (4 shuffles, 12 selects)
     """
 
     source: Layout
