@@ -17,7 +17,7 @@ by all words that are rotated alike (240 registers of 15 lanes: 1,920 selects wh
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,9 @@ from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
+__all__ = ["Slots", "exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
 
-
-Slots = NDArray[np.int64]
+Slots: TypeAlias = NDArray[np.int64]
 """The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 for an empty slot."""
 
 
