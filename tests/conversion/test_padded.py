@@ -23,8 +23,8 @@ def test_a_limit_that_rows_without_padding_keep_is_enough() -> None:
 
 
 def test_what_is_too_much_to_schedule_goes_through_memory() -> None:
-    a, b = L("d0 = 91@reg 3@reg:91, d1 = 91@lane"), L("d0 = 91@lane 3@reg, d1 = 91@reg:3")
+    a, b = L("d0 = 97@reg, d1 = 97@lane"), L("d0 = 97@lane, d1 = 97@reg")
     plan = convert(a, b, slm_limit=2**20)
-    data = np.arange(91 * 91 * 3, dtype=np.int32)
+    data = np.arange(97 * 97, dtype=np.int32)
     assert (plan.kind, plan.barriers) == ("shared memory", 1)
     assert (plan.apply(data[numbers(a)]) == data[numbers(b)]).all()
