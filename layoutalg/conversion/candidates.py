@@ -26,7 +26,7 @@ from typing import Any
 
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD
+from layoutalg.conversion.program.steps import WORD, Shuffle
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import split
@@ -36,6 +36,7 @@ from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import through_memory
+from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
@@ -154,7 +155,10 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     if not stays_by_table(*tables):
         return []
     program = exchange_by_table(*tables, element_bits)
-    return [(f"{_INSIDE}, scheduled from tables", (program,)), *_by_broadcasts(tables, element_bits)]
+    found = [(f"{_INSIDE}, scheduled from tables", (program,)), *_by_broadcasts(tables, element_bits)]
+    if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
+        found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
+    return found
 
 
 def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:

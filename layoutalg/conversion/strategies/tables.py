@@ -34,7 +34,7 @@ from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["Slots", "exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
+__all__ = ["Slots", "exchange_by_table", "fewest_by_table", "kinds_of", "slot_tables", "stays_by_table"]
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -80,7 +80,7 @@ def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int
         source, destination = (slots.reshape(1, -1, slots.shape[2]) for slots in (source, destination))
     lanes, registers = int(source.shape[1]), int(source.shape[2])
     here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
-    for from_lane, from_register in _kinds(source, destination)[1]:
+    for from_lane, from_register in kinds_of(source, destination)[1]:
         # What each lane wants from each other one: an element that it holds twice comes once.
         wanted: Slots = ((here * lanes + from_lane) * registers + from_register)[from_lane != here]
         pairs, counts = np.unique(np.unique(wanted) // registers, return_counts=True)
@@ -103,7 +103,7 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
-    masks, tables = _kinds(source, destination)
+    masks, tables = kinds_of(source, destination)
     from_lane, from_register = (np.stack([table[i] for table in tables]) for i in (0, 1))
     packed = pack_slots(from_lane, from_register, registers, parts)
     pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
@@ -122,8 +122,14 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     return builder.program(registers, destination.shape[2], unpack)
 
 
-def _kinds(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
-    """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike."""
+def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
+    """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike.
+
+    >>> pair = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
+    >>> masks, [(lanes, registers)] = kinds_of(*slot_tables(*pair))
+    >>> masks, lanes.tolist(), registers.tolist()
+    ([1], [[0, 1], [0, 1]], [[0, 0], [0, 0]])
+    """
     masks: dict[bytes, int] = {}
     tables: list[tuple[Slots, Slots]] = []
     for sg, (before, after) in enumerate(zip(source, destination, strict=True)):
