@@ -43,8 +43,10 @@ __all__ = [
     "MOST_BLOCKS_REPORTED",
     "MOST_BLOCKS_VERIFIED",
     "MOST_BOXES",
+    "MOST_BROADCASTS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
+    "MOST_CLUSTER",
     "MOST_COMPARED_ENTRIES",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
@@ -266,6 +268,8 @@ MOST_REGISTERS = 2**14
 """Registers of a lane."""
 MOST_STEPS = 2**16
 """Steps of a conversion."""
+MOST_BROADCASTS = 2**8
+"""Shuffles of a conversion that selects nothing before them."""
 MOST_LOOKED_UP = 64
 """Lanes or subgroups that a looked-up condition can tell apart: the bits of the widest constant."""
 MOST_PACKED = 4
@@ -372,6 +376,8 @@ MOST_LETTERS = 110
 """Letters in a line under the picture of an exchange."""
 MOST_STRIPS = 20
 """Steps of an exchange that its picture draws."""
+MOST_CLUSTER = 16
+"""Workgroups of a cluster (CUDA: 8 everywhere, 16 where a kernel asks for them)."""
 MOST_BLOCKS_REPORTED = 4096
 """Block origins that a report lists."""
 LONGEST_ATTRIBUTE = 240
