@@ -24,11 +24,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from layoutalg.conversion.candidates import Candidate, candidates_of, lower_bound_of, machine_counts
+from layoutalg.conversion.bound import bound_of
+from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Barrier, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
@@ -54,7 +55,7 @@ class ConversionPlan:
                  d1 bits 0-1: lane bits 0-1 become register bits 0-1
     kind         shuffles: 3 shuffles, 15 selects, 0 register moves
     lower bound  3 shuffles: some lane must receive 3 words
-    cost         21 issue slots on generic, estimated: an exchange in registers and lanes
+    cost         39 issue slots on generic, estimated: an exchange in registers and lanes
     """
 
     source: Layout
@@ -146,18 +147,26 @@ class ConversionPlan:
 
     @property
     def lower_bound(self) -> int:
-        """The largest number of words that one lane must receive from others, in its subgroup or from another one.
+        """The number of shuffles that no plan is below, with several hops and shared words (see `conversion.bound`).
 
-        Counted by sender: what one lane gets from another fills whole words, and the nearest replica counts. No plan in which
-        every element goes directly, in one shuffle, has fewer. (Elements below 32 bits could share words with others on the
-        way, over several hops; such plans are not made.)
+        Where subgroups must exchange elements, the words that some lane must receive from its subgroup or from another one.
 
         Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
 
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
         0
         """
-        return lower_bound_of(self.source, self.destination, self.element_bits)
+        return bound_of(self.source, self.destination, self.element_bits).shuffles
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no plan has fewer shuffles: the bound is met. (Words may go otherwise too, through shared memory.)
+
+        >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
+        >>> convert(rows, columns, element_bits=8).optimal
+        True
+        """
+        return self.shuffles <= self.lower_bound
 
     @property
     def slm_bytes(self) -> int:
@@ -166,7 +175,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
         128
         """
-        return max(program.slm_words for program in self.programs) * WORD // 8
+        return max(program.slm_bytes for program in self.programs)
 
     @property
     def barriers(self) -> int:
