@@ -1,8 +1,14 @@
-"""The fewest shuffles that any plan of a conversion can have, and why: who must send what.
+"""The fewest shuffles that any plan needs, and why: what lanes must receive, and what must take several hops.
 
->>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
->>> print(bound_of(rows, columns, 32).reason)
-each lane needs 1 word from each of 15 other lanes, and gets one word in a shuffle
+>>> transposed = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
+>>> bound_of(*transposed, 32).shuffles, bound_of(*transposed, 16).shuffles
+(15, 10)
+>>> print(bound_of(*transposed, 16).reason)
+each lane needs 15 elements of 16 bits from 15 other lanes; with 9 shuffles at most 9 come directly, the others take two: 21
+places, in 9 words of 2
+
+It counts schedules of any kind that move elements whole: several hops, words that elements of several lanes share, and
+words that several lanes read. Conversions that cross subgroups are counted as if all lanes were in one.
 """
 
 from __future__ import annotations
@@ -10,10 +16,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutalg.conversion.candidates import lower_bound_of
 from layoutalg.conversion.program.steps import WORD
-from layoutalg.conversion.strategies.exchange import stays_in_subgroup
+from layoutalg.conversion.strategies.bit_exchange.hops import fewest
+from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
+from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.renaming import renamed
+from layoutalg.conversion.strategies.tables import fewest_by_table, slot_tables
 from layoutalg.core.layout import Layout
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view
@@ -22,7 +30,7 @@ __all__ = ["Bound", "bound_of"]
 
 
 class Bound(NamedTuple):
-    """The fewest shuffles of any plan, and the sentence that proves it (empty where nothing has to be shuffled).
+    """A number of shuffles that no plan is below, and the reason in words ("" where it is 0).
 
     >>> Bound(0, "").shuffles
     0
@@ -34,32 +42,65 @@ class Bound(NamedTuple):
 
 @lru_cache(maxsize=256)
 def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
-    """The bound of a conversion between two layouts of elements of so many bits.
+    """The bound of a conversion.
 
     Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
 
-    >>> bound_of(Layout.parse("d0 = 8@reg"), Layout.parse("d0 = 8@reg"), 16)
-    Bound(shuffles=0, reason='')
+    >>> print(bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32).reason)
+    each lane needs 3 words from 3 other lanes
     """
-    shuffles = lower_bound_of(source, destination, element_bits)
+    a, b = view(source), view(destination)
+    if a is not None and b is not None:
+        pattern = pattern_of(a, b, element_bits)
+        return _received(a, b, element_bits) if pattern is None else _exchanged(pattern, element_bits)
+    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
+    if blocks is not None:  # words are words: every block has as many
+        one = bound_of(blocks.source, blocks.destination, element_bits)
+        shuffles = blocks.count * one.shuffles
+        return Bound(shuffles, f"{one.reason}, in each of {blocks.count} blocks" if shuffles else "")
+    shuffles = fewest_by_table(*slot_tables(source, destination), element_bits)
+    return Bound(shuffles, f"some lane must receive {counted(shuffles, 'word')}" if shuffles else "")
+
+
+def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
+    """Where nothing is held twice (see `bit_exchange.hops.fewest`)."""
+    bits, shared, moving = len(pattern.exchanged), pattern.shared, pattern.moving_bits
+    shuffles = fewest(bits, shared, moving) * pattern.words
     if not shuffles:
         return Bound(0, "")
-    a, b = view(source), view(destination)
-    if a is None or b is None:
-        return Bound(shuffles, f"some lane must receive {counted(shuffles, 'word')}")
-    return Bound(shuffles, _direct(a, b, element_bits))
+    lanes = pattern.classes if moving else pattern.classes - 1
+    cells = lanes << len(pattern.staying) - pattern.wide
+    which = "some lanes need" if moving else "each lane needs"
+    if shared == 1:
+        return Bound(shuffles, f"{which} {counted(shuffles, 'word')} from {counted(lanes, 'other lane')}")
+    reason = f"{which} {counted(cells, 'element')} of {element_bits} bits from {counted(lanes, 'other lane')}"
+    less = shuffles - 1
+    if not less:
+        return Bound(shuffles, reason)
+    if (1 << less) <= lanes:
+        return Bound(shuffles, f"{reason}; {counted(less, 'shuffle')} reach {(1 << less) - 1}")
+    groups = "" if not pattern.staying else f" (groups of {1 << len(pattern.staying)} travel together)"
+    if moving:
+        reason += f"{groups}; some of them take two hops, and {counted(less, 'word')} of {shared} have no room for that"
+        return Bound(shuffles, reason)
+    places = 2 * lanes - less
+    reason += f"{groups}; with {counted(less, 'shuffle')} at most {less} come directly, the others take two: {places} places, "
+    return Bound(shuffles, f"{reason}in {counted(less, 'word')} of {shared}")
 
 
-def _direct(source: View, destination: View, element_bits: int) -> str:
-    """What a lane needs of others when every element goes directly."""
+def _received(source: View, destination: View, element_bits: int) -> Bound:
+    """The words that some lane must receive, as many elements in each as it has room for.
+
+    A lane receives from the lanes of each value of the exchanged bits but its own; where other lane bits change places too,
+    some lane has nothing that it needs. Lanes of other subgroups count like others.
+    """
     names = renamed(source, destination)
-    senders = [(axis, bit, place) for axis in ("sg", "lane") for bit, place in enumerate(names[axis]) if place]
-    lanes = 1 << sum(place[0] == "reg" for _, _, place in senders)
-    foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
+    senders = [
+        (axis, bit, place) for axis in ("sg", "lane") for bit, place in enumerate(names[axis]) if place is not None
+    ]
+    exchanged = sum(place[0] == "reg" for _, _, place in senders)
     together = sum(place is not None and place[0] == "reg" for place in names["reg"])
-    words = counted(-(-(element_bits << together) // WORD), "word")
-    number = lanes if foreign else lanes - 1
-    inside = stays_in_subgroup(source, destination)
-    whom = "another lane" if number == 1 else f"each of {number} other lanes"
-    ends = ", and gets one word in a shuffle" if inside else ", of its own or another subgroup"
-    return f"{'some' if foreign else 'each'} lane needs {words} from {whom}{ends}"
+    foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
+    lanes = (1 << exchanged) - (0 if foreign else 1)
+    words = -(-(lanes * element_bits << together) // WORD)
+    return Bound(words, f"some lane must receive {counted(words, 'word')}" if words else "")

@@ -27,11 +27,14 @@ from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Select, Shuffle, Step, Store
+from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
+from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
-from layoutalg.conversion.strategies.exchange import exchange, fewest_shuffles, stays_in_subgroup
+from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
-from layoutalg.conversion.strategies.tables import exchange_by_table, fewest_by_table, slot_tables, stays_by_table
+from layoutalg.conversion.strategies.tables import exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import through_memory
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
@@ -39,7 +42,7 @@ from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_STEPS, MOST_S
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "lower_bound_of", "machine_counts"]
+__all__ = ["Candidate", "candidates_of", "machine_counts"]
 
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "nothing moves",
@@ -75,7 +78,7 @@ class Candidate:
         >>> la.convert("d0 = 2@reg:2 2@reg", "d0 = 2@reg 2@reg:2").candidates[0].kind
         'registers'
         """
-        if any(program.slm_words for program in self.programs):
+        if any(program.slm_bytes for program in self.programs):
             return "shared memory"
         if self.count(Shuffle):
             return "shuffles"
@@ -97,14 +100,14 @@ class Candidate:
         >>> la.convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane").candidates[0].slm_bytes
         128
         """
-        return max(program.slm_words for program in self.programs) * WORD // 8
+        return max(program.slm_bytes for program in self.programs)
 
     @property
     def work(self) -> str:
         """What it does, counted, in words: steps that it does not have are left out.
 
-        >>> la.convert("d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg").candidates[0].work
-        '3 shuffles, 15 selects'
+        >>> la.convert("d0 = 2@lane 2@lane:2", "d0 = 2@lane:2 2@lane").candidates[0].work
+        '1 shuffle'
         """
         named = {"shuffle": Shuffle, "select": Select, "byte permute": Permute, "store": Store, "load": Load}
         counts = {name: self.count(kind) for name, kind in named.items()} | {"register move": self.moves}
@@ -168,7 +171,7 @@ def candidates_of(
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, sum(map(cost.of, programs)))
+        one = Candidate(name, programs, cost.of_chain(programs))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
@@ -188,7 +191,7 @@ def _ways_within(
         found = _ways(source, destination, element_bits, 0)
     except LayoutError as error:
         refused = error
-    found = [(name, programs) for name, programs in found if not any(program.slm_words for program in programs)]
+    found = [(name, programs) for name, programs in found if not any(program.slm_bytes for program in programs)]
     if found:
         return found
     moves = crossing(source, destination)
@@ -205,7 +208,7 @@ def _in_cluster(program: Program) -> Program:
 
     (CUDA C++ Programming Guide, "Distributed Shared Memory".)
     """
-    return replace(program, steps=(Barrier(), *program.steps, Barrier())) if program.slm_words else program
+    return replace(program, steps=(Barrier(), *program.steps, Barrier())) if program.slm_bytes else program
 
 
 def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
@@ -215,18 +218,22 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
-        return _ways_by_bits(a, b, element_bits, limit)
+        found = _ways_by_bits(a, b, element_bits, limit)
+        if stays_in_subgroup(a, b) and any(one.axis == "lane" for one in theirs.replicas):
+            found += _by_broadcasts(source, destination, element_bits)
+        return found
     refused: LayoutError | None = None
     try:
         found = _ways_of_blocks(source, destination, element_bits, limit)
     except LayoutError as error:
         found, refused = [], error
-    if found and element_bits >= WORD and not any(program.slm_words for program in found[0][1]):
+    if found and element_bits >= WORD and not any(program.slm_bytes for program in found[0][1]):
         return found  # words are words: the whole has nothing that its blocks have not
     try:
         before, after = slot_tables(source, destination)
         if stays_by_table(before, after):
             found.append((f"{_INSIDE}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
+            found += _by_broadcasts(source, destination, element_bits)
         else:
             program = through_padded_memory(source, destination, element_bits, limit)
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
@@ -238,6 +245,9 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
 
 def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
     if stays_in_subgroup(a, b):
+        pattern = pattern_of(a, b, element_bits)
+        if pattern is not None:
+            return [(name, (make(),)) for name, make in ways(pattern)]
         return [(_INSIDE, (exchange(a, b, element_bits),))]
     found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
@@ -246,6 +256,14 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
         if not found:
             raise
     return found
+
+
+def _by_broadcasts(source: Layout, destination: Layout, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+    try:
+        program = broadcasts(*slot_tables(source, destination), element_bits)
+    except SizeError:
+        return []
+    return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]
 
 
 def _ways_of_blocks(
@@ -280,24 +298,8 @@ def _identity(layout: Layout, element_bits: int) -> Program:
 
 
 def _cross_subgroup_name(programs: Sequence[Program]) -> str:
-    across = next(i for i, program in enumerate(programs) if program.slm_words)
+    across = next(i for i, program in enumerate(programs) if program.slm_bytes)
     exchanges = [word for word, there in (("after", across > 0), ("before", across < len(programs) - 1)) if there]
     return "only what crosses goes through shared memory" + (
         ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
     )
-
-
-@lru_cache(maxsize=256)
-def lower_bound_of(source: Layout, destination: Layout, element_bits: int) -> int:
-    """The largest number of words that one lane must receive (see `ConversionPlan.lower_bound`).
-
-    >>> lower_bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32)
-    3
-    """
-    a, b = view(source), view(destination)
-    if a is not None and b is not None:
-        return fewest_shuffles(a, b, element_bits)
-    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
-    if blocks is not None:  # words are words: every block has as many
-        return blocks.count * lower_bound_of(blocks.source, blocks.destination, element_bits)
-    return fewest_by_table(*slot_tables(source, destination), element_bits)

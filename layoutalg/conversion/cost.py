@@ -1,17 +1,22 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
-Costs rank candidates; they are not timings. A select and a move are one instruction each, a shuffle as many as the chip's row
-says (`hardware.chips`). A message to shared memory has a fixed price and one per 4 bytes and lane, served a bank's width at a
-time; lanes that wait for one bank take that many rounds; a barrier stalls its subgroup for about as long as a round trip. All
-but what the chip's row has from a listing is estimated. Lanes that wait are counted by `conversion.program.access_conflicts`.
+Costs rank candidates; they are not timings. Where no listing was counted, a slot is one instruction of the ALUs for the whole
+subgroup, and three estimates make the prices: the unit of shared memory, which also carries shuffles, is an eighth as wide
+as the ALUs; a shuffle passes it once, a word that goes through memory twice; a message waits for as long as 16 instructions, a
+barrier for 32. One lane's word for all lanes is cheaper than a shuffle: 2 slots.
 
->>> cost_of("pvc").shuffle, cost_of(None).name
-(3, 'generic')
+>>> generic = cost_of(None)
+>>> generic.shuffle, generic.broadcast, generic.select, generic.permute, generic.word
+(8, 2, 1, 1, 8)
+>>> generic.of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
+8
+
+Lanes that wait for one bank take that many rounds of a message; `conversion.program.access_conflicts` counts them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.conversion.program.access_conflicts import program_ways
@@ -28,6 +33,8 @@ __all__ = ["Cost", "cost_of"]
 class Cost:
     """The prices of one chip, in issue slots of a subgroup; `slm_bytes` is its shared memory per workgroup.
 
+    `at_once` is how many lanes one instruction serves: a subgroup with more takes two (0: all of any subgroup).
+
     >>> Cost("mine", 1, 1, 1, 8, 1, 32, 65536).name
     'mine'
     """
@@ -38,32 +45,59 @@ class Cost:
     move: int = 1
     message: int = 8
     word: int = 1
-    """Per word and lane of a message that is free of conflicts, over 16 lanes."""
+    """Per word of a message that is free of conflicts, for `at_once` lanes."""
     barrier: int = 32
     slm_bytes: int = 65536
+    permute: int = 1
+    broadcast: int = 2
+    """A shuffle in which all lanes read the same one."""
+    at_once: int = 0
 
     def of(self, program: Program) -> int:
         """What a program costs.
 
-        >>> from layoutalg.conversion.program.steps import Shuffle
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
         3
         """
-        instance_of(program, Program, "program", ConversionError)
-        counts = Counter(map(type, program.steps))
-        found = (
-            (program.moves + counts[Permute]) * self.move
-            + counts[Shuffle] * self.shuffle
-            + counts[Select] * self.select
-        )
-        found += counts[Barrier] * self.barrier
-        if program.slm_words:
-            served = max(program.lanes // 16, 1)
-            accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
+        return self.of_chain((program,))
+
+    def of_chain(self, programs: Sequence[Program]) -> int:
+        """What programs cost that are executed one after another.
+
+        >>> repeat = Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (0, 0)),), unpack=(1,))
+        >>> cost_of(None).of_chain([repeat, repeat])
+        4
+        """
+        for program in programs:
+            instance_of(program, Program, "program", ConversionError)
+        return sum(map(self._of, programs))
+
+    def _of(self, program: Program) -> int:
+        found = program.moves * self.move
+        accesses: list[Store | Load] = []
+        for step in program.steps:
+            match step:
+                case Select():
+                    found += self.select
+                case Shuffle():
+                    found += self.broadcast if _is_broadcast(step) else self.shuffle
+                case Permute():
+                    found += self.permute
+                case Barrier():
+                    found += self.barrier
+                case Store() | Load():
+                    accesses.append(step)
+        if accesses:
+            served = max(program.lanes // self.at_once, 1) if self.at_once else 1
             for step, ways in zip(accesses, program_ways(program), strict=True):
                 words = step.words if isinstance(step, Store) else step.to
                 found += self.message + len(words) * served * self.word * ways
         return found
+
+
+def _is_broadcast(step: Shuffle) -> bool:
+    """Whether all lanes read the same one, in every subgroup."""
+    return not any(step.sg) and not step.others and len(set(step.lanes)) == 1
 
 
 def cost_of(target: str | None) -> Cost:
@@ -77,4 +111,6 @@ def cost_of(target: str | None) -> Cost:
     gfx942, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
-    return Cost(chip.name, chip.shuffle_slots, slm_bytes=chip.slm_bytes)
+    if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address
+        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16)
+    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes)

@@ -43,6 +43,7 @@ __all__ = [
     "MOST_BLOCKS_REPORTED",
     "MOST_BLOCKS_VERIFIED",
     "MOST_BOXES",
+    "MOST_BROADCASTS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_CLUSTER",
@@ -267,6 +268,8 @@ MOST_REGISTERS = 2**14
 """Registers of a lane."""
 MOST_STEPS = 2**16
 """Steps of a conversion."""
+MOST_BROADCASTS = 2**8
+"""Shuffles of a conversion that selects nothing before them."""
 MOST_LOOKED_UP = 64
 """Lanes or subgroups that a looked-up condition can tell apart: the bits of the widest constant."""
 MOST_PACKED = 4

@@ -1,4 +1,4 @@
-"""The chips, one row each: lanes, registers, 2D block messages, shared memory, and what a shuffle costs; with sources.
+"""The chips, one row each: lanes, registers, 2D block messages and shared memory; with sources.
 
 Lanes, registers and messages: Intel's vISA documentation in the graphics compiler's repository (DPAS.md; the register file),
 the SPIR-V and OpenCL extension texts SPV_INTEL_subgroup_matrix_multiply_accumulate rev 1, SPV_INTEL_2d_block_io rev 1,
@@ -10,9 +10,8 @@ lnl is Lunar Lake, an Xe2 chip like bmg; acm is the family name of dg2. What the
 
 Shared memory of a workgroup: 128 KiB per Xe core on pvc, bmg and lnl, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS
 (AMD's guides); 48 KiB without opting in (NVIDIA's guide). Its banks: 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared
-Memory"; AMD's guides for LDS); Intel publishes none, and 32 is assumed. A shuffle: on Intel's chips three issue slots (read
-from the listing of the graphics compiler for pvc: two instructions for the address and one indirect move), elsewhere two: one
-permute (`ds_bpermute_b32`, `shfl.sync`) through the unit of shared memory (estimated).
+Memory"; AMD's guides for LDS); Intel publishes none, and 32 is assumed. What instructions cost is in
+`layoutalg.conversion.cost`.
 
 >>> target_info("pvc").subgroup_size, target_info("acm-g10").subgroup_size
 (16, 8)
@@ -63,9 +62,8 @@ class TargetInfo:
     """A chip: lanes per subgroup, registers per hardware thread, whether it has 2D block messages, and its shared memory.
 
     `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
-    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup, `shuffle_slots` the issue slots
-    of one shuffle. `cluster` is the most workgroups that reach each other's shared memory (CUDA C++ Programming Guide, "Thread
-    Block Clusters"): 1 where none does.
+    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup. `cluster` is the most
+    workgroups that reach each other's shared memory (CUDA C++ Programming Guide, "Thread Block Clusters"): 1 where none does.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -78,7 +76,6 @@ class TargetInfo:
     surface: SurfaceLimits | None = None
     slm_bytes: int = 65536
     banks: int = 32
-    shuffle_slots: int = 2
     cluster: int = 1
 
     @property
@@ -104,11 +101,11 @@ class TargetInfo:
 
 
 def _xe_hpc(name: str) -> TargetInfo:
-    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072, shuffle_slots=3)
+    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072)
 
 
 def _xe_hpg(name: str) -> TargetInfo:
-    return TargetInfo(name, 8, 32, 128, slm_bytes=65536, shuffle_slots=3)
+    return TargetInfo(name, 8, 32, 128, slm_bytes=65536)
 
 
 _CHIPS = {

@@ -99,6 +99,11 @@ def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionP
     return plan, before, after
 
 
+def fewest_planned(plan: ConversionPlan) -> int:
+    """The shuffles of the way that has the fewest: the cheapest may have more, and fewer selects."""
+    return min(sum(program.count(Shuffle) for program in one.programs) for one in plan.candidates)
+
+
 def triton_rule(a: la.Layout, b: la.Layout, bits: int) -> int:
     """Triton's: half the registers per exchanged bit, and all of them where lanes are permuted (beyond one bit it gives up)."""
     # Where each bit of an element's coordinates is: the owner of the element that has this bit alone.

@@ -223,7 +223,7 @@ def bit_orders() -> Iterator[Case]:
         factors = [Address(0, factors=tuple(("lane", 1 << b, 2, 1 << to[b]) for b in range(count))) for to in orders]
         taken = [Load((1 + i,), address) for i, address in enumerate(factors)]
         program = Program(
-            1, lanes, 32, 1, len(orders), (0,), (Store((0,), same), Barrier(), *taken), unpack, slm_words=lanes
+            1, lanes, 32, 1, len(orders), (0,), (Store((0,), same), Barrier(), *taken), unpack, slm_bytes=4 * lanes
         )
         yield Case(f"factor_orders_{lanes}", program, "f32", expected)
 
@@ -335,7 +335,7 @@ def shared_memory() -> Iterator[Case]:
 
 def _sharing(subgroups: int, lanes: int, registers: int, steps: tuple[Step, ...], words: int) -> Program:
     pack, unpack = tuple(range(registers)), tuple(range(registers, 2 * registers))
-    return Program(subgroups, lanes, 32, registers, registers, pack, steps, unpack, slm_words=words)
+    return Program(subgroups, lanes, 32, registers, registers, pack, steps, unpack, slm_bytes=4 * words)
 
 
 def _restricted() -> Iterator[Case]:
@@ -410,7 +410,7 @@ def dropping() -> Iterator[Case]:
                 unpack = tuple((4 + i) * parts for i in range(count))
                 yield Case(
                     f"halves_{name}_{count}_{element}",
-                    Program(1, 16, bits, 4, count, pack, steps, unpack, slm_words=64),
+                    Program(1, 16, bits, 4, count, pack, steps, unpack, slm_bytes=256),
                     element,
                     lambda given, count=count: given[:, np.arange(16) ^ 1][..., :count],
                 )
@@ -428,7 +428,7 @@ def chains() -> Iterator[Case]:
         Load((2, 3), Address(32, xor=True, lane=line, sg=(32,))),
     )
     other = _sharing(2, 16, 2, (store, Barrier(), load), 64)
-    wider = Program(2, 16, 32, 2, 3, (0, 1), other.steps, (3, 2, 3), slm_words=64)
+    wider = Program(2, 16, 32, 2, 3, (0, 1), other.steps, (3, 2, 3), slm_bytes=256)
     yield Case("memory_twice", (other, wider), "f32", lambda given: given[..., [1, 0, 1]])
 
 
@@ -466,7 +466,7 @@ def anything() -> Iterator[Case]:
             free += 1
         unpack = tuple(int(cell) for cell in rng.integers(-1, free * parts, target * halves))
         slm = size * lanes * subgroups
-        program = Program(subgroups, lanes, bits, source, target, pack, tuple(steps), unpack, slm_words=slm)
+        program = Program(subgroups, lanes, bits, source, target, pack, tuple(steps), unpack, slm_bytes=4 * slm)
         yield Case(f"random_{seed}", program, element)
 
 
@@ -592,7 +592,7 @@ def test_llvm_keeps_every_shuffle_and_barrier(case: Case, kernels: dict[str, str
         looked_up = case.name.startswith("planned") or any(isinstance(step, Shuffle) and step.others for step in steps)
         if not case.count(Store) and not case.count(Permute) and not looked_up:
             assert text.count("OpSelect ") == case.count(Select) - sum(map(_always, case.programs))
-    between = max(0, sum(program.slm_words > 0 for program in case.programs) - 1)
+    between = max(0, sum(program.slm_bytes > 0 for program in case.programs) - 1)
     assert text.count("OpControlBarrier") == case.count(Barrier) + between
 
 
@@ -672,7 +672,7 @@ ONE = Program(1, 16, 32, 1, 1, (0,), (), (0,))
             "step 0 reads word 7",
         ),
         (Program(1, 16, 32, 1, 1, (0,), (Shuffle(1, 0, (0, 1)),), (1,)), "f32", "convert", "expected 16 lanes"),
-        (Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address(0)),), (0,)), "f32", "convert", "slm_words is 0"),
+        (Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address(0)),), (0,)), "f32", "convert", "slm_bytes is 0"),
         ((), "f32", "convert", "no program"),
         (Program(1, 16, 32, 1, 2, (0,), (), (0,)), "f32", "convert", "unpacks 1: expected a multiple of 1, and 2"),
         (Program(1, 16, 32, 1, 1, (0,), (Select(1, 0, 0, "x", 1),), (1,)), "f32", "convert", "selects by 'x'"),

@@ -47,7 +47,7 @@ from itertools import pairwise
 from math import gcd
 
 from layoutalg.conversion.lowering.indices import Indices, named
-from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, vector_sizes, write_chain
+from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, shared_type, vector_sizes, write_chain
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
@@ -59,8 +59,6 @@ __all__ = ["emit_function", "emit_kernel"]
 
 MESSAGE = 64
 """The bytes that a kernel moves at once, at most; its addresses are multiples of so many."""
-SHARED = 3
-"""The address space of shared local memory."""
 
 _FLOATS = ("f16", "f32", "f64")
 _INDENT = " " * 6
@@ -166,7 +164,7 @@ def _written(chain: Sequence[Program], name: str, writer: Writer, rest: str) -> 
     """The module: the function with its arguments, what follows them, and its body; and the shared memory if there is some."""
     names = writer.names()
     takes = ", ".join(f"{names[argument]}: {argument.kind}" for argument in writer.arguments)
-    kind = _shared_type(chain)
+    kind = shared_type(chain)
     shared = [] if kind is None else [
         f'    "memref.global"() <{{sym_name = "{_shared_name(name)}", type = {kind}, initial_value, '
         f'sym_visibility = "private", alignment = {ALIGNMENT} : i64}}> : () -> ()'
@@ -193,7 +191,7 @@ def _lanes(chain: Sequence[Program]) -> str:
 
 
 def _shared(chain: Sequence[Program], writer: Writer, name: str) -> Value | None:
-    kind = _shared_type(chain)
+    kind = shared_type(chain)
     if kind is None:
         return None
     return named("slm", writer.value(f"memref.get_global @{_shared_name(name)} : {kind}", (), kind))
@@ -201,11 +199,6 @@ def _shared(chain: Sequence[Program], writer: Writer, name: str) -> Value | None
 
 def _shared_name(name: str) -> str:
     return f"{name}_slm"
-
-
-def _shared_type(chain: Sequence[Program]) -> str | None:
-    words = max(program.slm_words for program in chain)
-    return f"memref<{words}xi32, {SHARED} : i64>" if words else None
 
 
 def _messages(count: int, cell: str) -> list[int]:

@@ -21,13 +21,15 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["ALIGNMENT", "cast", "vector_sizes", "write_chain"]
+__all__ = ["ALIGNMENT", "SHARED", "cast", "shared_type", "vector_sizes", "write_chain"]
 
 VECTORS = (16, 8, 4, 3, 2, 1)
 """The sizes of vectors in SPIR-V, and the scalar."""
 BYTES = WORD // 8
 ALIGNMENT = 64
 """The bytes to which shared local memory is aligned, the most that a vector of words needs."""
+SHARED = 3
+"""The address space of shared local memory."""
 
 
 def vector_sizes(count: int) -> list[int]:
@@ -57,6 +59,25 @@ def cast(indices: Indices, value: Value, element: str) -> Value:
     return _bitcast(indices, value, value.size, element)
 
 
+def shared_type(chain: Sequence[Program]) -> str | None:
+    """The type of the shared memory that programs need one after another: of what they move there, of bytes where that differs.
+
+    >>> from layoutalg.conversion import convert
+    >>> shared_type(convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane", element_bits=8).programs)
+    'memref<32xi8, 3 : i64>'
+    """
+    size, widths = max(program.slm_bytes for program in chain), _widths(chain)
+    if not size:
+        return None
+    bits = widths[0] if len(widths) == 1 else 8
+    return f"memref<{size * 8 // bits}xi{bits}, {SHARED} : i64>"
+
+
+def _widths(chain: Sequence[Program]) -> list[int]:
+    """The bits of what stores and loads move, each width once."""
+    return sorted({step.bits for program in chain for step in program.steps if isinstance(step, (Store, Load))})
+
+
 def write_chain(
     chain: Sequence[Program],
     shared: Value | None,
@@ -67,7 +88,7 @@ def write_chain(
     """Write programs that are executed one after another, at the end of the text of `indices.writer`.
 
     `source` are vectors of integers of the element's size (or single ones), the registers of the source in order; so are
-    those that are returned, of these sizes. `shared` is a memref of words.
+    those that are returned, of these sizes. `shared` is a memref of `shared_type`.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
 
@@ -78,13 +99,30 @@ def write_chain(
     'vector<2xi32>'
     """
     pieces, used = list(source), False
+    memory = {} if shared is None else _views(chain, shared, indices)
     for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
-        if program.slm_words and used:
+        if program.slm_bytes and used:
             indices.writer.do("gpu.barrier")  # before what others may still load is written over
-        used = used or program.slm_words > 0
-        body = _Body(program, needed, shared if program.slm_words else None, indices, pieces)
+        used = used or program.slm_bytes > 0
+        body = _Body(program, needed, memory if program.slm_bytes else {}, indices, pieces)
         pieces = body.results(sizes if program is chain[-1] else vector_sizes(program.registers))
     return pieces
+
+
+def _views(chain: Sequence[Program], shared: Value, indices: Indices) -> dict[int, Value]:
+    """The shared memory as places of each width that is moved."""
+    widths = _widths(chain)
+    if len(widths) == 1:
+        return {widths[0]: shared}
+    size = max(program.slm_bytes for program in chain)
+    start = indices.constant(0, "index")
+    found = {8: shared}
+    for bits in widths:
+        if bits not in found:
+            kind = f"memref<{size * 8 // bits}xi{bits}, {SHARED} : i64>"
+            form = f"memref.view %s[%s][] : {shared.kind} to {kind}"
+            found[bits] = named("slm", indices.writer.value(form, (shared, start), kind))
+    return found
 
 
 def _bitcast(indices: Indices, value: Value, size: int, element: str) -> Value:
@@ -122,7 +160,7 @@ class _Body:
         self,
         program: Program,
         needed: Liveness,
-        shared: Value | None,
+        memory: dict[int, Value],
         indices: Indices,
         source: Sequence[Value],
     ) -> None:
@@ -135,16 +173,35 @@ class _Body:
         self.source = [(piece, i) for piece in source for i in range(_length(piece))]
         self.elements: dict[int, Value] = {}
         self.views: dict[Value, Value] = {}
-        self.shared = shared
+        self.memory = memory
         self.partial: set[Value] = set()
-        self.words = dict(enumerate(self._packed()))
+        self.narrow: dict[int, Value] = {}
+        """Of words that are moved through memory in part: that part."""
+        self.words: dict[int, Value] = {}
+        self.whole = _read_whole(program)
+        self._pack()
         for position, step in enumerate(program.steps):
             self._write(position, step)
 
-    def _packed(self) -> list[Value]:
+    def _pack(self) -> None:
         parts, pack = self.program.parts, self.program.pack
-        groups = [pack[i : i + parts] for i in range(0, len(pack), parts)]
-        return [named(f"w{i}", self._joined(group)) for i, group in enumerate(groups)]
+        narrow: dict[int, int] = {}
+        for step in self.program.steps:
+            if isinstance(step, Store) and step.bits < WORD:
+                narrow |= {w: max(step.bits, narrow.get(w, 0)) for w in step.words if w not in self.whole}
+        for word in range(len(pack) // parts):
+            cells = pack[word * parts : (word + 1) * parts]
+            if word in narrow:
+                self.narrow[word] = named(f"w{word}", self._low(cells[: narrow[word] // self.cell_bits]))
+            else:
+                self.words[word] = named(f"w{word}", self._joined(cells))
+
+    def _low(self, cells: tuple[int, ...]) -> Value:
+        """The low part of a word, of these source cells."""
+        values = [self._cell(cell) for cell in cells]
+        if len(values) == 1:
+            return values[0]
+        return _element(self.indices, _bitcast(self.indices, _vector(self.indices, values), 1, "i16"), 0)
 
     def _joined(self, cells: tuple[int, ...]) -> Value:
         """A word of these source cells, low part first."""
@@ -187,6 +244,10 @@ class _Body:
         return self.writer.value(f"arith.extui %s : {value.kind} to i64", (value,), "i64")
 
     def _word(self, position: int, word: int) -> Value:
+        if word in self.narrow and word not in self.words:
+            part = self.narrow[word]
+            extended = self.writer.value(f"arith.extui %s : {part.kind} to i32", (part,), "i32")
+            self.words[word] = named(f"w{word}", extended)
         if word not in self.words:
             raise ConversionError(f"step {position} reads word {word}, which nothing before it makes")
         return self.words[word]
@@ -273,35 +334,41 @@ class _Body:
             found = self.indices.binary("ori", found, term)
         return found
 
-    def _accesses(
-        self, position: int, count: int, address: Address, *, vectors: bool
-    ) -> list[tuple[Value, int, int, str]]:
+    def _accesses(self, step: Store | Load, count: int, *, vectors: bool) -> list[tuple[Value, int, int, str]]:
         """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
+        address, size_of = step.address, step.bits // 8
         terms = (*address.lane, *address.sg) if address.xor else tuple(stride for *_, stride in address.factors)
         first = self.indices.address(address)
         found: list[tuple[Value, int, int, str]] = []
         start = 0
         for size in vector_sizes(count) if vectors else [1] * count:
             place = first if start == 0 else self.indices.binary("addi", first, self.indices.constant(start))
-            multiple = ALIGNMENT // BYTES | address.base | start
+            multiple = ALIGNMENT // size_of | address.base | start
             for term in terms:
                 multiple |= term
-            aligned = f" {{alignment = {(multiple & -multiple) * BYTES} : i64}}" if size > 1 else ""
+            aligned = f" {{alignment = {(multiple & -multiple) * size_of} : i64}}" if size > 1 else ""
             found.append((self.indices.as_index(place), start, size, aligned))
             start += size
         return found
 
     def _store(self, position: int, step: Store) -> None:
-        shared = self._memory(position)
+        shared = self._memory(position, step.bits)
         active = None if step.where is None else self._active(position, step.where)
-        values = [self._word(position, word) for word in step.words]
-        for place, start, size, aligned in self._accesses(position, len(values), step.address, vectors=True):
+        values = [self._stored(position, word, step.bits) for word in step.words]
+        for place, start, size, aligned in self._accesses(step, len(values), vectors=True):
             together = _together(self.indices, values[start : start + size])
             if active is None:
                 self._store_at(shared, together, place, aligned)
                 continue
             with self.writer.block("scf.if %s {", (active,)):
                 self._store_at(shared, together, place, aligned)
+
+    def _stored(self, position: int, word: int, bits: int) -> Value:
+        """The low bits of a word."""
+        if word in self.narrow and self.narrow[word].element == f"i{bits}":
+            return self.narrow[word]
+        value = self._word(position, word)
+        return value if bits == WORD else self._truncated(value, f"i{bits}")
 
     def _active(self, position: int, where: tuple[int, ...]) -> Value | None:
         if len(where) != self.program.subgroups:
@@ -314,22 +381,26 @@ class _Body:
         else:
             self.writer.do(f"vector.store %s, %s[%s]{aligned} : {shared.kind}, {value.kind}", (value, shared, place))
 
-    def _memory(self, position: int) -> Value:
-        if self.shared is None:
-            raise ConversionError(f"step {position} needs shared local memory, and slm_words is 0")
-        return self.shared
+    def _memory(self, position: int, bits: int) -> Value:
+        if bits not in self.memory:
+            raise ConversionError(f"step {position} needs shared local memory, and slm_bytes is 0")
+        return self.memory[bits]
 
     def _load(self, position: int, step: Load) -> None:
-        shared = self._memory(position)
-        whole = all(self.needed.has(word, self.program.parts) for word in step.to)
-        for place, start, size, aligned in self._accesses(position, len(step.to), step.address, vectors=whole):
-            vector = "" if size == 1 else f", {typed(size, 'i32')}"
+        shared, kind = self._memory(position, step.bits), f"i{step.bits}"
+        whole = step.bits == WORD and all(self.needed.has(word, self.program.parts) for word in step.to)
+        for place, start, size, aligned in self._accesses(step, len(step.to), vectors=whole):
+            vector = "" if size == 1 else f", {typed(size, kind)}"
             form = f"{'memref' if size == 1 else 'vector'}.load %s[%s]{aligned} : {shared.kind}{vector}"
-            load = self.writer.value(form, (shared, place), "i32", None if size == 1 else size)
+            load = self.writer.value(form, (shared, place), kind, None if size == 1 else size)
             for i, word in enumerate(step.to[start : start + size]):
-                self.words[word] = named(f"w{word}", _element(self.indices, load, i))
+                found = named(f"w{word}", _element(self.indices, load, i))
+                if step.bits < WORD:
+                    self.narrow[word] = found
+                    continue
+                self.words[word] = found
                 if not self.needed.has(word, self.program.parts):
-                    self.partial.add(self.words[word])
+                    self.partial.add(found)
 
     def results(self, sizes: Sequence[int]) -> list[Value]:
         """The destination fragment, in pieces of these sizes."""
@@ -361,14 +432,25 @@ class _Body:
         if cell < 0:
             return self.indices.constant(0, self.cell)
         word, part = divmod(cell, self.program.parts)
+        if word in self.narrow and word not in self.words:
+            return self._part_of(self.narrow[word], part)
         value = self._final(word)
         if self.program.parts == 1:
             return value
         if value in self.partial:
             below = self.indices.constant(part * self.cell_bits)
             return self._truncated(self.indices.binary("shrui", value, below) if part else value, self.cell)
+        return self._part_of(value, part)
+
+    def _part_of(self, value: Value, part: int) -> Value:
+        """A cell of a word, or of the part of a word that was loaded; 0 above that."""
+        count = int(value.element[1:]) // self.cell_bits
+        if part >= count:
+            return self.indices.constant(0, self.cell)
+        if count == 1:
+            return value
         if value not in self.views:
-            self.views[value] = _bitcast(self.indices, _vector(self.indices, [value]), self.program.parts, self.cell)
+            self.views[value] = _bitcast(self.indices, _vector(self.indices, [value]), count, self.cell)
         return _element(self.indices, self.views[value], part)
 
     def _final(self, word: int) -> Value:
@@ -379,6 +461,22 @@ class _Body:
     def _double(self, low: Value, high: Value) -> Value:
         above = self.indices.binary("shli", self._extended(high), self.indices.constant(WORD, "i64"))
         return self.indices.binary("ori", self._extended(low), above)
+
+
+def _read_whole(program: Program) -> set[int]:
+    """The words that something takes as words."""
+    found = {place // program.parts for place in program.unpack if place >= 0}
+    for step in program.steps:
+        match step:
+            case Select() | Permute():
+                found.update(step.reads)
+            case Shuffle(_, word):
+                found.add(word)
+            case Store(words, bits=32):
+                found.update(words)
+            case _:
+                pass
+    return found
 
 
 def _length(piece: Value) -> int:

@@ -24,18 +24,22 @@ __all__ = ["access_ways", "program_ways"]
 
 
 @lru_cache(maxsize=4096)
-def access_ways(address: Address, words: int, subgroups: int, lanes: int, where: tuple[int, ...] | None = None) -> int:
-    """The most cycles that a phase of one access takes, of so many words per lane from `address` on (see `bank_conflicts`).
+def access_ways(
+    address: Address, count: int, subgroups: int, lanes: int, where: tuple[int, ...] | None = None, bits: int = WORD
+) -> int:
+    """The most cycles that a phase of one access takes, of `count` places of `bits` per lane from `address` on.
+
+    (See `memory.conflicts` for phases.)
 
     >>> access_ways(Address(xor=True, lane=(1, 2, 4)), 1, 1, 8), access_ways(Address(xor=True, lane=(32, 64, 1)), 1, 1, 8)
     (1, 4)
     """
-    table = (address.of(np.arange(subgroups), np.arange(lanes))[..., None] + np.arange(words)).reshape(-1)
-    held = np.arange(table.size).reshape(subgroups, lanes, words)
+    table = (address.of(np.arange(subgroups), np.arange(lanes))[..., None] + np.arange(count)).reshape(-1)
+    held = np.arange(table.size).reshape(subgroups, lanes, count)
     if where is not None:
         active = np.array([[mask >> i & 1 for i in range(lanes)] for mask in where], bool)
         held = np.where(active[..., None], held, -1)
-    return count_conflicts(held, table, Banks(BANKS, WORD // 8, WORD), words).ways
+    return count_conflicts(held, table, Banks(BANKS, WORD // 8, bits), count).ways
 
 
 def program_ways(program: Program) -> list[int]:
@@ -49,5 +53,5 @@ def program_ways(program: Program) -> list[int]:
         if isinstance(step, (Store, Load)):
             words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
             anywhere = replace(step.address, base=0)  # where an access begins rotates the banks, for all lanes alike
-            found.append(access_ways(anywhere, len(words), program.subgroups, program.lanes, where))
+            found.append(access_ways(anywhere, len(words), program.subgroups, program.lanes, where, step.bits))
     return found

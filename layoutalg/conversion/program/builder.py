@@ -115,14 +115,16 @@ class Builder:
         self._moved[made] = NEW(Permute, (made, low, high, selectors))
         return made
 
-    def store(self, words: Iterable[int], address: Address, where: tuple[int, ...] | None = None) -> None:
+    def store(
+        self, words: Iterable[int], address: Address, where: tuple[int, ...] | None = None, bits: int = WORD
+    ) -> None:
         """Write words to shared memory (see `Store`).
 
         >>> Builder(1, 2, 32, pack=[0]).store([0], Address(0))
         """
-        self._accesses.append((len(self._on), Store(tuple(words), address, where)))
+        self._accesses.append((len(self._on), Store(tuple(words), address, where, bits)))
 
-    def load(self, count: int, address: Address) -> list[int]:
+    def load(self, count: int, address: Address, bits: int = WORD) -> list[int]:
         """New words from consecutive places of shared memory (see `Load`).
 
         >>> Builder(1, 2, 32, pack=[0]).load(2, Address(0))
@@ -134,7 +136,7 @@ class Builder:
         self._off += words
         self._asked += [0] * count
         self._checked()
-        self._accesses.append((first, Load(tuple(words), address)))
+        self._accesses.append((first, Load(tuple(words), address, bits)))
         return words
 
     def barrier(self) -> None:
@@ -145,7 +147,7 @@ class Builder:
         self._accesses.append((len(self._on), Barrier()))
 
     def repeat(self, steps: Iterable[Step], names: list[int], offset: int) -> None:
-        """Add the steps of another program, `offset` words further on in shared memory; `names[w]` is its word w here.
+        """Add the steps of another program, `offset` bytes further on in shared memory; `names[w]` is its word w here.
 
         The words that its steps make are added to `names`.
 
@@ -161,14 +163,15 @@ class Builder:
                     names.append(self.shuffle(names[word], lanes, sg, others))
                 case Permute(_, low, high, selectors):
                     names.append(self.permute(names[low], names[high], selectors))
-                case Store(words, address, where):
-                    self.store([names[word] for word in words], replace(address, base=address.base + offset), where)
-                case Load(to, address):
-                    names += self.load(len(to), replace(address, base=address.base + offset))
+                case Store(words, address, where, bits):
+                    there = replace(address, base=address.base + offset * 8 // bits)
+                    self.store([names[word] for word in words], there, where, bits)
+                case Load(to, address, bits):
+                    names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits)
                 case Barrier():
                     self.barrier()
 
-    def program(self, source_registers: int, registers: int, unpack: Sequence[int], slm_words: int = 0) -> Program:
+    def program(self, source_registers: int, registers: int, unpack: Sequence[int], slm_bytes: int = 0) -> Program:
         """The program whose result `unpack` takes from the words: `word * parts + part` for each cell, -1 for none.
 
         A select between selects by the same mask needs only the side of each that it can see.
@@ -188,7 +191,7 @@ class Builder:
             self.pack,
             tuple(self._steps(names)),
             tuple([-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]),
-            slm_words,
+            slm_bytes,
         )
 
     def _made(self, on: int, off: int, asked: int) -> int:
@@ -239,10 +242,10 @@ class Builder:
             yield from self._made_between(first, before, names)
             first = before
             match access:
-                case Store(words, address, where):
-                    yield Store(tuple([names[word] for word in words]), address, where)
-                case Load(to, address):
-                    yield Load(tuple([names[word] for word in to]), address)
+                case Store(words):
+                    yield access._replace(words=tuple([names[word] for word in words]))
+                case Load(to):
+                    yield access._replace(to=tuple([names[word] for word in to]))
                     first += len(to)
                 case Barrier():
                     yield access

@@ -18,7 +18,7 @@ stays, one is exchanged; which is which depends on the lane:
 
 Every step makes new words (numbers count up) out of words that there are. Elements below 32 bits are packed: `pack` says
 which elements lie in which word, the same in all lanes, `unpack` where each destination element is at the end. Elements of
-64 bits are two words. Through shared local memory words go by `Store`, `Barrier` and `Load`, at addresses counted in words.
+64 bits are two words. Through shared local memory words go by `Store`, `Barrier` and `Load`, or the low half or byte of each.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Program:
     `subgroups` and `lanes` execute it, on elements of `element_bits` (8, 16, 32 or 64); `source_registers` and
     `registers` count elements per lane before and after. A cell is an element, or half of one of 64 bits (low half first).
     `pack[i]` is the source cell in part i of the words from 0 on, low part first (-1: nothing); `unpack[j]` is where
-    destination cell j is at the end: `word * parts + part` (-1: nothing). `slm_words` is the shared memory in words.
+    destination cell j is at the end: `word * parts + part` (-1: nothing). `slm_bytes` is the shared memory.
 
     >>> Program(1, 4, 16, 2, 2, pack=(0, 1), steps=(), unpack=(1, 0)).run(np.array([[[1, 2]] * 4], np.int16))[0, 0].tolist()
     [2, 1]
@@ -67,7 +67,7 @@ class Program:
     pack: tuple[int, ...]
     steps: tuple[Step, ...]
     unpack: tuple[int, ...]
-    slm_words: int = 0
+    slm_bytes: int = 0
 
     @property
     def cell_bits(self) -> int:
@@ -143,7 +143,7 @@ class Program:
             )
         cells = np.ascontiguousarray(fragments).view(f"<u{self.cell_bits // 8}")
         words = dict(enumerate(_joined(cells, self.pack, self.parts)))
-        memory: NDArray[np.uint32] = np.zeros(self.slm_words, np.uint32)
+        memory: NDArray[np.uint8] = np.zeros(self.slm_bytes, np.uint8)
         sg, lane = np.arange(self.subgroups), np.arange(self.lanes)
         for step in self.steps:
             if done is not None:
@@ -160,18 +160,17 @@ class Program:
                     words[to] = np.take_along_axis(words[word], step.sources(self.subgroups), 1)
                 case Permute(to, low, high):
                     words[to] = step.permuted(words[low], words[high])
-                case Store(stored, address, where):
-                    at = address.of(sg, lane)
-                    active = None if where is None else np.stack([lane_bits(mask, self.lanes) for mask in where])
-                    for i, word in enumerate(stored):
-                        if active is None:
-                            memory[at + i] = words[word]
-                        else:
-                            memory[(at + i)[active]] = words[word][active]
-                case Load(loaded, address):
-                    at = address.of(sg, lane)
-                    for i, word in enumerate(loaded):
-                        words[word] = memory[at + i]
+                case Store(stored, address, where, bits):
+                    at = _bytes_at(address.of(sg, lane), len(stored), bits)
+                    low = np.stack([words[word] for word in stored], -1).astype("<u4").view(np.uint8)
+                    low = low.reshape(*at.shape[:3], WORD // 8)[..., : bits // 8]
+                    active = ... if where is None else np.stack([lane_bits(mask, self.lanes) for mask in where])
+                    memory[at[active]] = low[active]
+                case Load(loaded, address, bits):
+                    at = _bytes_at(address.of(sg, lane), len(loaded), bits)
+                    found = np.zeros((*at.shape[:3], WORD // 8), np.uint8)
+                    found[..., : bits // 8] = memory[at]
+                    words.update(zip(loaded, np.moveaxis(found.view("<u4")[..., 0], -1, 0), strict=True))
                 case Barrier():
                     pass
         made = np.stack([words[i] for i in range(len(words))], -1) if words else np.zeros((*shape[:2], 0), np.uint32)
@@ -185,6 +184,11 @@ def _fits(fragments: Any, shape: tuple[int, ...], bits: int) -> bool:
     """Whether this is an array of this shape, of plain elements of so many bits."""
     kind: Any = getattr(fragments, "dtype", None) if type(fragments).__module__ == "numpy" else None
     return kind is not None and fragments.shape == shape and kind.itemsize * 8 == bits and not kind.hasobject
+
+
+def _bytes_at(places: NDArray[np.int64], count: int, bits: int) -> NDArray[np.int64]:
+    """The bytes of so many consecutive places of memory, from those given on: `[sg, lane, place, byte]`."""
+    return (places[..., None, None] + np.arange(count)[:, None]) * (bits // 8) + np.arange(bits // 8)
 
 
 def _joined(cells: NDArray[Any], pack: tuple[int, ...], parts: int) -> list[NDArray[np.uint32]]:

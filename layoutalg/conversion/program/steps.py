@@ -1,7 +1,8 @@
 """The steps of a conversion: what all lanes of all subgroups execute together, on words of 32 bits.
 
 A select chooses by the number of lane or subgroup, a shuffle takes a word of another lane, a byte permute makes a word of two;
-words go through shared local memory by `Store`, `Barrier` and `Load`, at addresses counted in words.
+words, or the low bits of them, go through shared local memory by `Store`, `Barrier` and `Load`, at addresses counted in what is
+moved: words, halves or bytes.
 
 >>> Shuffle(1, 0, (1, 0)).sources(1).tolist()
 [[1, 0]]
@@ -144,7 +145,7 @@ class Permute(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address in words, from the numbers of lane and subgroup: sums of factors, or XORs of bits.
+    """An address, counted in what is moved there, from the numbers of lane and subgroup: sums of factors, or XORs of bits.
 
     With `xor`, bit i of the lane's number brings in `lane[i]`, bit i of the subgroup's `sg[i]`, all joined by XOR with `base`.
     Otherwise `factors` are (axis, divisor, extent, stride): `(number // divisor) % extent * stride` is added to `base`.
@@ -162,7 +163,7 @@ class Address:
     factors: tuple[tuple[str, int, int, int], ...] = ()
 
     def __str__(self) -> str:
-        """The address as an expression, in words.
+        """The address as an expression.
 
         >>> str(Address(3, xor=True, lane=(1, 5)))
         '3 ^ lane[0] ^ 5*lane[1]'
@@ -198,9 +199,10 @@ class Address:
 
 
 class Store(NamedTuple):
-    """Each lane writes `words` to shared local memory, at consecutive words from `address`.
+    """Each lane writes `words` to shared local memory, to consecutive places from `address` on.
 
-    `where` restricts it to the lanes whose bit is set, per subgroup (None: all of them).
+    `where` restricts it to the lanes whose bit is set, per subgroup (None: all of them). A place is `bits` wide, 8, 16 or
+    32: the low bits of each word are written, and `address` counts such places.
 
     >>> Store((0, 1), Address(0, xor=True, lane=(2,))).words
     (0, 1)
@@ -209,10 +211,13 @@ class Store(NamedTuple):
     words: tuple[int, ...]
     address: Address
     where: tuple[int, ...] | None = None
+    bits: int = WORD
 
 
 class Load(NamedTuple):
-    """Each lane reads words `to` (new ones, consecutive) from consecutive words from `address`.
+    """Each lane reads words `to` (new ones, consecutive) from consecutive places from `address` on.
+
+    A place is `bits` wide, as for `Store`; the rest of a word is 0.
 
     >>> Load((4, 5), Address(0)).to
     (4, 5)
@@ -220,6 +225,7 @@ class Load(NamedTuple):
 
     to: tuple[int, ...]
     address: Address
+    bits: int = WORD
 
 
 class Barrier(NamedTuple):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import VECTOR, WORD, Barrier, Step
+from layoutalg.conversion.program.steps import WORD, Barrier, Load, Step, Store
 from layoutalg.conversion.strategies.common_factors import common_factors, weighed
 from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor
@@ -155,13 +155,23 @@ def _pieces(factors: Sequence[Factor], dim: int, left_out: Sequence[_Piece]) -> 
             low *= extent
 
 
+def _moved_bytes(step: Step) -> int:
+    """The bytes that a lane moves in an access to memory; otherwise 1."""
+    match step:
+        case Store(words, bits=bits) | Load(words, bits=bits):
+            return len(words) * bits // 8
+        case _:
+            return 1
+
+
 def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
     """A program of one block for all of them, in rounds of as many as the limit has room for."""
     cells, parts = max(program.element_bits // WORD, 1), program.parts
     # Blocks side by side begin where accesses are aligned, and where addresses are XORs, at a multiple of what those reach.
-    room, free = -(-program.slm_words // VECTOR) * VECTOR, limit * 8 // WORD - program.slm_words
+    widest = max((_moved_bytes(step) for step in program.steps), default=1)
+    room, free = -(-program.slm_bytes // widest) * widest, limit - program.slm_bytes
     if room and free < 0:
-        raise SizeError(f"{program.slm_words * WORD // 8} bytes of shared memory at a time, over the limit of {limit}")
+        raise SizeError(f"{program.slm_bytes} bytes of shared memory at a time, over the limit of {limit}")
     together = min(1 + free // room, len(before)) if room else len(before)
     words = len(program.pack) // parts
     pack = [
@@ -191,5 +201,5 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
         for cell, place in enumerate(program.unpack):
             moved = names[block][place // parts] * parts + place % parts if place >= 0 else -1
             unpack[own[cell // cells] * cells + cell % cells] = moved
-    slm_words = (together - 1) * room + program.slm_words
-    return builder.program(len(before) * program.source_registers, registers, unpack, slm_words)
+    slm_bytes = (together - 1) * room + program.slm_bytes
+    return builder.program(len(before) * program.source_registers, registers, unpack, slm_bytes)

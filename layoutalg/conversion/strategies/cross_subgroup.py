@@ -5,11 +5,12 @@ the other half, and loads the other one's. Two subgroups that hold rows 0-1 and 
 
 >>> from layoutalg.memory.machine_bits import view
 >>> rows, columns = (view(Layout.parse(f"d0 = {factors}, d1 = 16@lane")) for factors in ("2@sg 2@reg", "2@reg 2@sg"))
->>> [[program.slm_words for program in way] for way in across_subgroups(rows, columns, 32)]
-[[32]]
+>>> [[program.slm_bytes for program in way] for way in across_subgroups(rows, columns, 32)]
+[[128]]
 
 A subgroup bit that changes places with a lane bit first gets a register bit in between, by shuffles. All other changes of
-lanes and registers can be made after that, or before it; both ways are tried.
+lanes and registers can be made after that, or before it; both ways are tried. Where what stays in registers does not fill
+words, halves of words or bytes are moved. Of lanes and subgroups that hold the same, one stores.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address
 from layoutalg.conversion.strategies.exchange import exchange
 from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, unpacked
-from layoutalg.conversion.strategies.through_memory import VECTOR_BITS
+from layoutalg.conversion.strategies.through_memory import VECTOR_BITS, storing
 from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["across_subgroups"]
@@ -141,8 +142,11 @@ class _CrossSubgroup:
         self.parts = max(WORD // element_bits, 1)
         self.width = layout.widths["reg"] + wide
         moved = [register + wide for _, register in swaps]
-        stay = [bit for bit in range(self.width) if bit not in moved]
+        meant = {axis: sorted(bit for name, bit in layout.places if name == axis) for axis in layout.widths}
+        stay = [bit for bit in [*range(wide), *(bit + wide for bit in meant["reg"])] if bit not in moved]
+        self.lanes, self.sgs = meant["lane"], meant["sg"]
         self.inside = stay[: self.parts.bit_length() - 1]
+        self.bits = min(element_bits, WORD) << len(self.inside)
         self.index = stay[len(self.inside) :] + moved  # the bits of a word's number, low to high
         self.staying = len(self.index) - len(moved)
         pack = packed(self.index, self.inside, self.parts)
@@ -156,11 +160,11 @@ class _CrossSubgroup:
         layout = self.layout
         self._xored()
         others = self.staying - vector - rounds  # word bits that tell accesses of a round apart
-        widths = layout.widths
-        lane_terms = tuple(1 << vector + i for i in range(widths["lane"]))
-        above = vector + widths["lane"]
-        sg_terms = tuple(1 << above + others + i for i in range(widths["sg"]))
-        block = above + others + widths["sg"]
+        widths, where = layout.widths, storing(layout)
+        above = vector + len(self.lanes)
+        block = above + others + len(self.sgs)
+        lane_terms = _terms(self.lanes, vector, widths["lane"])
+        sg_terms = _terms(self.sgs, above + others, widths["sg"])
         distances = range(1, 1 << len(self.swaps))
         groups = [distances[i : i + together] for i in range(0, len(distances), together)]
         for round_ in range(1 << rounds):
@@ -175,15 +179,18 @@ class _CrossSubgroup:
                         for high in range(1 << others):
                             at = (i << block) + (high << above) ^ partner
                             first = t << self.staying | round_ << self.staying - rounds | high << vector
-                            self._access(
-                                load, range(first, first + (1 << vector)), Address(at, True, lane_terms, sg_terms)
-                            )
+                            here = slice(first, first + (1 << vector))
+                            address = Address(at, True, lane_terms, sg_terms)
+                            if load:
+                                self.words[here] = self.builder.load(1 << vector, address, self.bits)
+                            else:
+                                self.builder.store(self.words[here], address, where, self.bits)
                     if not load:
                         self.builder.barrier()
         self._xored()
         registers = 1 << widths["reg"]
         unpack = unpacked(self.words, self.index, self.inside, self.parts, self.width)
-        return self.builder.program(registers, registers, unpack, slm_words=min(together, len(distances)) << block)
+        return self.builder.program(registers, registers, unpack, slm_bytes=(together << block) * self.bits // 8)
 
     def _rounds(self, limit: int | None) -> tuple[int, int, int]:
         """Of the word bits that stay, how many an access moves, and how many tell rounds apart; and exchanges in a round.
@@ -194,8 +201,8 @@ class _CrossSubgroup:
         rounds = 0
         every = (1 << len(self.swaps)) - 1
         while True:
-            words = 1 << self.staying - rounds + self.layout.widths["lane"] + self.layout.widths["sg"]
-            together = every if limit is None else min(limit * 8 // WORD // words, every)
+            words = 1 << self.staying - rounds + len(self.lanes) + len(self.sgs)
+            together = every if limit is None else min(limit * 8 // self.bits // words, every)
             if together or rounds == self.staying:
                 return min(vector, self.staying - rounds), rounds, together
             rounds += 1
@@ -208,9 +215,7 @@ class _CrossSubgroup:
             pairs = [(self.words[x ^ step], self.words[x]) for x in range(len(self.words))]
             self.words = [self.builder.select(on, off, "sg", mask) for on, off in pairs]
 
-    def _access(self, load: bool, numbers: range, address: Address) -> None:
-        here = slice(numbers.start, numbers.stop)
-        if load:
-            self.words[here] = self.builder.load(len(numbers), address)
-        else:
-            self.builder.store(self.words[here], address)
+
+def _terms(bits: Sequence[int], first: int, width: int) -> tuple[int, ...]:
+    """What each bit of a number brings into an address, where some bits make its bits from `first` on."""
+    return tuple([1 << first + bits.index(bit) if bit in bits else 0 for bit in range(width)])

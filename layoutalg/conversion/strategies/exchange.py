@@ -28,7 +28,7 @@ from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, sums, unpacked, with_cells
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["exchange", "fewest_shuffles", "packed_pairs", "stays_in_subgroup"]
+__all__ = ["exchange", "packed_pairs", "stays_in_subgroup"]
 
 
 def stays_in_subgroup(source: View, destination: View) -> bool:
@@ -40,27 +40,6 @@ def stays_in_subgroup(source: View, destination: View) -> bool:
     (True, False)
     """
     return all(place is None or place == ("sg", bit) for bit, place in enumerate(renamed(source, destination)["sg"]))
-
-
-def fewest_shuffles(source: View, destination: View, element_bits: int) -> int:
-    """A lower bound: the words that some lane must receive. No exchange that sends every element directly has fewer shuffles.
-
-    A lane receives from the lanes of each value of the exchanged bits but its own; where the other lane bits change places
-    too, some lane has nothing that it needs. Lanes of other subgroups count like others.
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> fewest_shuffles(view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg")), 32)
-    15
-    """
-    names = renamed(source, destination)
-    senders = [
-        (axis, bit, place) for axis in ("sg", "lane") for bit, place in enumerate(names[axis]) if place is not None
-    ]
-    exchanged = sum(place[0] == "reg" for _, _, place in senders)
-    together = sum(place is not None and place[0] == "reg" for place in names["reg"])
-    each = -(-(element_bits << together) // WORD)
-    foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
-    return each << exchanged if foreign else each * ((1 << exchanged) - 1)
 
 
 _ROTATED = {8: 0x0321, 16: 0x1032}

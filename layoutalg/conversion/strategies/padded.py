@@ -6,12 +6,13 @@ Three subgroups with two elements each that change places with the registers:
 >>> found = through_padded_memory(source, destination, 32)
 >>> for step in found.steps:
 ...     print(step)
-Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 2),)), where=None)
+Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 2),)), where=None, bits=32)
 Barrier()
-Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)))
-Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)))
+Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)), bits=32)
+Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)), bits=32)
 
-Elements below 32 bits share a word where both sides hold them in neighbouring registers. What registers repeat is moved once.
+Every element has its place at its own size, so that bytes take as many bytes as there are; a side that holds neighbours in
+registers moves several at a time. What registers repeat is moved once.
 """
 
 from __future__ import annotations
@@ -42,37 +43,48 @@ def through_padded_memory(source: Layout, destination: Layout, element_bits: int
     over the limit.
 
     >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
-    >>> through_padded_memory(*pair, 16).slm_words, through_padded_memory(*pair, 32).slm_words
-    (6, 12)
+    >>> through_padded_memory(*pair, 16).slm_bytes, through_padded_memory(*pair, 32).slm_bytes
+    (24, 48)
     """
     for layout in (source, destination):
         slots = layout.inverse()
         if slots.replicas or slots.offsets or any(slots.origins):
             raise ConversionError(f"{layout}: a slot holds several elements, or the numbers do not start at 0")
-    cells = 2 if element_bits > WORD else 1
-    parts = max(WORD // element_bits, 1)
+    cells, parts = max(element_bits // WORD, 1), max(WORD // element_bits, 1)
     registers = _count(source, "reg"), _count(destination, "reg")
     source, destination, together = _in_words(source.canonical(), destination.canonical(), parts)
-    most = None if limit is None else limit * 8 // WORD // cells
+    item = element_bits * together  # what has an address
+    most = None if limit is None else limit * 8 // item
     if most is not None and prod(source.shape) > most:
-        need = prod(source.shape) * cells * WORD // 8
+        need = prod(source.shape) * item // 8
         raise SizeError(
             f"{need} bytes of shared memory at a time, more than the limit of {limit}; convert a part of the tensor at a time"
         )
-    memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, WORD * cells), most).memory
+    memory: Any = best_rows(source, destination, Banks(BANKS, WORD // 8, item), most).memory
     before, after = (_Side.of(memory, layout, cells) for layout in (source, destination))
-    words = range(len(before.bases))
-    pack = [word * together + part if part < together else -1 for word in words for part in range(parts)]
+    inside = parts // together  # items of a word
+    pack: list[int] = []
+    stores: list[tuple[list[int], _Run]] = []
+    for run in before.runs(inside):
+        words = [run.cells[i : i + inside] for i in range(0, len(run.cells), inside)]
+        first = len(pack) // parts
+        for word in words:
+            held = [cell * together + part for cell in word for part in range(together)]
+            pack += [*held, *[-1] * (parts - len(held))]
+        stores.append((list(range(first, first + len(words))), run))
     builder = Builder(_count(source, "sg"), _count(source, "lane"), element_bits, pack)
-    for run in before.runs():
-        builder.store(run, before.address(run[0]), before.where)
+    for words, run in stores:
+        size = min(len(run.cells), inside)
+        builder.store(words, before.address(run, size), before.where, size * item // cells)
     builder.barrier()
-    loaded: dict[int, int] = {}  # by address
-    for run in after.runs():
-        found = builder.load(len(run), after.address(run[0]))
-        loaded.update(zip((after.bases[cell] for cell in run), found, strict=True))
-    unpack = [loaded[base] * parts + part for base in after.bases for part in range(together)]
-    return builder.program(*registers, unpack, slm_words=memory.spans().get("addr", 1) * cells)
+    loaded: dict[int, int] = {}  # where each part of a word is that was loaded, by the address of its item
+    for run in after.runs(inside):
+        size = min(len(run.cells), inside)
+        found = builder.load(len(run.cells) // size, after.address(run, size), size * item // cells)
+        places = [word * parts + part * together for word in found for part in range(size)]
+        loaded.update(zip(range(run.base, run.base + len(run.cells)), places, strict=True))
+    unpack = [loaded[base] + part for base in after.bases for part in range(together)]
+    return builder.program(*registers, unpack, slm_bytes=memory.spans().get("addr", 1) * item // 8)
 
 
 def _count(layout: Layout, axis: str) -> int:
@@ -110,8 +122,15 @@ def _words(layout: Layout, d: int, size: int) -> Layout | None:
     return Layout(dims, layout.replicas, names=layout.names)
 
 
+class _Run(NamedTuple):
+    """Cells that one access moves, from an address on."""
+
+    base: int
+    cells: list[int]
+
+
 class _Side(NamedTuple):
-    """Where the cells of one distribution are, in words."""
+    """Where the cells of one distribution are: items, or the two words of each."""
 
     bases: list[int]
     """The address of each cell of lane 0 in subgroup 0."""
@@ -137,23 +156,24 @@ class _Side(NamedTuple):
             where,
         )
 
-    def address(self, cell: int) -> Address:
-        return Address(self.bases[cell], factors=self.factors)
+    def address(self, run: _Run, size: int) -> Address:
+        """Where an access begins, in places of `size` items."""
+        return Address(run.base // size, factors=tuple([(*factor[:3], factor[3] // size) for factor in self.factors]))
 
-    def runs(self) -> list[tuple[int, ...]]:
-        """The accesses: cells that lie at consecutive, aligned addresses, up to four; each address once."""
+    def runs(self, inside: int) -> list[_Run]:
+        """The accesses: cells at consecutive, aligned addresses, up to four words of `inside` cells; each address once."""
         strides = [stride for _, _, _, stride in self.factors]
         left = sorted({base: cell for cell, base in reversed(list(enumerate(self.bases)))}.values())
-        found: list[tuple[int, ...]] = []
+        found: list[_Run] = []
         while left:
             start = self.bases[left[0]]
-            run = VECTOR
+            run = VECTOR * inside
             while run > 1 and (
                 [self.bases[cell] for cell in left[:run]] != list(range(start, start + run))
                 or any(n % run for n in (start, *strides))
             ):
                 run //= 2
-            found.append(tuple(left[:run]))
+            found.append(_Run(start, left[:run]))
             del left[:run]
         return found
 

@@ -1,4 +1,4 @@
-"""Conversions through shared local memory, bit by bit: each lane stores its words, all wait, each lane loads what it wants.
+"""Conversions through shared local memory, bit by bit: each lane stores its elements, all wait, each lane loads what it wants.
 
 Two subgroups of 16 lanes that change which bits of a row's number are lanes:
 
@@ -10,9 +10,16 @@ lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 16*lane[3] ^ 8*sg[0]
 >>> print(load.address)
 lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 8*lane[3] ^ 16*sg[0]
 
-Elements below 32 bits that are in registers on both sides share words. Which bit of a word's number makes which bit of its
-address is found by `memory.bank_matrix`: the widest accesses first, then the fewest bank conflicts. Under a limit of memory,
-the words go in several rounds through the same places.
+Every element has its place in memory once, at its own size: of lanes and subgroups that hold the same, one stores. Which bit
+of an element's number makes which bit of its address is found by `memory.bank_matrix`: the widest accesses first, then the
+fewest bank conflicts. A side that has the lowest address bits in registers moves several elements at a time, as a word or more:
+
+>>> rows, columns = (view(Layout.parse(f"d0 = {text}")) for text in ("2@sg 16@lane 4@reg", "4@reg 2@sg 16@lane"))
+>>> *stores, barrier, load = through_memory(rows, columns, 8).steps
+>>> [one.bits for one in stores], load.bits
+([8, 8, 8, 8], 32)
+
+Under a limit of memory, the elements go in several rounds through the same places.
 """
 
 from __future__ import annotations
@@ -23,73 +30,105 @@ from typing import NamedTuple
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
-from layoutalg.conversion.strategies.exchange import packed_pairs
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import Side, bank_rows
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["BANK_BITS", "VECTOR_BITS", "through_memory"]
+__all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "storing", "through_memory"]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
 
+_Pair = tuple[Place, Place]
+"""Where a bit of a cell's number is before, and after."""
 
-def through_memory(source: View, destination: View, element_bits: int, limit: int | None = None) -> Program:
+
+def fewest_bytes(source: View, destination: View, element_bits: int) -> int:
+    """The shared memory that is enough for accesses as wide as they can be: one round of what registers have on both sides.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> both = [view(Layout.parse(f"d0 = {rows}, d1 = 64@reg")) for rows in ("2@sg 16@lane", "2@lane:8 2@sg 8@lane")]
+    >>> fewest_bytes(*both, 32), 4 * 2**5 * 64
+    (512, 8192)
+    """
+    pairs = list(zip(source.places, destination.places, strict=True))
+    spare = sum(a[0] == b[0] == "reg" for a, b in pairs) - (VECTOR * WORD // element_bits).bit_length() + 1
+    return max(element_bits // 8 << len(pairs) - max(spare, 0), WORD // 8)
+
+
+def through_memory(
+    source: View, destination: View, element_bits: int, limit: int | None = None, *, arranged: bool = True
+) -> Program:
     """The program that moves every element through memory, `limit` bytes at a time (None: all at once).
+
+    Without `arranged` the elements lie as the destination numbers them: its registers lowest, then its lanes.
 
     Raises `SizeError` where a round would need more than `limit` however small.
 
     >>> from layoutalg.memory.machine_bits import view
     >>> both = [view(Layout.parse(f"d0 = {rows}, d1 = 8@reg")) for rows in ("2@sg 16@lane", "2@lane:8 2@sg 8@lane")]
     >>> found = through_memory(*both, 32)
-    >>> found.slm_words, [len(step.words) for step in found.steps[:2]]
-    (256, [4, 4])
-    >>> through_memory(*both, 32, limit=512).slm_words
-    128
+    >>> found.slm_bytes, [len(step.words) for step in found.steps[:2]]
+    (1024, [4, 4])
+    >>> through_memory(*both, 32, limit=512).slm_bytes
+    512
     """
     wide = 1 if element_bits > WORD else 0
-    parts = max(WORD // element_bits, 1)
-    # Element bits as pairs of places, cells counted as registers; free bits of either side have none.
+    bits = min(element_bits, WORD)
     pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
     pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
-    together = packed_pairs([(a[1], b[1]) for a, b in pairs if a[0] == b[0] == "reg"], parts)
-    inside = {("reg", a) for a, _ in together}
-    words = [(a, b) for a, b in pairs if a not in inside]
-    rounds = _rounds(words, limit)
-    words = [pair for pair in words if pair not in rounds]
-    columns = _columns(words, source.widths["lane"], destination.widths["lane"])
-    before = _Side.of([a for a, _ in words], [a for a, _ in rounds], columns, source, wide)
-    after = _Side.of([b for _, b in words], [b for _, b in rounds], columns, destination, wide)
+    rounds = _rounds(pairs, bits, limit)
+    pairs = [pair for pair in pairs if pair not in rounds]
+    lanes = source.widths["lane"], destination.widths["lane"]
+    columns = _columns(pairs, bits, *lanes) if arranged else _plain(pairs)
+    before = _Side.of([a for a, _ in pairs], [a for a, _ in rounds], columns, source, wide, bits)
+    after = _Side.of([b for _, b in pairs], [b for _, b in rounds], columns, destination, wide, bits)
 
-    own = sorted({bit for _, bit in before.registers} | {a[1] for a, _ in rounds})
-    number = {value: x for x, value in enumerate(sums([1 << bit for bit in own]))}  # by the bits of a register's number
-    pack = packed(own, [a for a, _ in together], parts)
+    parts = WORD // bits
+    number = {value: x for x, value in enumerate(sums([1 << bit for bit in before.words]))}  # by a register's number
+    pack = packed(before.words, before.inside, parts)
     builder = Builder(1 << destination.widths["sg"], 1 << destination.widths["lane"], element_bits, pack)
+    where = storing(source)
     arrived: dict[int, int] = {}
     for count, (round_in, round_out) in enumerate(zip(before.rounds, after.rounds, strict=True)):
         if count:
             builder.barrier()
         for base, at in before.accesses():
             stored = [number[round_in + base + v] for v in before.vector]
-            builder.store(stored, before.address(at), _first(source))
+            builder.store(stored, before.address(at), where, before.bits)
         builder.barrier()
         for base, at in after.accesses():
-            loaded = builder.load(len(after.vector), after.address(at))
+            loaded = builder.load(len(after.vector), after.address(at), after.bits)
             arrived |= {round_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
-    wanted = sorted({bit for _, bit in after.registers} | {b[1] for _, b in rounds})
-    found = [arrived[register] for register in sums([1 << bit for bit in wanted])]
-    unpack = unpacked(found, wanted, [b for _, b in together], parts, destination.widths["reg"] + wide)
-    return builder.program(1 << source.widths["reg"], 1 << destination.widths["reg"], unpack, slm_words=1 << len(words))
+    found = [arrived[register] for register in sums([1 << bit for bit in after.words])]
+    unpack = unpacked(found, after.words, after.inside, parts, destination.widths["reg"] + wide)
+    registers = 1 << source.widths["reg"], 1 << destination.widths["reg"]
+    return builder.program(*registers, unpack, slm_bytes=bits // 8 << len(pairs))
 
 
-def _rounds(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tuple[Place, Place]]:
+def storing(layout: View) -> tuple[int, ...] | None:
+    """Of lanes and subgroups that hold the same, those that store: the ones whose free bits are 0. None for all.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> storing(view(Layout.parse("d0 = 4@lane | replicas 2@lane:4 2@sg")))
+    (15, 0)
+    """
+    meant = {axis: sum(1 << bit for name, bit in layout.places if name == axis) for axis in ("sg", "lane")}
+    lanes, subgroups = 1 << layout.widths["lane"], 1 << layout.widths["sg"]
+    if meant["lane"] == lanes - 1 and meant["sg"] == subgroups - 1:
+        return None
+    mask = sum(1 << lane for lane in range(lanes) if not lane & ~meant["lane"])
+    return tuple(0 if sg & ~meant["sg"] else mask for sg in range(subgroups))
+
+
+def _rounds(pairs: Sequence[_Pair], bits: int, limit: int | None) -> list[_Pair]:
     """The bits that tell rounds apart, so that one takes at most `limit` bytes: register bits of both sides, high ones first.
 
     The low ones would make accesses wide.
     """
-    free = sorted((p for p in words if p[0][0] == p[1][0] == "reg"), key=lambda p: (max(p[0][1], p[1][1]), p))
-    rounds: list[tuple[Place, Place]] = []
-    while limit is not None and (need := WORD // 8 << len(words) - len(rounds)) > limit:
+    free = sorted((p for p in pairs if p[0][0] == p[1][0] == "reg"), key=_highest)
+    rounds: list[_Pair] = []
+    while limit is not None and (need := bits // 8 << len(pairs) - len(rounds)) > limit:
         if not free:
             raise SizeError(
                 f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}; "
@@ -99,13 +138,28 @@ def _rounds(words: Sequence[tuple[Place, Place]], limit: int | None) -> list[tup
     return rounds
 
 
-def _columns(words: Sequence[tuple[Place, Place]], *lane_bits: int) -> list[int]:
-    """What each bit of a word's number brings into its address."""
-    write, read = (Side.of([pair[i] for pair in words], bits) for i, bits in enumerate(lane_bits))
-    by_lane = sorted(range(len(words)), key=lambda j: (min(map(_lane_bit, words[j])), j))
-    order = sorted(range(len(words)), key=by_lane.__getitem__)
-    rows = bank_rows(order, write, read, banks=BANK_BITS, widest=VECTOR_BITS)
-    return [sum((row >> j & 1) << k for k, row in enumerate(rows)) for j in range(len(words))]
+def _highest(pair: _Pair) -> tuple[int, _Pair]:
+    return max(pair[0][1], pair[1][1]), pair
+
+
+def _columns(pairs: Sequence[_Pair], bits: int, *lane_bits: int) -> list[int]:
+    """What each bit of a cell's number brings into its address."""
+    sides = [Side.of([pair[i] for pair in pairs], width) for i, width in enumerate(lane_bits)]
+    # Of what both have in registers, the lowest bits lie together: they are words as they stand.
+    write, read = (
+        side._replace(registers=tuple(sorted(side.registers, key=lambda j: _highest(pairs[j])))) for side in sides
+    )
+    by_lane = sorted(range(len(pairs)), key=lambda j: (min(map(_lane_bit, pairs[j])), j))
+    order = sorted(range(len(pairs)), key=by_lane.__getitem__)
+    within = (WORD // bits).bit_length() - 1
+    rows = bank_rows(order, write, read, banks=BANK_BITS, widest=VECTOR_BITS + within, within=within)
+    return [sum((row >> j & 1) << k for k, row in enumerate(rows)) for j in range(len(pairs))]
+
+
+def _plain(pairs: Sequence[_Pair]) -> list[int]:
+    """The same without a search: as the destination numbers its registers, lanes and subgroups."""
+    order = sorted(range(len(pairs)), key=lambda j: ("reg", "lane", "sg").index(pairs[j][1][0]) << 30 | pairs[j][1][1])
+    return [1 << order.index(j) for j in range(len(pairs))]
 
 
 def _lane_bit(place: Place) -> int:
@@ -113,58 +167,58 @@ def _lane_bit(place: Place) -> int:
 
 
 class _Side(NamedTuple):
-    """The accesses of one distribution."""
+    """The accesses of one distribution, at addresses of `bits` each."""
 
+    bits: int
     lane: tuple[int, ...]
     sg: tuple[int, ...]
     """What each bit of the lane's and the subgroup's number brings into the address."""
     registers: list[tuple[int, int]]
-    """The address term of each register bit that tells words of a round apart, and the bit."""
+    """The address term of each register bit that tells accesses of a round apart, and the bit."""
+    inside: list[int]
+    """The register bits that tell the parts of a word apart."""
+    words: list[int]
+    """Those that tell words apart."""
     vector: list[int]
-    """The register numbers, from its first on, that an access moves."""
+    """The register number of each word that an access moves, from its first on."""
     rounds: list[int]
     """The register number that each round adds."""
 
     @staticmethod
-    def of(places: Sequence[Place], rounds: Sequence[Place], columns: Sequence[int], layout: View, wide: int) -> _Side:
-        terms = {axis: [0] * (width + wide) for axis, width in layout.widths.items()}
-        for (axis, bit), column in zip(places, columns, strict=True):
-            terms[axis][bit] = column
-        registers = sorted((column, bit) for (axis, bit), column in zip(places, columns, strict=True) if axis == "reg")
+    def of(
+        places: Sequence[Place], rounds: Sequence[Place], columns: Sequence[int], layout: View, wide: int, bits: int
+    ) -> _Side:
+        registers = {column: bit for (axis, bit), column in zip(places, columns, strict=True) if axis == "reg"}
+        within = (WORD // bits).bit_length() - 1
         # An access goes on as long as the next address bit is one register bit and nothing else.
         vector: list[int] = []
-        while len(vector) < VECTOR_BITS:
+        while len(vector) < VECTOR_BITS + within:
             one = 1 << len(vector)
-            joined = [column for column in columns if column & one]
-            found = [bit for column, bit in registers if column == one]
-            if joined != [one] or not found:
+            if one not in registers or sum(column & one > 0 for column in columns) > 1:
                 break
-            vector.append(1 << found[0])
+            vector.append(registers[one])
+        inside = vector[:within]
+        terms = {axis: [0] * (width + wide) for axis, width in layout.widths.items()}
+        for (axis, bit), column in zip(places, columns, strict=True):
+            terms[axis][bit] = column >> len(inside)
+        others = sorted((bit, column >> len(inside)) for column, bit in registers.items() if bit not in vector)
         return _Side(
+            bits << len(inside),
             tuple(terms["lane"][: layout.widths["lane"]]),
             tuple(terms["sg"][: layout.widths["sg"]]),
-            registers,
-            sums(vector),
+            [(term, bit) for bit, term in others],
+            inside,
+            sorted({*registers.values(), *(bit for _, bit in rounds)}.difference(inside)),
+            sums([1 << bit for bit in vector[within:]]),
             sums([1 << bit for _, bit in rounds]),
         )
 
     def accesses(self) -> list[tuple[int, int]]:
         """The first register of each access of a round, and what it brings into the address."""
         found = [(0, 0)]
-        for term, bit in sorted(self.registers, key=lambda pair: pair[1]):
-            if 1 << bit not in self.vector:
-                found += [(register + (1 << bit), at ^ term) for register, at in found]
+        for term, bit in self.registers:
+            found += [(register + (1 << bit), at ^ term) for register, at in found]
         return found
 
     def address(self, at: int) -> Address:
         return Address(at, xor=True, lane=self.lane, sg=self.sg)
-
-
-def _first(source: View) -> tuple[int, ...] | None:
-    """Of lanes and subgroups that hold the same, those that store: the ones whose free bits are 0. None for all."""
-    meant = {axis: sum(1 << bit for name, bit in source.places if name == axis) for axis in ("sg", "lane")}
-    lanes, subgroups = 1 << source.widths["lane"], 1 << source.widths["sg"]
-    if meant["lane"] == lanes - 1 and meant["sg"] == subgroups - 1:
-        return None
-    mask = sum(1 << lane for lane in range(lanes) if not lane & ~meant["lane"])
-    return tuple(0 if sg & ~meant["sg"] else mask for sg in range(subgroups))

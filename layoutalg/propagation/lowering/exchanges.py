@@ -37,7 +37,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.conversion import ConversionPlan
 from layoutalg.conversion.lowering.indices import Indices
-from layoutalg.conversion.lowering.operations import cast, vector_sizes, write_chain
+from layoutalg.conversion.lowering.operations import cast, shared_type, vector_sizes, write_chain
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle, Store
@@ -49,7 +49,7 @@ from layoutalg.ir.dialects.func import FuncOp as HostFuncOp
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.propagation.lowering.divergence import Differs, Divergence
 from layoutalg.propagation.lowering.insertion import Insertion
-from layoutalg.propagation.lowering.shared_memory import SHARED, Shared, SharedMemory, placeholder
+from layoutalg.propagation.lowering.shared_memory import Shared, SharedMemory, placeholder
 from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 
 if TYPE_CHECKING:
@@ -183,10 +183,10 @@ class Exchanges:
         return self._divergence.at(before)
 
     def _shared(self, chain: Sequence[Program], writer: Insertion) -> Value | None:
-        words = max(program.slm_words for program in chain)
-        if not words or self.memory is None:
+        kind = shared_type(chain)
+        if kind is None or self.memory is None:
             return None
-        view = self.memory.buffer(words, _owners(chain, self.machine.subgroups))
+        view = self.memory.buffer(kind, _owners(chain, self.machine.subgroups))
         taken = writer.taken(view)
         taken.element, taken.size = str(view.type), None
         return taken
@@ -220,12 +220,12 @@ def exchange(
     element = pieces[0].element
     indices = kernel.indices
     moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in pieces]
-    words = max(program.slm_words for program in chain)
+    kind = shared_type(chain)
     shared = None
-    if words:
+    if kind is not None:
         kernel.shares = True
-        form = placeholder(words, _owners(chain, kernel.subgroups))
-        shared = kernel.writer.value(form, (), f"memref<{words}xi32, {SHARED} : i64>")
+        form = placeholder(kind, _owners(chain, kernel.subgroups))
+        shared = kernel.writer.value(form, (), kind)
         shared.name = "slm"
     # Numbers of subgroups count from 0 to those of the workgroup, whatever a program within one was planned for.
     made = write_chain([_for(program, kernel.subgroups) for program in chain], shared, indices, moved, sizes)

@@ -134,12 +134,15 @@ def shared_bytes(function: Operation) -> int:
     >>> shared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
     128
     """
-    found = 0
-    for argument in _declared(function):
-        if isa(argument.type, MemRefType[Attribute]):
-            bits = getattr(argument.type.element_type, "bitwidth", 64)
-            found += -(-prod(argument.type.get_shape()) * bits // 8)
-    return found
+    return sum(_bytes(argument.type) for argument in _declared(function))
+
+
+def _bytes(kind: Attribute) -> int:
+    """The bytes of a memref."""
+    if not isa(kind, MemRefType[Attribute]):
+        return 0
+    bits = getattr(kind.element_type, "bitwidth", 64)
+    return -(-prod(kind.get_shape()) * bits // 8)
 
 
 def is_barrier(operation: Operation) -> bool:
@@ -154,15 +157,13 @@ def is_barrier(operation: Operation) -> bool:
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
 
 
-def placeholder(words: int, subgroups: int = 1) -> str:
-    """The operation that stands for a buffer of words until the kernel is written.
+def placeholder(kind: str, subgroups: int = 1) -> str:
+    """The operation that stands for a buffer, a memref of this type, until the kernel is written.
 
-    >>> placeholder(64, subgroups=4)
+    >>> placeholder("memref<64xi32, 3 : i64>", subgroups=4)
     'builtin.unrealized_conversion_cast to memref<64xi32, 3 : i64> {subgroups = 4 : i64}'
     """
-    return (
-        f"builtin.unrealized_conversion_cast to memref<{words}xi32, {SHARED} : i64> {{subgroups = {subgroups} : i64}}"
-    )
+    return f"builtin.unrealized_conversion_cast to {kind} {{subgroups = {subgroups} : i64}}"
 
 
 def _buffers(function: Operation) -> Iterator[_Buffer]:
@@ -174,9 +175,7 @@ def _buffers(function: Operation) -> Iterator[_Buffer]:
             and isinstance(count, IntegerAttr)
             and not operation.inputs
         ):
-            kind = operation.results[0].type
-            words = prod(kind.get_shape()) if isa(kind, MemRefType[Attribute]) else 0
-            yield _Buffer(operation, 4 * words, count.value.data)
+            yield _Buffer(operation, _bytes(operation.results[0].type), count.value.data)
 
 
 def place_shared_memory(module: Operation, target: str) -> tuple[Finding, ...]:
@@ -213,7 +212,7 @@ class SharedMemory:
     >>> text = "gpu.module @m { gpu.func @k() kernel { gpu.return } }"
     >>> kernel = next(op for op in read_module(text).walk() if op.name == "gpu.func")
     >>> memory = SharedMemory(kernel, 4096)
-    >>> str(memory.buffer(256).type)
+    >>> str(memory.buffer("memref<256xi32, 3 : i64>").type)
     'memref<256xi32, 3 : i64>'
     >>> memory.finish()
     Shared(bytes=1024, starts=(0,), barriers=0)
@@ -225,17 +224,17 @@ class SharedMemory:
         self.function = function
         self.limit = limit
 
-    def buffer(self, words: int, subgroups: int = 1) -> SSAValue:
-        """A memref of so many words of 32 bits: one for all, or one for each of `subgroups`.
+    def buffer(self, kind: str, subgroups: int = 1) -> SSAValue:
+        """A memref of this type: one for all, or one for each of `subgroups`.
 
         >>> from layoutalg.ir import read_module
         >>> text = "gpu.module @m { gpu.func @k() kernel { gpu.return } }"
         >>> kernel = next(op for op in read_module(text).walk() if op.name == "gpu.func")
-        >>> str(SharedMemory(kernel, 4096).buffer(16).type)
-        'memref<16xi32, 3 : i64>'
+        >>> str(SharedMemory(kernel, 4096).buffer("memref<16xi8, 3 : i64>").type)
+        'memref<16xi8, 3 : i64>'
         """
         writer = Insertion(self.function.body.blocks[0])
-        return writer.given(writer.value(placeholder(words, subgroups), (), "memref"))
+        return writer.given(writer.value(placeholder(kind, subgroups), (), "memref"))
 
     def finish(self) -> Shared:
         """Give every buffer its place and put in the barriers that are missing.
