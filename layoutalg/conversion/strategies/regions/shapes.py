@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 __all__ = ["COPY", "ENTERS", "Shape", "Template", "one_move", "shapes", "templates"]
@@ -92,7 +92,7 @@ def one_move(element: int, stride: int, bits: tuple[int, ...]) -> bool:
         return True
     if COPY in bits:
         return False  # not tried
-    even = all(after == before + 1 for before, after in zip(bits, bits[1:], strict=False))
+    even = all(after == before + 1 for before, after in pairwise(bits))
     if element == 1:
         return bits[0] <= 1 if even else bits[0] == 0
     if stride == 1:
