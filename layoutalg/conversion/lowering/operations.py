@@ -176,7 +176,7 @@ class _Body:
         self.memory = memory
         self.partial: set[Value] = set()
         self.generic = indices.vendor in FIXED_WIDTH
-        """Whether alignments are written in the generic form, which all versions read: in the other, 24 wants them elsewhere."""
+        """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         self.narrow: dict[int, Value] = {}
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
