@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
 from layoutalg.conversion.lowering.permutes import permuted
 from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
@@ -176,6 +176,8 @@ class _Body:
         self.views: dict[Value, Value] = {}
         self.memory = memory
         self.partial: set[Value] = set()
+        self.generic = indices.vendor in FIXED_WIDTH
+        """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         self.narrow: dict[int, Value] = {}
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
@@ -355,8 +357,7 @@ class _Body:
             multiple = ALIGNMENT // size_of | address.base | start
             for term in terms:
                 multiple |= term
-            # In the generic form, which all versions read: in the other, LLVM 24 wants it elsewhere than 22 and 23.
-            aligned = f" <{{alignment = {(multiple & -multiple) * size_of} : i64}}>" if size > 1 else ""
+            aligned = f"{{alignment = {(multiple & -multiple) * size_of} : i64}}" if size > 1 else ""
             found.append((self.indices.as_index(place), start, size, aligned))
             start += size
         return found
@@ -389,7 +390,9 @@ class _Body:
         if value.size is None:
             self.writer.do(f"memref.store %s, %s[%s] : {shared.kind}", (value, shared, place))
         else:
-            form = f'"vector.store"(%s, %s, %s){aligned} : ({value.kind}, {shared.kind}, index) -> ()'
+            form = f"vector.store %s, %s[%s] {aligned} : {shared.kind}, {value.kind}"
+            if self.generic:
+                form = f'"vector.store"(%s, %s, %s) <{aligned}> : ({value.kind}, {shared.kind}, index) -> ()'
             self.writer.do(form, (value, shared, place))
 
     def _memory(self, position: int, bits: int) -> Value:
@@ -403,7 +406,9 @@ class _Body:
         for place, start, size, aligned in self._accesses(step, len(step.to), vectors=whole):
             form = f"memref.load %s[%s] : {shared.kind}"
             if size > 1:
-                form = f'"vector.load"(%s, %s){aligned} : ({shared.kind}, index) -> {typed(size, kind)}'
+                form = f"vector.load %s[%s] {aligned} : {shared.kind}, {typed(size, kind)}"
+            if size > 1 and self.generic:
+                form = f'"vector.load"(%s, %s) <{aligned}> : ({shared.kind}, index) -> {typed(size, kind)}'
             load = self.writer.value(form, (shared, place), kind, None if size == 1 else size)
             for i, word in enumerate(step.to[start : start + size]):
                 found = named(f"w{word}", _element(self.indices, load, i))
