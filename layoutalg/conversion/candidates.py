@@ -109,8 +109,8 @@ class Candidate:
     def work(self) -> str:
         """What it does, counted, in words: steps that it does not have are left out.
 
-        >>> la.convert("d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg").candidates[0].work
-        '3 shuffles, 15 selects'
+        >>> la.convert("d0 = 2@lane 2@lane:2", "d0 = 2@lane:2 2@lane").candidates[0].work
+        '1 shuffle'
         """
         named = {"shuffle": Shuffle, "select": Select, "byte permute": Permute, "store": Store, "load": Load}
         counts = {name: self.count(kind) for name, kind in named.items()} | {"register move": self.moves}

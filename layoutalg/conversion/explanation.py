@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.levels import changes
-from layoutalg.conversion.program.steps import BANKS, Load, Store
+from layoutalg.conversion.program.steps import BANKS, WORD, Load, Shuffle, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import Place, View, view
@@ -84,17 +84,20 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         conflicts = "no bank conflicts" if ways == 1 else f"{ways}-way bank conflicts at the worst"
         accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
         yield "memory", f"{accesses}; {conflicts} ({BANKS} banks)"
-        unit = "words; x[i] is bit i of x" if "[" in str(stores[0].address) else "words"
+        unit = "words" if stores[0].bits == WORD else f"elements of {stores[0].bits} bits"
+        unit += "; x[i] is bit i of x" * ("[" in str(stores[0].address))
         yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
     try:
         bound = plan.lower_bound
     except SizeError:  # too many slots to count them one by one
         bound = 0
     if plan.slm_bytes and bound:
-        yield "lower bound", f"{counted(bound, 'word')} for some lane: {plan.bound_reason}"
+        yield "lower bound", f"{plan.bound_reason}, from its own or other subgroups"
     elif bound:
-        met = "optimal, " if plan.optimal else f"{plan.shuffles - bound} below this plan, "
-        yield "lower bound", f"{met}{counted(bound, 'shuffle')}: {plan.bound_reason}"
+        met = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
+        if met and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
+            met += ", which another way has"
+        yield "lower bound", f"{'optimal, ' * plan.optimal}{counted(bound, 'shuffle')}{met}: {plan.bound_reason}"
     for i, candidate in enumerate(plan.candidates):
         cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated: {candidate.name}"
         yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
