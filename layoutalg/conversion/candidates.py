@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD
+from layoutalg.conversion.program.steps import WORD, Shuffle
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import split
@@ -33,7 +34,7 @@ from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.tables import exchange_by_table, slot_tables, stays_by_table
-from layoutalg.conversion.strategies.through_memory import through_memory
+from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_STEPS, MOST_SUBGROUPS
@@ -46,6 +47,7 @@ _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "an exchange in registers and lanes",
     "everything goes through shared memory",
 )
+_PLAIN = "in the destination's order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,8 @@ def candidates_of(
 ) -> tuple[Candidate, ...]:
     """All ways, the cheapest first."""
     cost = cost_of(target)
-    limit = cost.slm_bytes if slm_limit is None else slm_limit
-    found = _ways(source, destination, element_bits, limit)
+    most = cost.slm_bytes if slm_limit is None else slm_limit
+    found = _ways(source, destination, element_bits, _Memory(most, sparing=slm_limit is None))
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
@@ -110,30 +112,49 @@ def candidates_of(
     return tuple(candidates)
 
 
-def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+class _Memory(NamedTuple):
+    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need."""
+
+    most: int
+    sparing: bool
+
+    def by_bits(self, a: View, b: View, element_bits: int) -> int:
+        return min(self.most, fewest_bytes(a, b, element_bits)) if self.sparing else self.most
+
+    def of(self, layout: Layout, element_bits: int) -> int:
+        return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
+
+
+def _ways(
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+) -> list[tuple[str, tuple[Program, ...]]]:
     """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
     if ours.dims == theirs.dims and ours.replicas == theirs.replicas:
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
-        found = _ways_by_bits(a, b, element_bits, limit)
+        found = _ways_by_bits(a, b, element_bits, memory.by_bits(a, b, element_bits))
         if stays_in_subgroup(a, b) and any(one.axis == "lane" for one in theirs.replicas):
             found += _by_broadcasts(source, destination, element_bits)
         return found
     refused: LayoutError | None = None
     try:
-        found = _ways_of_blocks(source, destination, element_bits, limit)
+        found = _ways_of_blocks(source, destination, element_bits, memory)
     except LayoutError as error:
         found, refused = [], error
-    if found and element_bits >= WORD and not any(program.slm_bytes for program in found[0][1]):
+    if found and element_bits >= WORD and not any(program.slm_bytes for _, way in found for program in way):
         return found  # words are words: the whole has nothing that its blocks have not
     try:
         before, after = slot_tables(source, destination)
         if stays_by_table(before, after):
             found.append((f"{_INSIDE}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
             found += _by_broadcasts(source, destination, element_bits)
-        else:
+    except LayoutError as error:
+        refused = refused or error
+    try:
+        if not found or any(program.count(Shuffle) or program.slm_bytes for program in found[-1][1]):
+            limit = memory.of(source, element_bits)
             program = through_padded_memory(source, destination, element_bits, limit)
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
     except LayoutError as error:
@@ -146,11 +167,18 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
-            return [(name, (make(),)) for name, make in ways(pattern)]
-        return [(_INSIDE, (exchange(a, b, element_bits),))]
-    found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
+            found = [(name, (make(),)) for name, make in ways(pattern)]
+        else:
+            found = [(_INSIDE, (exchange(a, b, element_bits),))]
+        if not any(program.count(Shuffle) for program in found[0][1]):
+            return found
+    else:
+        found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
         found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
+        plain = through_memory(a, b, element_bits, limit, arranged=False)
+        if plain != found[-1][1][0]:
+            found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
     except SizeError:
         if not found:
             raise
@@ -166,7 +194,7 @@ def _by_broadcasts(source: Layout, destination: Layout, element_bits: int) -> li
 
 
 def _ways_of_blocks(
-    source: Layout, destination: Layout, element_bits: int, limit: int
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways to convert one block of what registers have on both sides, for all blocks (see `strategies.blocks`)."""
     for odd in (True, False):  # bits where there are bits, then the smallest block
@@ -177,9 +205,9 @@ def _ways_of_blocks(
             return [
                 (
                     _INSIDE if name == _NOTHING else f"{name}, for each of {blocks.count} blocks",
-                    blocks.programs(programs, limit),
+                    blocks.programs(programs, memory.of(source, element_bits)),
                 )
-                for name, programs in _ways(blocks.source, blocks.destination, element_bits, limit)
+                for name, programs in _ways(blocks.source, blocks.destination, element_bits, memory)
             ]
         except LayoutError:
             if not odd:
