@@ -29,7 +29,17 @@ __all__ = ["convert"]
 @element_option
 @click.option("--target", type=CHIP, help="The chip, for costs and the size of shared memory.  [default: generic]")
 @machine_options
-@click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's).")
+@click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's); 0 for none.")
+@click.option(
+    "--level",
+    type=click.Choice(["subgroup", "workgroup", "cluster"]),
+    default="workgroup",
+    show_default=True,
+    help="How far elements may go.",
+)
+@click.option(
+    "--workgroups", type=int, default=1, help="Workgroups of a cluster, which share the subgroups.  [default: 1]"
+)
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
 @json_option
@@ -43,6 +53,8 @@ def convert(
     subgroups: int | None,
     workgroup_size: int | None,
     slm_limit: int | None,
+    level: str,
+    workgroups: int,
     emitted: bool,
     output: Path | None,
     as_json: bool,
@@ -62,23 +74,39 @@ def convert(
     machine = machine_said(subgroup_size, subgroups, workgroup_size)
     bits = element_bits(element)
     plan = plan_conversion(
-        pair[0], pair[1], sizes, machine=machine, element_bits=bits, target=target, slm_limit=slm_limit
+        pair[0],
+        pair[1],
+        sizes,
+        machine=machine,
+        element_bits=bits,
+        target=target,
+        slm_limit=slm_limit,
+        level=level,
+        workgroups=workgroups,
     )
     facts: dict[str, Any] = {
         "source": str(plan.source),
         "destination": str(plan.destination),
         "element_bits": bits,
         "target": plan.target,
+        "level": plan.level,
+        "workgroups": plan.workgroups,
         "kind": plan.kind,
         "shuffles": plan.shuffles,
         "lower_bound": plan.lower_bound,
+        "bound_reason": plan.bound_reason,
+        "optimal": plan.optimal,
         "selects": plan.selects,
+        "permutes": plan.permutes,
         "moves": plan.moves,
         "slm_bytes": plan.slm_bytes,
         "bank_conflicts": plan.bank_conflicts,
         "barriers": plan.barriers,
         "cost": plan.cost,
-        "candidates": [{"name": one.name, "cost": one.cost} for one in plan.candidates],
+        "candidates": [
+            {"name": one.name, "kind": one.kind, "work": one.work, "slm_bytes": one.slm_bytes, "cost": one.cost}
+            for one in plan.candidates
+        ],
     }
     code = plan.emit(element) if emitted or output is not None else None
     if output is not None and code is not None:

@@ -17,15 +17,17 @@ Equal maps need nothing, whatever they were written in.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Shuffle
+from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import split
@@ -38,6 +40,7 @@ from layoutalg.conversion.strategies.through_memory import fewest_bytes, through
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_STEPS, MOST_SUBGROUPS
+from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["Candidate", "candidates_of", "machine_counts"]
@@ -52,7 +55,7 @@ _PLAIN = "in the destination's order"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way to convert: its name, its programs one after another, and what it costs.
+    """One way to convert: its name, its programs one after another, and what it costs, in issue slots.
 
     >>> la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).candidates[0].name
     'nothing moves'
@@ -61,6 +64,61 @@ class Candidate:
     name: str
     programs: tuple[Program, ...]
     cost: int
+
+    def count(self, kind: type[Step]) -> int:
+        """How many steps of one kind each subgroup executes.
+
+        >>> la.convert("d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg").candidates[0].count(Shuffle)
+        3
+        """
+        return sum(program.count(kind) for program in self.programs)
+
+    @property
+    def kind(self) -> str:
+        """What it needs at most: "identity", "registers", "shuffles" or "shared memory".
+
+        >>> la.convert("d0 = 2@reg:2 2@reg", "d0 = 2@reg 2@reg:2").candidates[0].kind
+        'registers'
+        """
+        if any(program.slm_bytes for program in self.programs):
+            return "shared memory"
+        if self.count(Shuffle):
+            return "shuffles"
+        return "registers" if self.moves or any(program.steps for program in self.programs) else "identity"
+
+    @property
+    def moves(self) -> int:
+        """Words per lane that are put together anew from parts; where nothing else happens, those in another register too.
+
+        >>> la.convert("d0 = 2@reg:2 2@reg", "d0 = 2@reg 2@reg:2").candidates[0].moves
+        2
+        """
+        return sum(program.moves for program in self.programs)
+
+    @property
+    def slm_bytes(self) -> int:
+        """Shared memory that it needs at a time, in bytes, of all workgroups.
+
+        >>> la.convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane").candidates[0].slm_bytes
+        128
+        """
+        return max(program.slm_bytes for program in self.programs)
+
+    @property
+    def work(self) -> str:
+        """What it does, counted, in words: steps that it does not have are left out.
+
+        >>> la.convert("d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg").candidates[0].work
+        '3 shuffles, 15 selects'
+        """
+        named = {"shuffle": Shuffle, "select": Select, "byte permute": Permute, "store": Store, "load": Load}
+        counts = {name: self.count(kind) for name, kind in named.items()} | {"register move": self.moves}
+        others = Counter(type(step).__name__.lower() for program in self.programs for step in program.steps)
+        known = {kind.__name__.lower() for kind in (*named.values(), Barrier)}
+        counts |= {f"{name} move": number for name, number in others.items() if name not in known}
+        counts |= {"byte of shared memory": self.slm_bytes, "barrier": self.count(Barrier)}
+        texts = [counted(number, name) for name, number in counts.items() if number]
+        return ", ".join(texts).replace("byte of shared memorys", "bytes of shared memory") or "nothing"
 
 
 def machine_counts(layout: Layout) -> dict[str, int]:
@@ -91,12 +149,23 @@ def machine_counts(layout: Layout) -> dict[str, int]:
 
 @lru_cache(maxsize=64)
 def candidates_of(
-    source: Layout, destination: Layout, element_bits: int, target: str, slm_limit: int | None
+    source: Layout,
+    destination: Layout,
+    element_bits: int,
+    target: str,
+    slm_limit: int | None,
+    level: str = "workgroup",
+    workgroups: int = 1,
 ) -> tuple[Candidate, ...]:
-    """All ways, the cheapest first."""
+    """All ways, the cheapest first.
+
+    `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
+    """
     cost = cost_of(target)
-    most = cost.slm_bytes if slm_limit is None else slm_limit
-    found = _ways(source, destination, element_bits, _Memory(most, sparing=slm_limit is None))
+    most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
+    found = _ways_within(source, destination, element_bits, _Memory(most, sparing=slm_limit is None), level)
+    if workgroups > 1:
+        found = [(name, tuple(_in_cluster(program) for program in programs)) for name, programs in found]
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
@@ -123,6 +192,38 @@ class _Memory(NamedTuple):
 
     def of(self, layout: Layout, element_bits: int) -> int:
         return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
+
+
+def _ways_within(
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory, level: str
+) -> list[tuple[str, tuple[Program, ...]]]:
+    """The ways that a level and a limit of shared memory leave."""
+    if memory.most:
+        return _ways(source, destination, element_bits, memory)
+    found: list[tuple[str, tuple[Program, ...]]] = []
+    refused: LayoutError | None = None
+    try:
+        found = _ways(source, destination, element_bits, memory)
+    except LayoutError as error:
+        refused = error
+    found = [(name, programs) for name, programs in found if not any(program.slm_bytes for program in programs)]
+    if found:
+        return found
+    moves = crossing(source, destination)
+    if moves is None:
+        raise refused or ConversionError(f"{source} to {destination}: needs shared memory")
+    lacks = "level 'subgroup' has neither shared memory nor barriers; use level 'workgroup'"
+    if level != "subgroup":
+        lacks = "slm_limit=0 leaves no shared memory; expected at least 4 bytes, or None for what the target has"
+    raise ConversionError(f"{moves}, so elements go to other subgroups, and {lacks}") from None
+
+
+def _in_cluster(program: Program) -> Program:
+    """A program through the memories of several workgroups: none is used before its workgroup runs, or after.
+
+    (CUDA C++ Programming Guide, "Distributed Shared Memory".)
+    """
+    return replace(program, steps=(Barrier(), *program.steps, Barrier())) if program.slm_bytes else program
 
 
 def _ways(

@@ -7,19 +7,18 @@ source       d0 = 2@lane 2@lane:2
 destination  d0 = 2@lane:2 2@lane
 moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
-kind         shuffles: 1 shuffle, 0 selects, 0 register moves
-lower bound  1 shuffle: some lane must receive 1 word
+kind         shuffles: 1 shuffle
+lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
 cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import TYPE_CHECKING
 
-from layoutalg.conversion.program.steps import BANKS, WORD, Load, Store
-from layoutalg.conversion.strategies.common_factors import common_factors
+from layoutalg.conversion.levels import changes
+from layoutalg.conversion.program.steps import BANKS, Load, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import Place, View, view
@@ -69,7 +68,8 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
             if free:
                 yield "replicas", f"of the {name}: {', '.join(free)}; {_COPIES[name]}"
     else:
-        for line in list(_factor_lines(plan)) or ["every factor stays where it is"]:
+        lines = [f"{what}: {old} becomes {new}" for what, old, new in changes(plan.source, plan.destination)]
+        for line in lines or ["every factor stays where it is"]:
             yield "moves", line
         for layout, name in ((plan.source, "source"), (plan.destination, "destination")):
             replicas = " ".join(map(str, layout.canonical().replicas))
@@ -80,11 +80,10 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         steps = [step for program in plan.programs for step in program.steps]
         stores, loads = [step for step in steps if isinstance(step, Store)], [s for s in steps if isinstance(s, Load)]
         stored, loaded = [len(one.words) for one in stores], [len(one.to) for one in loads]
-        accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
-        yield "memory", f"{plan.slm_bytes} bytes, {accesses}, {counted(plan.barriers, 'barrier')}"
         ways = plan.bank_conflicts
         conflicts = "no bank conflicts" if ways == 1 else f"{ways}-way bank conflicts at the worst"
-        yield "memory", f"{conflicts} ({BANKS} banks)"
+        accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
+        yield "memory", f"{accesses}; {conflicts} ({BANKS} banks)"
         unit = "words; x[i] is bit i of x" if "[" in str(stores[0].address) else "words"
         yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
     try:
@@ -92,17 +91,13 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     except SizeError:  # too many slots to count them one by one
         bound = 0
     if plan.slm_bytes and bound:
-        yield "lower bound", f"some lane must receive {counted(bound, 'word')} from other lanes or subgroups"
+        yield "lower bound", f"{counted(bound, 'word')} for some lane: {plan.bound_reason}"
     elif bound:
-        text = f"{counted(bound, 'shuffle')}: some lane must receive {counted(bound, 'word')}"
-        if plan.shuffles > bound:
-            text += "; a lane sends one word at a time, and others wait for theirs"
-            if plan.element_bits < WORD and (a is None or b is None):
-                text += ", or elements share no words that do not always travel together"
-        yield "lower bound", text
+        met = "optimal, " if plan.optimal else f"{plan.shuffles - bound} below this plan, "
+        yield "lower bound", f"{met}{counted(bound, 'shuffle')}: {plan.bound_reason}"
     for i, candidate in enumerate(plan.candidates):
-        cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated"
-        yield ("cost" if i == 0 else "instead"), f"{cost}: {candidate.name}"
+        cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated: {candidate.name}"
+        yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
 
 
 def _accesses(what: str, widths: list[int]) -> str:
@@ -112,10 +107,7 @@ def _accesses(what: str, widths: list[int]) -> str:
 
 
 def _kind(plan: ConversionPlan) -> str:
-    counts = ", ".join(
-        (counted(plan.shuffles, "shuffle"), counted(plan.selects, "select"), counted(plan.moves, "register move"))
-    )
-    return f"{plan.kind}: {counts}" if plan.kind != "identity" else "identity: nothing to do"
+    return f"{plan.kind}: {plan.candidates[0].work}" if plan.kind != "identity" else "identity: nothing to do"
 
 
 def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
@@ -136,22 +128,6 @@ def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:
                     yield text
             run = [i]
         bit += count
-
-
-def _factor_lines(plan: ConversionPlan) -> Iterator[str]:
-    """The factors that both layouts have in common, those that stay left out."""
-    pairs = zip(plan.source.canonical().dims, plan.destination.canonical().dims, strict=True)
-    for name, size, (before, after) in zip(plan.source.names, plan.source.shape, pairs, strict=True):
-        factors = common_factors(before, after)
-        if prod(factor.extent for factor in factors) < size:
-            texts = [" ".join(map(str, factors)) for factors in (before, after)]
-            yield f"{name}: {texts[0]} becomes {texts[1]}"
-            continue
-        for weight, extent, old, new in reversed(factors):
-            if old != new:
-                above = f" // {weight}" if weight > 1 else ""
-                below = f" % {extent}" if weight * extent < size else ""
-                yield f"{name}{above}{below}: {old} becomes {new}"
 
 
 def _next(one: Place, other: Place) -> bool:

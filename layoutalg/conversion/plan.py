@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
 from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.levels import check_level
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
@@ -47,14 +48,14 @@ class ConversionPlan:
     Raises `ConversionError` as `convert` does.
 
     >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"))
-    >>> print(plan)
+    >>> print(str(plan).rpartition("instead")[0])
     4x4 elements of 32 bits over 1 subgroup of 4 lanes, 4 registers to 4
     source       d0 = 4@reg, d1 = 4@lane
     destination  d0 = 4@lane, d1 = 4@reg
     moves        d0 bits 0-1: register bits 0-1 become lane bits 0-1
                  d1 bits 0-1: lane bits 0-1 become register bits 0-1
-    kind         shuffles: 3 shuffles, 15 selects, 0 register moves
-    lower bound  3 shuffles: some lane must receive 3 words
+    kind         shuffles: 3 shuffles, 15 selects
+    lower bound  optimal, 3 shuffles: each lane needs 1 word from each of 3 other lanes, and gets one word in a shuffle
     cost         39 issue slots on generic, estimated: an exchange in registers and lanes
     """
 
@@ -63,6 +64,8 @@ class ConversionPlan:
     element_bits: int
     target: str
     slm_limit: int | None = None
+    level: str = "workgroup"
+    workgroups: int = 1
 
     def __post_init__(self) -> None:
         a, b, limit = self.source, self.destination, self.slm_limit
@@ -73,8 +76,8 @@ class ConversionPlan:
                 )
         element_size(self.element_bits)
         cost_of(self.target)
-        if limit is not None and (type(limit) is not int or not 4 <= limit <= 2**40):
-            raise ConversionError(f"slm_limit={shown(limit)}: expected a number of bytes, at least 4 and at most 2^40")
+        if limit is not None and (type(limit) is not int or not 0 <= limit <= 2**40):
+            raise ConversionError(f"slm_limit={shown(limit)}: expected a number of bytes, from 0 (none) to 2^40")
         if a.shape != b.shape:
             sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
             raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
@@ -85,6 +88,7 @@ class ConversionPlan:
                 raise ConversionError(
                     f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
                 )
+        check_level(self.level, self.workgroups, counts[0]["sg"], self.target)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -94,7 +98,9 @@ class ConversionPlan:
         >>> [one.name for one in convert(source, destination).candidates]
         ['only what crosses goes through shared memory', 'everything goes through shared memory']
         """
-        return candidates_of(self.source, self.destination, self.element_bits, self.target, self.slm_limit)
+        return candidates_of(
+            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+        )
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -112,11 +118,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).kind
         'registers'
         """
-        if any(program.count(Store) for program in self.programs):
-            return "shared memory"
-        if self.shuffles:
-            return "shuffles"
-        return "registers" if self.moves or self.selects else "identity"
+        return self.candidates[0].kind
 
     @property
     def shuffles(self) -> int:
@@ -125,7 +127,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).shuffles
         1
         """
-        return sum(program.count(Shuffle) for program in self.programs)
+        return self.candidates[0].count(Shuffle)
 
     @property
     def selects(self) -> int:
@@ -134,22 +136,30 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).selects
         3
         """
-        return sum(program.count(Select) for program in self.programs)
+        return self.candidates[0].count(Select)
+
+    @property
+    def permutes(self) -> int:
+        """Byte permutes that each subgroup executes.
+
+        >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).permutes
+        0
+        """
+        return self.candidates[0].count(Permute)
 
     @property
     def moves(self) -> int:
-        """Words per lane that are put together anew from parts; where nothing else happens, those in another register too.
+        """Words per lane that are put together anew from parts, byte permutes among them; where nothing else happens, those
+        in another register too.
 
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return sum(program.moves + program.count(Permute) for program in self.programs)
+        return self.candidates[0].moves + self.permutes
 
     @property
     def lower_bound(self) -> int:
-        """The number of shuffles that no plan is below, with several hops and shared words (see `conversion.bound`).
-
-        Where subgroups must exchange elements, the words that some lane must receive from its subgroup or from another one.
+        """The fewest shuffles that any plan can have; where elements cross subgroups, the words that one lane must receive.
 
         Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
 
@@ -159,23 +169,31 @@ class ConversionPlan:
         return bound_of(self.source, self.destination, self.element_bits).shuffles
 
     @property
-    def optimal(self) -> bool:
-        """Whether no plan has fewer shuffles: the bound is met. (Words may go otherwise too, through shared memory.)
+    def bound_reason(self) -> str:
+        """The sentence that proves the lower bound: who must send what. Empty where nothing has to be sent.
 
-        >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
-        >>> convert(rows, columns, element_bits=8).optimal
+        >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg")).bound_reason
+        'each lane needs 1 word from each of 7 other lanes, and gets one word in a shuffle'
+        """
+        return bound_of(self.source, self.destination, self.element_bits).reason
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it has no more shuffles than the bound; a plan that moves words otherwise has none to spare.
+
+        >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg")).optimal
         True
         """
-        return self.shuffles <= self.lower_bound
+        return self.kind != "shuffles" or self.shuffles <= self.lower_bound
 
     @property
     def slm_bytes(self) -> int:
-        """Shared memory that the plan needs at a time, in bytes.
+        """Shared memory that the plan needs at a time, in bytes, of all its workgroups.
 
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
         128
         """
-        return max(program.slm_bytes for program in self.programs)
+        return self.candidates[0].slm_bytes
 
     @property
     def barriers(self) -> int:
@@ -184,7 +202,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
         """
-        return sum(program.count(Barrier) for program in self.programs)
+        return self.candidates[0].count(Barrier)
 
     @property
     def bank_conflicts(self) -> int:
@@ -232,6 +250,11 @@ class ConversionPlan:
         """
         from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 
+        if self.workgroups > 1 and self.slm_bytes:
+            raise ConversionError(
+                "this plan stores to the shared memory of other workgroups, for which the gpu dialect has no operation "
+                "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
+            )
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
         return write(self.programs, f"i{self.element_bits}" if element is None else element, name)
 
@@ -268,12 +291,16 @@ def convert(
     element_bits: int = 32,
     target: str | None = None,
     slm_limit: int | None = None,
+    level: str = "workgroup",
+    workgroups: int = 1,
 ) -> ConversionPlan:
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
     `shape` is needed where neither says the tensor's. What `machine` leaves open is what the two say themselves, the larger
     number of lanes and of subgroups: one that uses fewer holds copies in the others.
-    `slm_limit` is the shared memory that may be used, in bytes (the target's unless given).
+    `slm_limit` is the shared memory that may be used, in bytes (the target's unless given; 0: none). `level` says how far
+    elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
+    the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`).
 
     Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
     16, 32 or 64 bits; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16 steps, and where
@@ -285,6 +312,6 @@ def convert(
     'identity'
     """
     a, b = distributions((source, destination), shape, machine, "converting it")
-    plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit)
+    plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups)
     _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
     return plan

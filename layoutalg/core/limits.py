@@ -46,6 +46,7 @@ __all__ = [
     "MOST_BROADCASTS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
+    "MOST_CLUSTER",
     "MOST_COMPARED_ENTRIES",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
@@ -375,6 +376,8 @@ MOST_LETTERS = 110
 """Letters in a line under the picture of an exchange."""
 MOST_STRIPS = 20
 """Steps of an exchange that its picture draws."""
+MOST_CLUSTER = 16
+"""Workgroups of a cluster (CUDA: 8 everywhere, 16 where a kernel asks for them)."""
 MOST_BLOCKS_REPORTED = 4096
 """Block origins that a report lists."""
 LONGEST_ATTRIBUTE = 240

@@ -62,7 +62,8 @@ class TargetInfo:
     """A chip: lanes per subgroup, registers per hardware thread, whether it has 2D block messages, and its shared memory.
 
     `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
-    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup.
+    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup. `cluster` is the most workgroups
+    that reach each other's shared memory (CUDA C++ Programming Guide, "Thread Block Clusters"): 1 where none does.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -75,6 +76,7 @@ class TargetInfo:
     surface: SurfaceLimits | None = None
     slm_bytes: int = 65536
     banks: int = 32
+    cluster: int = 1
 
     @property
     def grf_most(self) -> int:
@@ -115,8 +117,8 @@ _CHIPS = {
         TargetInfo("gfx942", 64),
         TargetInfo("gfx1100", 32),
         TargetInfo("sm_80", 32, slm_bytes=49152),
-        TargetInfo("sm_90", 32, slm_bytes=49152),
-        TargetInfo("generic", 32),  # a GPU in general: usual sizes, nothing measured
+        TargetInfo("sm_90", 32, slm_bytes=49152, cluster=16),
+        TargetInfo("generic", 32, cluster=16),  # a GPU in general: usual sizes, nothing measured
     )
 }
 

@@ -339,7 +339,8 @@ def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
         ((TILE, COLUMNS, "--element", "f12"), "f12"),
         ((TILE, COLUMNS, "--target", "i486"), "expected one of"),
         ((TILE, "!xegpu.nbarrier"), "expected a layout"),
-        ((TILE, COLUMNS, "--slm-limit", "1"), "at least 4"),
+        ((TILE, COLUMNS, "--slm-limit", "-1"), "from 0"),
+        (("d0 = 2@sg 2@reg", "d0 = 2@reg 2@sg", "--level", "subgroup"), "d0 // 2: 2@sg becomes 2@reg"),
         (("d0 = M@lane", "d0 = M@lane"), "symbols"),
     ],
 )

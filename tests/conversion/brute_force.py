@@ -65,6 +65,29 @@ def must_send(source: Slots, destination: Slots, bits: int) -> int:
     return worst
 
 
+def hops(source: Slots, destination: Slots, bits: int) -> int:
+    """The shuffles that must be, counted lane by lane, where no element has a copy: words as full as they can be.
+
+    With s shuffles a lane hears s others; what these have for it needs one hop, everything else two. All of that must have
+    room in the words of all lanes, and what comes must come from lanes that s shuffles reach.
+    """
+    worst = 0
+    room, cells = max(32 // bits, 1), max(bits // 32, 1)
+    for before, after in zip(source, destination, strict=True):
+        holder = {element: lane for lane, row in enumerate(before.tolist()) for element in row}
+        heard = [
+            sorted(Counter(holder[e] for e in set(row) if holder[e] != lane).values(), reverse=True)
+            for lane, row in enumerate(after.tolist())
+        ]
+        shuffles = 0
+        while any(sum(one) * cells > shuffles * room or len(one) >= 1 << shuffles for one in heard) or (
+            bits < 32 and len(after) * shuffles * room < sum(2 * sum(one) - sum(one[:shuffles]) for one in heard)
+        ):
+            shuffles += 1
+        worst = max(worst, shuffles)
+    return worst
+
+
 def supply(source: Slots, destination: Slots, bits: int) -> int:
     """The words that each lane would send, if those that have something to send shared all that is wanted.
 
@@ -100,8 +123,9 @@ def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionP
 
 
 def fewest_planned(plan: ConversionPlan) -> int:
-    """The shuffles of the way that has the fewest: the cheapest may have more, and fewer selects."""
-    return min(sum(program.count(Shuffle) for program in one.programs) for one in plan.candidates)
+    """The shuffles of the way without memory that has the fewest: the cheapest may have more, and fewer selects."""
+    ways = [one.programs for one in plan.candidates if not one.slm_bytes]
+    return min((sum(program.count(Shuffle) for program in programs) for programs in ways), default=0)
 
 
 def triton_rule(a: la.Layout, b: la.Layout, bits: int) -> int:
