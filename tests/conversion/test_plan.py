@@ -10,6 +10,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.conversion import convert
+from layoutalg.conversion.program.access_conflicts import program_ways
 from tests.conversion.brute_force import (
     L,
     check,
@@ -31,7 +32,9 @@ def test_conversions_between_powers_of_two(seed: int) -> None:
         bits = random.choice([8, 16, 32, 64])
         plan, before, after = check(a, b, bits, seed)
         if plan.kind == "shared memory":
-            assert plan.bank_conflicts == 1
+            through = [way.programs for way in plan.candidates if way.slm_bytes]
+            ways = [max(ways for program in programs for ways in program_ways(program)) for programs in through]
+            assert min(ways) == 1  # fewer accesses may be worth a conflict
             continue
         least = must_receive(before, after, bits)
         replicas = bool(a.canonical().replicas or b.canonical().replicas)
