@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.levels import changes
-from layoutalg.conversion.program.steps import BANKS, WORD, Load, Store
+from layoutalg.conversion.program.steps import BANKS, WORD, Load, Shuffle, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import Place, View, view
@@ -94,10 +94,12 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     except SizeError:  # too many slots to count them one by one
         bound = 0
     if plan.slm_bytes and bound:
-        yield "lower bound", f"{counted(bound, 'word')} for some lane: {plan.bound_reason}"
+        yield "lower bound", f"{plan.bound_reason}, from its own or other subgroups"
     elif bound:
-        met = "optimal, " if plan.optimal else f"{plan.shuffles - bound} below this plan, "
-        yield "lower bound", f"{met}{counted(bound, 'shuffle')}: {plan.bound_reason}"
+        met = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
+        if met and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
+            met += ", which another way has"
+        yield "lower bound", f"{'optimal, ' * plan.optimal}{counted(bound, 'shuffle')}{met}: {plan.bound_reason}"
     for i, candidate in enumerate(plan.candidates):
         cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated: {candidate.name}"
         yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
