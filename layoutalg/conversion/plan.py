@@ -266,14 +266,14 @@ class ConversionPlan:
         return explain(self)
 
     def svg(self) -> str:
-        """The exchange as an SVG document: arrows between lanes, step by step. In a notebook, a plan shows it.
+        """The conversion as an SVG document: registers and lanes, shuffles, the memory. In a notebook, a plan shows it.
 
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).svg()[:4]
         '<svg'
         """
-        from layoutalg.conversion.picture import arrows_svg
+        from layoutalg.conversion.picture import conversion_svg
 
-        return arrows_svg(self)
+        return conversion_svg(self)
 
     def _repr_html_(self) -> str | None:
         from layoutalg.viz.page import image
