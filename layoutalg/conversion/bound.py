@@ -47,7 +47,7 @@ def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
     Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
 
     >>> print(bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32).reason)
-    each lane needs 3 words from 3 other lanes
+    each lane needs 1 word from each of 3 other lanes, and gets one word in a shuffle
     """
     a, b = view(source), view(destination)
     if a is not None and b is not None:
@@ -70,9 +70,14 @@ def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
         return Bound(0, "")
     lanes = pattern.classes if moving else pattern.classes - 1
     cells = lanes << len(pattern.staying) - pattern.wide
-    which = "some lanes need" if moving else "each lane needs"
+    which = "some lane needs" if moving else "each lane needs"
     if shared == 1:
-        return Bound(shuffles, f"{which} {counted(shuffles, 'word')} from {counted(lanes, 'other lane')}")
+        each = (
+            f"{counted(pattern.words, 'word')} from each of {lanes} other lanes"
+            if lanes > 1
+            else (f"{counted(pattern.words, 'word')} from another lane")
+        )
+        return Bound(shuffles, f"{which} {each}, and gets one word in a shuffle")
     reason = f"{which} {counted(cells, 'element')} of {element_bits} bits from {counted(lanes, 'other lane')}"
     less = shuffles - 1
     if not less:

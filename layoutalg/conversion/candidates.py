@@ -1,9 +1,10 @@
 """The ways to convert one layout to another, and which is cheapest.
 
 Where all factors are powers of two, the two layouts say which bit of the machine becomes which (`strategies.renaming`), and
-the exchange follows (`exchange`). Where a subgroup cannot do it alone, only what crosses goes through shared memory, perhaps
-between two exchanges (`cross_subgroup`), or everything does (`through_memory`). Other factors that stay in registers make
-blocks of a smaller conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`), or row
+the exchange follows (`exchange`); what many lanes want may be broadcast (`broadcasts`). Where a subgroup cannot do it alone,
+only what crosses goes through shared memory, perhaps between two exchanges (`cross_subgroup`), or everything does
+(`through_memory`). Other factors that stay in registers make blocks of a smaller conversion (`blocks`); what is left of a
+block goes by tables of elements in a subgroup (`tables`), or, where elements cross subgroups or are too many to schedule, row
 by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
@@ -21,6 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from layoutalg.conversion.cost import cost_of
@@ -34,11 +36,12 @@ from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
-from layoutalg.conversion.strategies.tables import exchange_by_table, slot_tables, stays_by_table
+from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import through_memory
+from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_STEPS, MOST_SUBGROUPS
+from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view
 
@@ -219,8 +222,11 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         found = _ways_by_bits(a, b, element_bits, limit)
-        if stays_in_subgroup(a, b) and any(one.axis == "lane" for one in theirs.replicas):
-            found += _by_broadcasts(source, destination, element_bits)
+        slots = prod(
+            max(one) for one in zip(*(machine_counts(one).values() for one in (source, destination)), strict=True)
+        )
+        if stays_in_subgroup(a, b) and slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
+            found += _by_broadcasts(slot_tables(source, destination), element_bits)
         return found
     refused: LayoutError | None = None
     try:
@@ -230,16 +236,29 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
     if found and element_bits >= WORD and not any(program.slm_bytes for program in found[0][1]):
         return found  # words are words: the whole has nothing that its blocks have not
     try:
-        before, after = slot_tables(source, destination)
-        if stays_by_table(before, after):
-            found.append((f"{_INSIDE}, scheduled from tables", (exchange_by_table(before, after, element_bits),)))
-            found += _by_broadcasts(source, destination, element_bits)
-        else:
+        inside = _ways_by_table(source, destination, element_bits)
+    except SizeError as error:  # more than can be scheduled
+        inside, refused = [], refused or error
+    found += inside
+    if not inside:
+        try:
             program = through_padded_memory(source, destination, element_bits, limit)
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
-    except LayoutError as error:
-        if not found:
-            raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
+        except LayoutError as error:
+            if not found:
+                raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
+    return found
+
+
+def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+    """The ways inside a subgroup, slot by slot: none where elements cross subgroups."""
+    tables = slot_tables(source, destination)
+    if not stays_by_table(*tables):
+        return []
+    program = exchange_by_table(*tables, element_bits)
+    found = [(f"{_INSIDE}, scheduled from tables", (program,)), *_by_broadcasts(tables, element_bits)]
+    if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
+        found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
     return found
 
 
@@ -248,7 +267,9 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
             return [(name, (make(),)) for name, make in ways(pattern)]
-        return [(_INSIDE, (exchange(a, b, element_bits),))]
+        program = exchange(a, b, element_bits)
+        if len(program.steps) <= MOST_STEPS:
+            return [(_INSIDE, (program,))]
     found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
         found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
@@ -258,9 +279,9 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     return found
 
 
-def _by_broadcasts(source: Layout, destination: Layout, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+def _by_broadcasts(tables: tuple[Slots, Slots], element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
     try:
-        program = broadcasts(*slot_tables(source, destination), element_bits)
+        program = broadcasts(*tables, element_bits)
     except SizeError:
         return []
     return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]

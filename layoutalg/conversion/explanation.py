@@ -8,7 +8,7 @@ destination  d0 = 2@lane:2 2@lane
 moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
 kind         shuffles: 1 shuffle
-lower bound  optimal, 1 shuffle: some lanes need 1 word from 1 other lane
+lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
 cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
 """
 

@@ -55,7 +55,7 @@ class ConversionPlan:
     moves        d0 bit 0: lane bit 1 becomes lane bit 0
                  d0 bit 1: lane bit 0 becomes lane bit 1
     kind         shuffles: 1 shuffle
-    lower bound  optimal, 1 shuffle: some lanes need 1 word from 1 other lane
+    lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
     cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
     """
 
@@ -175,7 +175,7 @@ class ConversionPlan:
         """The sentence that proves the lower bound: who must send what. Empty where nothing has to be sent.
 
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg")).bound_reason
-        'each lane needs 7 words from 7 other lanes'
+        'each lane needs 1 word from each of 7 other lanes, and gets one word in a shuffle'
         """
         return bound_of(self.source, self.destination, self.element_bits).reason
 
@@ -241,10 +241,12 @@ class ConversionPlan:
     def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
         """The plan as MLIR at lane level: a function from a lane's fragment to its fragment, or a whole `kernel`.
 
-        `element` is the type of the elements, an integer of their size unless given. The function asks for the subgroup
-        size that was planned for; Intel's GPUs have 8, 16 and 32 lanes.
+        `element` is the type of the elements, an integer of their size unless given. For Intel's targets, and for none in
+        particular, the function asks for the subgroup size that was planned for; Intel's GPUs have 8, 16 and 32 lanes. For
+        AMD's and NVIDIA's it is what `--convert-gpu-to-rocdl` and `--convert-gpu-to-nvvm` take, and byte permutes are theirs.
 
-        Raises `ConversionError` for a type of another size, and for tables of more than 64 subgroups or lanes.
+        Raises `ConversionError` for a type of another size, for tables of more than 64 subgroups or lanes, and for lanes that
+        the target's warps or wavefronts do not have.
 
         >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
         >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles
@@ -258,7 +260,7 @@ class ConversionPlan:
                 "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
             )
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
-        return write(self.programs, f"i{self.element_bits}" if element is None else element, name)
+        return write(self.programs, f"i{self.element_bits}" if element is None else element, name, self.target)
 
     def __str__(self) -> str:
         from layoutalg.conversion.explanation import explain

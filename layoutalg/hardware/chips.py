@@ -88,6 +88,18 @@ class TargetInfo:
         return 2 * self.grf_count
 
     @property
+    def vendor(self) -> str:
+        """Whose chip it is: "intel", "amd" or "nvidia"; "" for a GPU in general.
+
+        >>> target_info("lnl").vendor, target_info("gfx90a").vendor, target_info("sm_80").vendor, target_info("generic").vendor
+        ('intel', 'amd', 'nvidia', '')
+        """
+        for beginning, vendor in (("gfx", "amd"), ("sm_", "nvidia")):
+            if self.name.startswith(beginning):
+                return vendor
+        return "intel" if self.has_dpas else ""
+
+    @property
     def has_dpas(self) -> bool:
         """Whether it has Intel's matrix instruction.
 

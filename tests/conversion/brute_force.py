@@ -65,6 +65,29 @@ def must_send(source: Slots, destination: Slots, bits: int) -> int:
     return worst
 
 
+def hops(source: Slots, destination: Slots, bits: int) -> int:
+    """The shuffles that must be, counted lane by lane, where no element has a copy: words as full as they can be.
+
+    With s shuffles a lane hears s others; what these have for it needs one hop, everything else two. All of that must have
+    room in the words of all lanes, and what comes must come from lanes that s shuffles reach.
+    """
+    worst = 0
+    room, cells = max(32 // bits, 1), max(bits // 32, 1)
+    for before, after in zip(source, destination, strict=True):
+        holder = {element: lane for lane, row in enumerate(before.tolist()) for element in row}
+        heard = [
+            sorted(Counter(holder[e] for e in set(row) if holder[e] != lane).values(), reverse=True)
+            for lane, row in enumerate(after.tolist())
+        ]
+        shuffles = 0
+        while any(sum(one) * cells > shuffles * room or len(one) >= 1 << shuffles for one in heard) or (
+            bits < 32 and len(after) * shuffles * room < sum(2 * sum(one) - sum(one[:shuffles]) for one in heard)
+        ):
+            shuffles += 1
+        worst = max(worst, shuffles)
+    return worst
+
+
 def supply(source: Slots, destination: Slots, bits: int) -> int:
     """The words that each lane would send, if those that have something to send shared all that is wanted.
 

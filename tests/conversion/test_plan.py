@@ -14,6 +14,7 @@ from tests.conversion.brute_force import (
     L,
     check,
     fewest_planned,
+    hops,
     must_receive,
     must_send,
     supply,
@@ -35,10 +36,9 @@ def test_conversions_between_powers_of_two(seed: int) -> None:
         least = must_receive(before, after, bits)
         replicas = bool(a.canonical().replicas or b.canonical().replicas)
         if replicas:
-            assert plan.lower_bound == least
-            assert fewest_planned(plan) <= max(least + 1, supply(before, after, bits))
+            assert plan.lower_bound <= fewest_planned(plan) <= max(least + 1, supply(before, after, bits))
         else:
-            assert plan.shuffles == plan.lower_bound == least
+            assert hops(before, after, bits) <= plan.lower_bound == plan.shuffles <= least
         assert plan.shuffles <= triton_rule(a, b, bits) or replicas
 
 
@@ -51,7 +51,8 @@ def test_conversions_between_mixed_factors(seed: int) -> None:
         plan, before, after = check(a, b, bits, seed)
         if plan.kind != "shared memory":
             replicas = bool(a.canonical().replicas or b.canonical().replicas)
-            assert must_receive(before, after, bits) <= plan.lower_bound <= plan.shuffles
+            assert bits < 32 or must_receive(before, after, bits) <= plan.lower_bound
+            assert plan.lower_bound <= plan.shuffles
             if bits >= 32 and not replicas:  # König: as many as one lane sends or receives
                 assert plan.shuffles == max(must_receive(before, after, bits), must_send(before, after, bits))
 

@@ -12,7 +12,7 @@ A 16x16 tile of 16 bits in 16 lanes, two rows to a word: shuffles, selects and b
 [10, 48, 33] an exchange in registers and lanes
 [11, 48, 28] an exchange in registers and lanes, whole words first
 [15, 48, 24] an exchange in registers and lanes, every element directly
-[11, 48, 12] an exchange in registers and lanes, parts of words first
+[11, 47, 12] an exchange in registers and lanes, parts of words first
 [16, 36, 12] an exchange in registers and lanes, a bit at a time
 
 Every way has the same beginning and end, where the words' numbers are XORed by bits of the lane (`words.turn`), so that in
@@ -160,7 +160,7 @@ class _Exchange:
         words = self.words
         early = [one for one in exchanged if one.register in words.word_bits]
         late = [one for one in exchanged if one not in early]
-        for one in early:
+        for one in reversed(early):  # words that stay are turned by the same bit twice, one after the other
             words.turn(one.register, bit_mask(self.lanes, one.to_lane))
         words.order_parts(
             sorted((bit for bit in self.to if self.to[bit] < len(words.part_bits)), key=self.to.__getitem__)
