@@ -3,13 +3,14 @@
 Costs rank candidates; they are not timings. Where no listing was counted, a slot is one instruction of the ALUs for the whole
 subgroup, and three estimates make the prices: the unit of shared memory, which also carries shuffles, is an eighth as wide
 as the ALUs; a shuffle passes it once, a word that goes through memory twice; a message waits for as long as 16 instructions, a
-barrier for 32. One lane's word for all lanes is cheaper than a shuffle: 2 slots.
+barrier for 32. One lane's word for all lanes is cheaper than a shuffle: 2 slots. Without a target nothing is known but that
+lanes wait for what they do not have: all that leaves a lane has four times these prices, so that the fewest shuffles win.
 
 >>> generic = cost_of(None)
 >>> generic.shuffle, generic.broadcast, generic.select, generic.permute, generic.word
-(8, 2, 1, 1, 8)
+(32, 8, 1, 1, 32)
 >>> generic.of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
-8
+32
 
 Lanes that wait for one bank take that many rounds of a message; `conversion.program.access_conflicts` counts them.
 """
@@ -66,7 +67,7 @@ class Cost:
 
         >>> repeat = Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (0, 0)),), unpack=(1,))
         >>> cost_of(None).of_chain([repeat, repeat])
-        4
+        16
         """
         for program in programs:
             instance_of(program, Program, "program", ConversionError)
@@ -113,4 +114,6 @@ def cost_of(target: str | None) -> Cost:
     chip = target_info("generic" if target is None else target)
     if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address
         return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16)
+    if target is None or chip.name == "generic":
+        return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
     return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes)

@@ -1,7 +1,8 @@
 """A conversion plan in words.
 
 >>> from layoutalg.conversion.plan import convert
->>> print(explain(convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")))
+>>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc", level="subgroup")
+>>> print(explain(plan))
 4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
 source       d0 = 2@lane 2@lane:2
 destination  d0 = 2@lane:2 2@lane
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.levels import changes
-from layoutalg.conversion.program.steps import BANKS, Load, Store
+from layoutalg.conversion.program.steps import BANKS, WORD, Load, Shuffle, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import Place, View, view
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 _COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
+_UNITS = {8: "bytes", 16: "halves", 32: "words"}
 _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 
@@ -79,31 +81,35 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     if plan.slm_bytes:
         steps = [step for program in plan.programs for step in program.steps]
         stores, loads = [step for step in steps if isinstance(step, Store)], [s for s in steps if isinstance(s, Load)]
-        stored, loaded = [len(one.words) for one in stores], [len(one.to) for one in loads]
+        stored, loaded = [(len(one.words), one.bits) for one in stores], [(len(one.to), one.bits) for one in loads]
         ways = plan.bank_conflicts
         conflicts = "no bank conflicts" if ways == 1 else f"{ways}-way bank conflicts at the worst"
         accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
         yield "memory", f"{accesses}; {conflicts} ({BANKS} banks)"
-        unit = "words; x[i] is bit i of x" if "[" in str(stores[0].address) else "words"
+        unit = " and ".join(dict.fromkeys(_UNITS[one.bits] for one in (stores[0], loads[0])))
+        unit += "; x[i] is bit i of x" if "[" in str(stores[0].address) else ""
         yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
     try:
         bound = plan.lower_bound
     except SizeError:  # too many slots to count them one by one
         bound = 0
     if plan.slm_bytes and bound:
-        yield "lower bound", f"{counted(bound, 'word')} for some lane: {plan.bound_reason}"
+        yield "lower bound", f"{plan.bound_reason}, from its own or other subgroups"
     elif bound:
-        met = "optimal, " if plan.optimal else f"{plan.shuffles - bound} below this plan, "
-        yield "lower bound", f"{met}{counted(bound, 'shuffle')}: {plan.bound_reason}"
+        met = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
+        if met and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
+            met += ", which another way has"
+        yield "lower bound", f"{'optimal, ' * plan.optimal}{counted(bound, 'shuffle')}{met}: {plan.bound_reason}"
     for i, candidate in enumerate(plan.candidates):
         cost = f"{counted(candidate.cost, 'issue slot')} on {plan.target}, estimated: {candidate.name}"
         yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
 
 
-def _accesses(what: str, widths: list[int]) -> str:
-    """So many stores or loads, of so many words."""
-    words = counted(max(widths), "word")
-    return f"{counted(len(widths), what)} of {words if len(set(widths)) == 1 else f'up to {words}'}"
+def _accesses(what: str, widths: list[tuple[int, int]]) -> str:
+    """So many stores or loads, of so many words or parts of one."""
+    count, bits = max(widths, key=lambda one: one[0] * one[1])
+    size = counted(count, "word") if bits == WORD else f"{bits} bits"
+    return f"{counted(len(widths), what)} of {size if len(set(widths)) == 1 else f'up to {size}'}"
 
 
 def _kind(plan: ConversionPlan) -> str:

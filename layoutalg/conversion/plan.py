@@ -47,17 +47,16 @@ class ConversionPlan:
 
     Raises `ConversionError` as `convert` does.
 
-    >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"))
-    >>> print(plan)
-    4x4 elements of 32 bits over 1 subgroup of 4 lanes, 4 registers to 4
-    source       d0 = 4@reg, d1 = 4@lane
-    destination  d0 = 4@lane, d1 = 4@reg
-    moves        d0 bits 0-1: register bits 0-1 become lane bits 0-1
-                 d1 bits 0-1: lane bits 0-1 become register bits 0-1
-    kind         shuffles: 3 shuffles, 15 selects
-    lower bound  optimal, 3 shuffles: each lane needs 1 word from each of 3 other lanes, and gets one word in a shuffle
-    cost         39 issue slots on generic, estimated: an exchange in registers and lanes
-    instead      44 issue slots on generic, estimated: an exchange in registers and lanes, a bit at a time (4 shuffles, 12 selects)
+    >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")
+    >>> print(str(plan).partition("\\ninstead")[0])
+    4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
+    source       d0 = 2@lane 2@lane:2
+    destination  d0 = 2@lane:2 2@lane
+    moves        d0 bit 0: lane bit 1 becomes lane bit 0
+                 d0 bit 1: lane bit 0 becomes lane bit 1
+    kind         shuffles: 1 shuffle
+    lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
+    cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
     """
 
     source: Layout
@@ -160,7 +159,9 @@ class ConversionPlan:
 
     @property
     def lower_bound(self) -> int:
-        """The fewest shuffles that any plan can have; where elements cross subgroups, the words that one lane must receive.
+        """The number of shuffles that no plan is below, with several hops and shared words (see `conversion.bound`).
+
+        Where subgroups must exchange elements, the words that some lane must receive from its subgroup or from another one.
 
         Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
 
@@ -182,7 +183,7 @@ class ConversionPlan:
     def optimal(self) -> bool:
         """Whether it has no more shuffles than the bound; a plan that moves words otherwise has none to spare.
 
-        >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg")).optimal
+        >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg"), element_bits=8).optimal
         True
         """
         return self.kind != "shuffles" or self.shuffles <= self.lower_bound
@@ -240,10 +241,12 @@ class ConversionPlan:
     def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
         """The plan as MLIR at lane level: a function from a lane's fragment to its fragment, or a whole `kernel`.
 
-        `element` is the type of the elements, an integer of their size unless given. The function asks for the subgroup
-        size that was planned for; Intel's GPUs have 8, 16 and 32 lanes.
+        `element` is the type of the elements, an integer of their size unless given. For Intel's targets, and for none in
+        particular, the function asks for the subgroup size that was planned for; Intel's GPUs have 8, 16 and 32 lanes. For
+        AMD's and NVIDIA's it is what `--convert-gpu-to-rocdl` and `--convert-gpu-to-nvvm` take, and byte permutes are theirs.
 
-        Raises `ConversionError` for a type of another size, and for tables of more than 64 subgroups or lanes.
+        Raises `ConversionError` for a type of another size, for tables of more than 64 subgroups or lanes, and for lanes that
+        the target's warps or wavefronts do not have.
 
         >>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
         >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles
@@ -257,7 +260,7 @@ class ConversionPlan:
                 "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
             )
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
-        return write(self.programs, f"i{self.element_bits}" if element is None else element, name)
+        return write(self.programs, f"i{self.element_bits}" if element is None else element, name, self.target)
 
     def __str__(self) -> str:
         from layoutalg.conversion.explanation import explain

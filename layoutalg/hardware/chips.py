@@ -62,8 +62,8 @@ class TargetInfo:
     """A chip: lanes per subgroup, registers per hardware thread, whether it has 2D block messages, and its shared memory.
 
     `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
-    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup. `cluster` is the most workgroups
-    that reach each other's shared memory (CUDA C++ Programming Guide, "Thread Block Clusters"): 1 where none does.
+    register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup. `cluster` is the most
+    workgroups that reach each other's shared memory (CUDA C++ Programming Guide, "Thread Block Clusters"): 1 where none does.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -86,6 +86,18 @@ class TargetInfo:
         256
         """
         return 2 * self.grf_count
+
+    @property
+    def vendor(self) -> str:
+        """Whose chip it is: "intel", "amd" or "nvidia"; "" for a GPU in general.
+
+        >>> target_info("lnl").vendor, target_info("gfx90a").vendor, target_info("sm_80").vendor, target_info("generic").vendor
+        ('intel', 'amd', 'nvidia', '')
+        """
+        for beginning, vendor in (("gfx", "amd"), ("sm_", "nvidia")):
+            if self.name.startswith(beginning):
+                return vendor
+        return "intel" if self.has_dpas else ""
 
     @property
     def has_dpas(self) -> bool:

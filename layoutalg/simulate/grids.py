@@ -330,7 +330,10 @@ def _block_size(
 
 
 def _subgroup_size(function: gpu.FuncOp, given: int | None, level: Level, target: str) -> int:
-    """Lanes of a subgroup. Above lane level they do not matter, and are the chip's where nothing says them."""
+    """Lanes of a subgroup. Above lane level they do not matter, and are the chip's where nothing says them.
+
+    AMD's and NVIDIA's chips have one number, a kernel does not ask for it.
+    """
     chip = target_info(target)
     if given is not None:
         return whole_number(given, "subgroup_size", 1, MOST_WORK_ITEMS)
@@ -340,7 +343,7 @@ def _subgroup_size(function: gpu.FuncOp, given: int | None, level: Level, target
             if lanes.value.data < 1:
                 fail(function, f"{name} = {lanes.value.data}: a subgroup has at least one lane")
             return lanes.value.data
-    if level == "lane":
+    if level == "lane" and chip.vendor not in ("amd", "nvidia"):
         fail(
             function,
             "intel_reqd_sub_group_size = 16 : i32 or the argument subgroup_size (--subgroup-size) is needed to know the lanes",

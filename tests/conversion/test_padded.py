@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from layoutalg.conversion import Load, Store, convert
-from tests.conversion.brute_force import (
-    L,
-    check,
-)
+from tests.conversion.brute_force import L, check, numbers
 
 
 def test_what_registers_repeat_goes_through_memory_once() -> None:
@@ -21,3 +20,11 @@ def test_a_limit_that_rows_without_padding_keep_is_enough() -> None:
     a, b = L("d0 = 3@sg 8@reg, d1 = 32@lane"), L("d0 = 8@lane:4 3@sg, d1 = 4@lane 8@reg")
     for limit in (3072, 3436):
         assert convert(a, b, slm_limit=limit).slm_bytes <= limit
+
+
+def test_what_is_too_much_to_schedule_goes_through_memory() -> None:
+    a, b = L("d0 = 97@reg, d1 = 97@lane"), L("d0 = 97@lane, d1 = 97@reg")
+    plan = convert(a, b, slm_limit=2**20)
+    data = np.arange(97 * 97, dtype=np.int32)
+    assert (plan.kind, plan.barriers) == ("shared memory", 1)
+    assert (plan.apply(data[numbers(a)]) == data[numbers(b)]).all()

@@ -46,7 +46,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 
-from layoutalg.conversion.lowering.indices import Indices, named
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
 from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, shared_type, vector_sizes, write_chain
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
@@ -54,6 +54,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.messages import shown
+from layoutalg.hardware.chips import target_info
 
 __all__ = ["emit_function", "emit_kernel"]
 
@@ -65,7 +66,9 @@ _INDENT = " " * 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def emit_function(programs: Program | Sequence[Program], element: str = "i32", name: str = "convert") -> str:
+def emit_function(
+    programs: Program | Sequence[Program], element: str = "i32", name: str = "convert", target: str = "generic"
+) -> str:
     """A function from one work-item's source fragment to its destination fragment, in a module of its own.
 
     A fragment of R elements is a `vector<Rxelement>` where SPIR-V has it (R = 2, 3, 4, 8, 16), otherwise several such
@@ -73,63 +76,118 @@ def emit_function(programs: Program | Sequence[Program], element: str = "i32", n
 
     Several programs are executed one after another, each on the fragments that the one before makes.
 
-    Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together, or
-    a name that is not an identifier.
+    For AMD's and NVIDIA's chips the number of the subgroup is that of the work-item along x, divided by the lanes.
+
+    Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together,
+    a name that is not an identifier, or lanes that the target's warps or wavefronts do not have.
 
     >>> swap = Program(1, 16, 16, 6, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_function(swap, "bf16", "swap").splitlines()[2].strip().partition(" attributes")[0])
     gpu.func @swap(%source: vector<4xi16>, %source_1: vector<2xi16>) -> (vector<2xi16>)
     """
-    chain, cell = _checked(programs, element, name)
+    chain, cell = _checked(programs, element, name, target)
     kind = element if element in _FLOATS else cell
     takes, gives = vector_sizes(chain[0].source_registers), vector_sizes(chain[-1].registers)
     writer = Writer([Value(kind, _size(size), "source") for size in takes])
-    indices = Indices(writer, chain[0].subgroups, chain[0].lanes)
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target)
     source = [cast(indices, argument, cell) for argument in writer.arguments]
     pieces = write_chain(chain, _shared(chain, writer, name), indices, source, gives)
     results = [cast(indices, piece, kind) for piece in pieces]
     kinds = ", ".join([typed(size, kind) for size in gives])
     writer.do(f"gpu.return {', '.join(['%s'] * len(results))} : {kinds}", results)
-    return _written(chain, name, writer, f" -> ({kinds}) attributes {{{_lanes(chain)}}}")
+    return _written(chain, name, writer, f" -> ({kinds}){_attributes(chain, indices)}")
 
 
-def emit_kernel(programs: Program | Sequence[Program], element: str = "i32", name: str = "convert") -> str:
+def emit_kernel(
+    programs: Program | Sequence[Program], element: str = "i32", name: str = "convert", target: str = "generic"
+) -> str:
     """A kernel that converts a fragment for each work-item, from one array in global memory to another.
 
     Its arguments are two addresses (i64), multiples of 64. A workgroup is `subgroups * lanes` work-items along x; the
     fragments lie one after another in the order [workgroup, subgroup, lane, register].
 
-    Raises `ConversionError` as `emit_function` does.
+    Raises `ConversionError` as `emit_function` does, and for a workgroup that is not a number of whole warps or wavefronts.
 
     >>> swap = Program(2, 16, 32, 2, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_kernel(swap, name="swap").splitlines()[2].strip().partition(" attributes")[0])
     gpu.func @swap(%source: i64, %destination: i64) kernel
     """
-    chain, cell = _checked(programs, element, name)
+    chain, cell = _checked(programs, element, name, target)
     source, destination = Value("i64", name="source"), Value("i64", name="destination")
     writer = Writer([source, destination])
-    indices = Indices(writer, chain[0].subgroups, chain[0].lanes)
-    everyone = named("everyone", writer.value("arith.constant true", (), "i1"))
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target)
+    workgroup = chain[0].subgroups * chain[0].lanes
+    if workgroup % indices.width:
+        raise ConversionError(
+            f"a workgroup of {workgroup} work-items on {target}: expected a multiple of the {indices.width} that execute "
+            "together; a function is emitted for it (kernel=False)"
+        )
+    memory = (_Pointers if indices.vendor in FIXED_WIDTH else _Messages)(indices, cell)
     needed, takes = _source_messages(chain, cell)
     loaded: list[Value] = []
-    for place, size, wanted in zip(_places(indices, takes), takes, needed, strict=True):
-        if wanted:
-            form = f"xegpu.load %s[%s], %s{_chunk(size)} : i64, index, i1 -> {typed(size, cell)}"
-            loaded.append(named("source", writer.value(form, (source, place, everyone), cell, _size(size))))
-        else:
-            loaded.append(indices.constant(0, cell))
+    for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):
+        loaded.append(named("source", memory.load(place, size)) if wanted else indices.constant(0, cell))
     gives = _messages(chain[-1].registers, cell)
     pieces = write_chain(chain, _shared(chain, writer, name), indices, loaded, gives)
-    for place, size, piece in zip(_places(indices, gives), gives, pieces, strict=True):
-        form = f"xegpu.store %s, %s[%s], %s{_chunk(size)} : {typed(size, cell)}, i64, index, i1"
-        writer.do(form, (piece, destination, place, everyone))
+    for place, piece in zip(memory.places(destination, gives), pieces, strict=True):
+        memory.store(piece, place)
     writer.do("gpu.return")
-    workgroup = chain[0].subgroups * chain[0].lanes
     sizes = f"known_block_size = array<i32: {workgroup}, 1, 1>"
-    return _written(chain, name, writer, f" kernel attributes {{{_lanes(chain)}, {sizes}}}")
+    return _written(chain, name, writer, f" kernel{_attributes(chain, indices, sizes)}")
 
 
-def _checked(programs: Program | Sequence[Program], element: str, name: str) -> tuple[tuple[Program, ...], str]:
+class _Messages:
+    """Global memory by XeGPU's scattered messages, from an address as i64."""
+
+    def __init__(self, indices: Indices, cell: str) -> None:
+        self.indices, self.writer, self.cell = indices, indices.writer, cell
+        self.everyone = named("everyone", self.writer.value("arith.constant true", (), "i1"))
+
+    def places(self, base: Value, sizes: Sequence[int]) -> list[tuple[Value, ...]]:
+        """Where the vectors of this work-item's fragment begin."""
+        return [(base, place) for place in _places(self.indices, sizes)]
+
+    def load(self, place: tuple[Value, ...], size: int) -> Value:
+        form = f"xegpu.load %s[%s], %s{_chunk(size)} : i64, index, i1 -> {typed(size, self.cell)}"
+        return self.writer.value(form, (*place, self.everyone), self.cell, _size(size))
+
+    def store(self, value: Value, place: tuple[Value, ...]) -> None:
+        form = f"xegpu.store %s, %s[%s], %s{_chunk(value.size or 1)} : {value.kind}, i64, index, i1"
+        self.writer.do(form, (value, *place, self.everyone))
+
+
+class _Pointers:
+    """Global memory by LLVM's loads and stores: vectors are as aligned as LLVM takes them to be."""
+
+    def __init__(self, indices: Indices, cell: str) -> None:
+        self.indices, self.writer, self.cell = indices, indices.writer, cell
+
+    def places(self, base: Value, sizes: Sequence[int]) -> list[tuple[Value, ...]]:
+        """Pointers to the vectors of this work-item's fragment."""
+        if not sizes:
+            return []
+        pointer = self.writer.value("llvm.inttoptr %s : i64 to !llvm.ptr<1>", (base,), "!llvm.ptr<1>")
+        whole = self.indices.binary("muli", self.indices.work_item(), self.indices.constant(sum(sizes)))
+        first = self._beyond(pointer, "%s", "i32", (whole,))
+        starts = [sum(sizes[:i]) for i in range(1, len(sizes))]
+        return [(first,), *((self._beyond(first, str(start), "", ()),) for start in starts)]
+
+    def _beyond(self, pointer: Value, distance: str, kind: str, operands: tuple[Value, ...]) -> Value:
+        types = ", ".join(["!llvm.ptr<1>", *[kind] * len(operands)])
+        form = f"llvm.getelementptr %s[{distance}] : ({types}) -> !llvm.ptr<1>, {self.cell}"
+        return named("place", self.writer.value(form, (pointer, *operands), "!llvm.ptr<1>"))
+
+    def load(self, place: tuple[Value, ...], size: int) -> Value:
+        form = f"llvm.load %s : !llvm.ptr<1> -> {typed(size, self.cell)}"
+        return self.writer.value(form, place, self.cell, _size(size))
+
+    def store(self, value: Value, place: tuple[Value, ...]) -> None:
+        self.writer.do(f"llvm.store %s, %s : {value.kind}, !llvm.ptr<1>", (value, *place))
+
+
+def _checked(
+    programs: Program | Sequence[Program], element: str, name: str, target: str
+) -> tuple[tuple[Program, ...], str]:
     """The programs and the integer type of an element's size, if everything fits together."""
     chain = (programs,) if isinstance(programs, Program) else tuple(programs)
     if not chain:
@@ -157,6 +215,12 @@ def _checked(programs: Program | Sequence[Program], element: str, name: str) -> 
         raise ConversionError(f"element type {element} has {bits} bits; the program moves elements of {wanted}")
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"name {shown(name)}: expected letters, digits and _, such as convert")
+    chip = target_info(target)
+    if chip.vendor in FIXED_WIDTH and chip.subgroup_size % chain[0].lanes:
+        raise ConversionError(
+            f"subgroups of {chain[0].lanes} lanes on {chip}: expected {chip.subgroup_size}, or a part of them; "
+            "plan with machine=Machine(lanes=...)"
+        )
     return chain, f"i{bits}"
 
 
@@ -186,8 +250,11 @@ def _size(size: int) -> int | None:
     return None if size == 1 else size
 
 
-def _lanes(chain: Sequence[Program]) -> str:
-    return f"intel_reqd_sub_group_size = {chain[0].lanes} : i32"
+def _attributes(chain: Sequence[Program], indices: Indices, *others: str) -> str:
+    """The attributes of the function: the subgroup size where kernels ask for one, and others."""
+    asked = [] if indices.vendor in FIXED_WIDTH else [f"intel_reqd_sub_group_size = {chain[0].lanes} : i32"]
+    every = ", ".join([*asked, *others])
+    return f" attributes {{{every}}}" if every else ""
 
 
 def _shared(chain: Sequence[Program], writer: Writer, name: str) -> Value | None:

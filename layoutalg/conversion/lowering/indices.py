@@ -24,9 +24,12 @@ from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.hardware.chips import target_info
 
-__all__ = ["Indices", "linear_terms", "named", "reverses", "shifts"]
+__all__ = ["FIXED_WIDTH", "Indices", "linear_terms", "named", "reverses", "shifts"]
 
+FIXED_WIDTH = ("nvidia", "amd")
+"""Vendors whose chips have one subgroup size, which a kernel does not ask for: a warp, a wavefront."""
 
 _Make: TypeAlias = Callable[[], Value]
 
@@ -93,10 +96,22 @@ class Indices:
     %lane_in_0x5555 = arith.cmpi eq, %1, %c0 : i32
     """
 
-    def __init__(self, writer: Writer, subgroups: int, lanes: int) -> None:
+    def __init__(self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic") -> None:
         self.writer = writer
         self.counts = {"sg": subgroups, "lane": lanes}
+        self.vendor = target_info(chip).vendor
+        self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
+        """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
         self._made: dict[object, Value] = {}
+
+    def once(self, key: object, make: Callable[[], Value]) -> Value:
+        """A value that is made the first time that it is asked for.
+
+        >>> indices = Indices(Writer(), 1, 16)
+        >>> indices.once("mine", lambda: Value("i32")) is indices.once("mine", lambda: Value("i1"))
+        True
+        """
+        return self._once(key, make)
 
     def _once(self, key: object, make: _Make) -> Value:
         if key not in self._made:
@@ -137,11 +152,26 @@ class Indices:
         """The number of this lane or subgroup, as i32."""
 
         def make() -> Value:
-            operation = "gpu.lane_id" if axis == "lane" else "gpu.subgroup_id : index"
-            found = self.writer.value(operation, (), "index")
-            return named("lane" if axis == "lane" else "subgroup", self._as_i32(found))
+            if axis == "lane":
+                found = self._executing()
+                return found if self.width == self.counts["lane"] else self._masked(found, self.counts["lane"] - 1)
+            if self.vendor in FIXED_WIDTH:
+                item = self._as_i32(self.writer.value("gpu.thread_id x", (), "index"))
+                return self._divided(item, self.counts["lane"])
+            return self._as_i32(self.writer.value("gpu.subgroup_id : index", (), "index"))
 
-        return self._once(axis, make)
+        return self._once(axis, lambda: named("lane" if axis == "lane" else "subgroup", make()))
+
+    def _executing(self) -> Value:
+        """The number of this lane among those that execute together."""
+        return self._once("executing", lambda: self._as_i32(self.writer.value("gpu.lane_id", (), "index")))
+
+    def among_executing(self, lane: Value) -> Value:
+        """The number among the lanes that execute together, of a lane of this subgroup."""
+        if self.width == self.counts["lane"]:
+            return lane
+        first = self._once("first", lambda: self._masked(self._executing(), self.width - self.counts["lane"]))
+        return self._once(("among", lane), lambda: self.binary("ori", first, lane))
 
     def _veiled(self, axis: str) -> Value:
         """The same value, hidden from LLVM.

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
+from layoutalg.conversion.lowering.permutes import permuted
 from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
@@ -26,7 +27,6 @@ __all__ = ["ALIGNMENT", "SHARED", "cast", "shared_type", "vector_sizes", "write_
 
 VECTORS = (16, 8, 4, 3, 2, 1)
 """The sizes of vectors in SPIR-V, and the scalar."""
-BYTES = WORD // 8
 ALIGNMENT = 64
 """The bytes to which shared local memory is aligned, the most that a vector of words needs."""
 SHARED = 3
@@ -176,6 +176,8 @@ class _Body:
         self.views: dict[Value, Value] = {}
         self.memory = memory
         self.partial: set[Value] = set()
+        self.generic = indices.vendor in FIXED_WIDTH
+        """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         self.narrow: dict[int, Value] = {}
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
@@ -264,9 +266,8 @@ class _Body:
             case Shuffle(to, word):
                 self.words[to] = named(f"w{to}", self._shuffled(position, self._word(position, word), step))
             case Permute(to, low, high):
-                self.words[to] = named(
-                    f"w{to}", self._permuted(self._word(position, low), self._word(position, high), step)
-                )
+                words = (self._word(position, low), self._word(position, high))
+                self.words[to] = named(f"w{to}", permuted(self.indices, *words, step.selectors))
             case Regions():
                 self._moved(position, step)
             case Store():
@@ -327,43 +328,20 @@ class _Body:
             mode, other = "idx", self.indices.other_by_subgroup(step.lanes, step.others)
         else:
             mode, other = self.indices.other(step.lanes)
+        if self._from_one_lane(step):
+            return self.writer.value("gpu.subgroup_broadcast %s, specific_lane %s : i32", (word, other), "i32")
+        if mode == "idx":
+            other = self.indices.among_executing(other)
         received = Value("i32")
-        operands = (word, other, self.indices.constant(count))
+        operands = (word, other, self.indices.constant(self.indices.width))
         self.writer.values(f"gpu.shuffle {mode} %s, %s, %s : i32", operands, (received, Value("i1", name="valid")))
         return received
 
-    def _permuted(self, low: Value, high: Value, step: Permute) -> Value:
-        """Bytes of two words by shifts and masks; where lanes differ, a select for each further selector."""
-        masks: dict[int, int] = {}
-        for lane, selector in enumerate(step.selectors):
-            masks[selector] = masks.get(selector, 0) | 1 << lane
-        first, *others = sorted(masks, key=lambda selector: -masks[selector].bit_count())
-        found = self._bytes_of(low, high, first)
-        for selector in others:
-            found = self.indices.selected(
-                self.indices.holds("lane", masks[selector]), self._bytes_of(low, high, selector), found
-            )
-        return found
-
-    def _bytes_of(self, low: Value, high: Value, selector: int) -> Value:
-        bytes_of: dict[tuple[Value, int], int] = {}  # by word and shift to the left in bytes: the bytes that stay
-        for j in range(BYTES):
-            byte = selector >> 4 * j & 7
-            key = (low if byte < BYTES else high), j - byte % BYTES
-            bytes_of[key] = bytes_of.get(key, 0) | 0xFF << 8 * j
-        terms: list[Value] = []
-        for (word, shift), mask in bytes_of.items():
-            moved = word
-            if shift:
-                moved = self.indices.binary(
-                    "shli" if shift > 0 else "shrui", word, self.indices.constant(8 * abs(shift))
-                )
-            left = (0xFFFFFFFF << 8 * shift if shift > 0 else 0xFFFFFFFF >> -8 * shift) & 0xFFFFFFFF
-            terms.append(moved if mask == left else self.indices.binary("andi", moved, self.indices.constant(mask)))
-        found = terms[0]
-        for term in terms[1:]:
-            found = self.indices.binary("ori", found, term)
-        return found
+    def _from_one_lane(self, step: Shuffle) -> bool:
+        """Whether it is a broadcast that the chip has an instruction for: v_readlane_b32, to all lanes of a wavefront."""
+        whole = self.indices.width == self.program.lanes
+        alike = len(set(step.lanes)) == 1 and not any(step.sg) and not step.others
+        return self.indices.vendor == "amd" and whole and alike
 
     def _accesses(self, step: Store | Load, count: int, *, vectors: bool) -> list[tuple[Value, int, int, str]]:
         """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
@@ -377,7 +355,7 @@ class _Body:
             multiple = ALIGNMENT // size_of | address.base | start
             for term in terms:
                 multiple |= term
-            aligned = f" {{alignment = {(multiple & -multiple) * size_of} : i64}}" if size > 1 else ""
+            aligned = f"{{alignment = {(multiple & -multiple) * size_of} : i64}}" if size > 1 else ""
             found.append((self.indices.as_index(place), start, size, aligned))
             start += size
         return found
@@ -408,9 +386,12 @@ class _Body:
 
     def _store_at(self, shared: Value, value: Value, place: Value, aligned: str) -> None:
         if value.size is None:
-            self.writer.do(f"memref.store %s, %s[%s]{aligned} : {shared.kind}", (value, shared, place))
+            self.writer.do(f"memref.store %s, %s[%s] : {shared.kind}", (value, shared, place))
         else:
-            self.writer.do(f"vector.store %s, %s[%s]{aligned} : {shared.kind}, {value.kind}", (value, shared, place))
+            form = f"vector.store %s, %s[%s] {aligned} : {shared.kind}, {value.kind}"
+            if self.generic:
+                form = f'"vector.store"(%s, %s, %s) <{aligned}> : ({value.kind}, {shared.kind}, index) -> ()'
+            self.writer.do(form, (value, shared, place))
 
     def _memory(self, position: int, bits: int) -> Value:
         if bits not in self.memory:
@@ -421,8 +402,11 @@ class _Body:
         shared, kind = self._memory(position, step.bits), f"i{step.bits}"
         whole = step.bits == WORD and all(self.needed.has(word, self.program.parts) for word in step.to)
         for place, start, size, aligned in self._accesses(step, len(step.to), vectors=whole):
-            vector = "" if size == 1 else f", {typed(size, kind)}"
-            form = f"{'memref' if size == 1 else 'vector'}.load %s[%s]{aligned} : {shared.kind}{vector}"
+            form = f"memref.load %s[%s] : {shared.kind}"
+            if size > 1:
+                form = f"vector.load %s[%s] {aligned} : {shared.kind}, {typed(size, kind)}"
+            if size > 1 and self.generic:
+                form = f'"vector.load"(%s, %s) <{aligned}> : ({shared.kind}, index) -> {typed(size, kind)}'
             load = self.writer.value(form, (shared, place), kind, None if size == 1 else size)
             for i, word in enumerate(step.to[start : start + size]):
                 found = named(f"w{word}", _element(self.indices, load, i))

@@ -232,11 +232,16 @@ class Load(NamedTuple):
 
 
 class Barrier(NamedTuple):
-    """All subgroups wait for one another; what was stored before can be loaded after.
+    """All subgroups of the workgroup wait for one another; what was stored before can be loaded after.
 
-    >>> Barrier()
-    Barrier()
+    With the scope "subgroup" the lanes of each subgroup wait for one another alone. Where they run in step, that only keeps the
+    order of stores and loads.
+
+    >>> Barrier().scope
+    'workgroup'
     """
+
+    scope: str = "workgroup"
 
 
 Step: TypeAlias = Select | Shuffle | Permute | Regions | Store | Load | Barrier

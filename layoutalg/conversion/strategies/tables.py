@@ -8,8 +8,8 @@ Three lanes that rotate their registers:
 >>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
 >>> tables = slot_tables(source, destination)
 >>> found = exchange_by_table(*tables, 32)
->>> found.count(Shuffle), fewest_by_table(*tables, 32)
-(2, 2)
+>>> found.count(Shuffle)
+2
 
 Which word a lane sends, and where it puts what arrives, is picked by selects: one for each bit of the lane's number, shared
 by all words that are rotated alike (240 registers of 15 lanes: 1,920 selects where one for each further word would be 6,496).
@@ -17,7 +17,7 @@ by all words that are rotated alike (240 registers of 15 lanes: 1,920 selects wh
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,15 @@ from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.schedule import Items, rounds
 from layoutalg.conversion.program.steps import WORD
+from layoutalg.conversion.strategies.choosing import Slots, choose, ordered, places_of
 from layoutalg.conversion.strategies.packing import pack_slots
-from layoutalg.conversion.strategies.renaming import bit_mask
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["exchange_by_table", "fewest_by_table", "slot_tables", "stays_by_table"]
-
-
-Slots = NDArray[np.int64]
-"""The number of the element in each slot, row by row: `[sg, lane, reg]`; -1 for an empty slot."""
+__all__ = ["Slots", "exchange_by_table", "kinds_of", "slot_tables", "stays_by_table"]
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -72,27 +68,6 @@ def stays_by_table(source: Slots, destination: Slots) -> bool:
     )
 
 
-def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int:
-    """The largest number of words that one lane must receive: its own elements count nothing, the nearest replica counts.
-
-    >>> columns = Layout.parse("d0 = 4@lane, d1 = 2@lane:4 4@reg")
-    >>> fewest_by_table(*slot_tables(Layout.parse("d0 = 4@reg, d1 = 8@lane"), columns), 16)
-    3
-    """
-    worst = 0
-    if not stays_by_table(source, destination):  # then lanes of all subgroups count
-        source, destination = (slots.reshape(1, -1, slots.shape[2]) for slots in (source, destination))
-    lanes, registers = int(source.shape[1]), int(source.shape[2])
-    here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
-    for from_lane, from_register in _kinds(source, destination)[1]:
-        # What each lane wants from each other one: an element that it holds twice comes once.
-        wanted: Slots = ((here * lanes + from_lane) * registers + from_register)[from_lane != here]
-        pairs, counts = np.unique(np.unique(wanted) // registers, return_counts=True)
-        words = -(-counts * element_bits // WORD)
-        worst = max(worst, int(np.bincount(pairs // lanes, words).max(initial=0)))
-    return worst
-
-
 def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> Program:
     """The program for a conversion that stays in its subgroups (`stays_by_table`).
 
@@ -107,7 +82,7 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
-    masks, tables = _kinds(source, destination)
+    masks, tables = kinds_of(source, destination)
     from_lane, from_register = (np.stack([table[i] for table in tables]) for i in (0, 1))
     packed = pack_slots(from_lane, from_register, registers, parts)
     pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
@@ -126,8 +101,14 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     return builder.program(registers, destination.shape[2], unpack)
 
 
-def _kinds(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
-    """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike."""
+def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
+    """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike.
+
+    >>> pair = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
+    >>> masks, [(lanes, registers)] = kinds_of(*slot_tables(*pair))
+    >>> masks, lanes.tolist(), registers.tolist()
+    ([1], [[0, 1], [0, 1]], [[0, 0], [0, 0]])
+    """
     masks: dict[bytes, int] = {}
     tables: list[tuple[Slots, Slots]] = []
     for sg, (before, after) in enumerate(zip(source, destination, strict=True)):
@@ -147,16 +128,16 @@ def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
     lanes, registers = len(before), int(before.shape[1])
     here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
     flat = before.reshape(-1)
-    order = _order(flat)  # by element, then by lane; what a lane holds twice counts once
+    order = ordered(flat)  # by element, then by lane; what a lane holds twice counts once
     held = flat[order] * lanes + order // registers
     order = order[np.append(True, held[1:] != held[:-1])] if len(order) else order
-    first, last = _place(flat[order], after, "left"), _place(flat[order], after, "right")
+    first, last = places_of(flat[order], after, "left"), places_of(flat[order], after, "right")
     known, copies = (last > first) & (after >= 0), np.maximum(last - first, 1)
     size = int(max(before.max(initial=0), after.max(initial=0))) + 2
     keys = (here * size + before + 1).reshape(-1)
-    by_lane = _order(keys)
+    by_lane = ordered(keys)
     wanted = here * size + after + 1
-    own = by_lane[np.minimum(_place(keys[by_lane], wanted, "left"), len(keys) - 1)]
+    own = by_lane[np.minimum(places_of(keys[by_lane], wanted, "left"), len(keys) - 1)]
     stays = (keys[own] == wanted) | ~known
     tried: list[tuple[int, Slots]] = []
     for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_COMPARED else (1,):
@@ -168,72 +149,11 @@ def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
     return pick // registers, np.where(known, pick % registers, 0)
 
 
-def _order(values: Slots) -> Slots:
-    """Where each value is, smallest first."""
-    return np.argsort(values, kind="stable")
-
-
-def _place(ordered: Slots, values: Slots, side: Literal["left", "right"]) -> Slots:
-    """Before which of the ordered numbers each value belongs."""
-    return np.asarray(np.searchsorted(ordered, values, side), np.int64)
-
-
 class _Exchange:
     """One way to exchange words: what each lane sends, what arrives, and what each lane makes of it."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder, self.lanes = builder, builder.lanes
-
-    def choose(self, table: Slots) -> list[int]:
-        """For each row `[lane]` of a table of words, the word that has in each lane what the row says there (-1: any)."""
-        ordered = np.sort(table, axis=1)
-        distinct = (np.diff(ordered, axis=1, prepend=-1) != 0).sum(axis=1)
-        few = distinct <= 2
-        nodes, chosen = self._tree(table[~few])
-        if sum(len(level) for level in nodes) > int((distinct[~few] - 1).sum()):
-            few[:], nodes, chosen = True, [], table[:0, 0]
-        found = np.full(len(table), -1, np.int64)
-        found[~few] = chosen
-        for bit, level in enumerate(nodes):
-            off, on = level.T.tolist()
-            self.builder.select_all(on, off, bit_mask(self.lanes, bit))
-        found[few] = [self._chain(row) for row in table[few].tolist()]
-        return found.tolist()
-
-    def _tree(self, table: Slots) -> tuple[list[Slots], Slots]:
-        """A select for each bit of the lane, shared by the rows: the pairs (off, on) of each bit, and each row's last word.
-
-        Rows that are rotated by their lanes share nearly all of it: n rows take n selects for each bit.
-        """
-        made = self.builder.next_word
-        width = (table.shape[1] - 1).bit_length()
-        table = np.pad(table, ((0, 0), (0, (1 << width) - table.shape[1])), constant_values=-1)
-        nodes: list[Slots] = []
-        for _ in range(width):
-            off, on = table[:, 0::2], table[:, 1::2]
-            differ = (off >= 0) & (on >= 0) & (off != on)
-            keys, places = np.unique(off[differ] << 32 | on[differ], return_inverse=True)
-            pairs = np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1)
-            table = np.maximum(off, on)
-            for half, other, number in ((off, on, 0), (on, off, 1)):
-                # Where one half may be anything, a pair that is needed elsewhere will do.
-                whole = (half >= 0) & (other < 0)
-                table[whole] = _of_pairs(pairs[:, number], half[whole], made)
-            table[differ] = made + places.reshape(-1)
-            nodes.append(pairs)
-            made += len(keys)
-        return nodes, table[:, 0]
-
-    def _chain(self, row: list[int]) -> int:
-        """The word of a row by a select for each further word of it."""
-        masks: dict[int, int] = {}
-        for lane, word in enumerate(row):
-            if word >= 0:
-                masks[word] = masks.get(word, 0) | 1 << lane
-        first, *others = sorted(masks, key=lambda word: -masks[word].bit_count())
-        for word in others:
-            first = self.builder.select(word, first, "lane", masks[word])
-        return first
 
     def words(self, kinds: list[_Sent], cells: int, *, gather: bool) -> list[int]:
         """The destination's words; with `gather`, words that lanes keep are picked by lane like those that they send."""
@@ -242,7 +162,7 @@ class _Exchange:
         for kind, words in zip(kinds, taken, strict=True):
             picked, ranks = _kept(kind.from_word, kind.keeps & gather)
             rows = np.concatenate([kind.rows, picked])
-            chosen = [self.choose(np.where(rows < 0, -1, rows * cells + i)) for i in range(cells)]
+            chosen = [choose(self.builder, np.where(rows < 0, -1, rows * cells + i)) for i in range(cells)]
             if gather:
                 words[kind.keeps] = np.array(chosen, np.int64).T[len(kind.rows) + ranks]
             sent.append(chosen)
@@ -250,7 +170,7 @@ class _Exchange:
         found: list[list[int]] = []
         for kind, words in zip(kinds, taken, strict=True):
             words[~kind.keeps] = arrived[kind.rounds]
-            found.append(self.choose(words.transpose(1, 2, 0).reshape(-1, len(words))))
+            found.append(choose(self.builder, words.transpose(1, 2, 0).reshape(-1, len(words))))
         if len(found) == 1:
             return found[0]
         masks = [kind.mask for kind in kinds]
@@ -277,13 +197,6 @@ class _Exchange:
         for mask, word in words[1:]:
             found = self.builder.select(word, found, "sg", mask)
         return found
-
-
-def _of_pairs(firsts: Slots, words: Slots, made: int) -> Slots:
-    """For each word the number of a pair that has it (pairs count from `made`), or the word itself."""
-    order = _order(firsts)
-    places = np.minimum(_place(firsts[order], words, "left"), max(len(firsts) - 1, 0))
-    return np.where(firsts[order][places] == words, made + order[places], words) if len(firsts) else words
 
 
 class _Sent(NamedTuple):

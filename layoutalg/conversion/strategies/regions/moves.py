@@ -23,8 +23,8 @@ from layoutalg.conversion.program.regions import Move, Place, Regions
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.regions.search import ANY, NEITHER, SAME, Stage, Task, cheapest
 from layoutalg.conversion.strategies.renaming import sums, with_cells
-from layoutalg.memory.machine_bits import View
 from layoutalg.memory.machine_bits import Place as Bit
+from layoutalg.memory.machine_bits import View
 
 __all__ = ["by_regions"]
 

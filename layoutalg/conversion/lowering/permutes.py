@@ -1,0 +1,123 @@
+"""Byte permutes as operations: one instruction where a chip has it, shifts and masks where it has not.
+
+A selector of `Permute` has four bits for each byte of the result, the lowest first: 0 to 3 are bytes of the low word, 4 to 7
+of the high one. `prmt.b32` takes it as it is (PTX ISA, "prmt"); `v_perm_b32` takes a byte for each, and the high word first
+(AMD's instruction set guides, "V_PERM_B32"):
+
+>>> hex(amd_selector(0x5410))
+'0x5040100'
+
+What a lane's own selector is, is computed once for each table of selectors: two are one select, and where the selectors are
+XORs of one term for each bit of the lane, it is a select and an XOR for each term.
+
+>>> from layoutalg.conversion.lowering.writer import Writer
+>>> writer = Writer([Value("i32", name="a"), Value("i32", name="b")])
+>>> made = permuted(Indices(writer, 1, 32, "sm_80"), *writer.arguments, (0x5410, 0x7632) * 16)
+>>> print(writer.text().splitlines()[-1])
+%2 = llvm.call_intrinsic "llvm.nvvm.prmt"(%a, %b, %selector) : (i32, i32, i32) -> i32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.writer import Value
+from layoutalg.conversion.program.steps import WORD
+
+__all__ = ["amd_selector", "permuted"]
+
+BYTES = WORD // 8
+
+
+def amd_selector(selector: int) -> int:
+    """A selector as AMD's byte permute takes it: a byte for each byte of the result.
+
+    >>> hex(amd_selector(0x7632))
+    '0x7060302'
+    """
+    return sum((selector >> 4 * j & 7) << 8 * j for j in range(BYTES))
+
+
+def permuted(indices: Indices, low: Value, high: Value, selectors: Sequence[int]) -> Value:
+    """The word that a byte permute makes (see `Permute`): one selector for all lanes, or one for each.
+
+    >>> from layoutalg.conversion.lowering.writer import Writer
+    >>> writer = Writer([Value("i32", name="a")])
+    >>> made = permuted(Indices(writer, 1, 64, "gfx942"), writer.arguments[0], writer.arguments[0], (0x1032,))
+    >>> print(writer.text())
+    %c16777986 = arith.constant 16777986 : i32
+    %0 = llvm.call_intrinsic "llvm.amdgcn.perm"(%a, %a, %c16777986) : (i32, i32, i32) -> i32
+    """
+    match indices.vendor:
+        case "nvidia":
+            return _intrinsic(indices, "llvm.nvvm.prmt", (low, high, _selector(indices, selectors)))
+        case "amd":
+            chosen = _selector(indices, [amd_selector(one) for one in selectors])
+            return _intrinsic(indices, "llvm.amdgcn.perm", (high, low, chosen))
+        case _:
+            return by_lane(indices, selectors, lambda selector: _bytes_of(indices, low, high, selector))
+
+
+def _intrinsic(indices: Indices, name: str, operands: tuple[Value, ...]) -> Value:
+    form = f'llvm.call_intrinsic "{name}"(%s, %s, %s) : (i32, i32, i32) -> i32'
+    return indices.writer.value(form, operands, "i32")
+
+
+def _selector(indices: Indices, selectors: Sequence[int]) -> Value:
+    """The selector of this lane, as i32: computed once for each table."""
+    distinct = set(selectors)
+    if len(distinct) == 1:
+        return indices.constant(distinct.pop())
+    terms = linear_terms(selectors) if len(distinct) > 2 else None
+
+    def make() -> Value:
+        if terms is None:
+            return by_lane(indices, selectors, indices.constant)
+        found = indices.constant(selectors[0])
+        for bit, term in enumerate(terms):
+            if term:
+                mask = sum(1 << lane for lane in range(len(selectors)) if lane >> bit & 1)
+                chosen = indices.selected(indices.holds("lane", mask), indices.constant(term), indices.constant(0))
+                found = indices.binary("xori", found, chosen)
+        return found
+
+    return indices.once(("selector", tuple(selectors)), lambda: named("selector", make()))
+
+
+def by_lane(indices: Indices, numbers: Sequence[int], made: Callable[[int], Value]) -> Value:
+    """What `made` gives for the number of this lane (or for the only number): a select for each further one.
+
+    >>> from layoutalg.conversion.lowering.writer import Writer
+    >>> indices = Indices(Writer(), 1, 4)
+    >>> by_lane(indices, (7, 7, 9, 7), indices.constant).kind
+    'i32'
+    """
+    masks: dict[int, int] = {}
+    for lane, number in enumerate(numbers):
+        masks[number] = masks.get(number, 0) | 1 << lane
+    first, *others = sorted(masks, key=lambda number: -masks[number].bit_count())
+    found = made(first)
+    for number in others:
+        found = indices.selected(indices.holds("lane", masks[number]), made(number), found)
+    return found
+
+
+def _bytes_of(indices: Indices, low: Value, high: Value, selector: int) -> Value:
+    """Bytes of two words by shifts and masks."""
+    bytes_of: dict[tuple[Value, int], int] = {}  # by word and shift to the left in bytes: the bytes that stay
+    for j in range(BYTES):
+        byte = selector >> 4 * j & 7
+        key = (low if byte < BYTES else high), j - byte % BYTES
+        bytes_of[key] = bytes_of.get(key, 0) | 0xFF << 8 * j
+    terms: list[Value] = []
+    for (word, shift), mask in bytes_of.items():
+        moved = word
+        if shift:
+            moved = indices.binary("shli" if shift > 0 else "shrui", word, indices.constant(8 * abs(shift)))
+        left = (0xFFFFFFFF << 8 * shift if shift > 0 else 0xFFFFFFFF >> -8 * shift) & 0xFFFFFFFF
+        terms.append(moved if mask == left else indices.binary("andi", moved, indices.constant(mask)))
+    found = terms[0]
+    for term in terms[1:]:
+        found = indices.binary("ori", found, term)
+    return found
