@@ -1,8 +1,9 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
-that its listing has for the conversion, by the prices of `conversion.prices`. (Of shared memory that is its messages, their
-addresses and the barrier. How long they take is not in a listing; only waiting for a bank is added.)
+that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
+unit of shared memory is a quarter as wide as the ALUs: a word that goes through it without need, because another way has less
+to pass, is charged 4 slots there and 4 back (`Cost.passage`); what every way must pass is charged its instructions.
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -36,7 +37,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware.chips import target_info
 
-__all__ = ["Cost", "cost_of"]
+__all__ = ["Cost", "cost_of", "passes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Cost:
     broadcast: int = 2
     """A shuffle in which all lanes read the same one."""
     at_once: int = 0
+    passage: int = 0
+    """Per word, stored or loaded, that another way does not pass through shared memory (0: `word` says it)."""
     counted: bool = False
     """Whether programs have the prices of `conversion.prices`; the others here are then round figures for single steps."""
 
@@ -120,6 +123,22 @@ class Cost:
         return found
 
 
+def passes(programs: Sequence[Program]) -> int:
+    """The words that a lane stores to shared memory and loads from it, those of 32 lanes twice.
+
+    >>> from layoutalg.conversion.program.steps import Address
+    >>> passes([Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)])
+    2
+    """
+    found = 0
+    for program in listed(programs, "programs", error=ConversionError):
+        instance_of(program, Program, "a program", ConversionError)
+        if program.slm_bytes:
+            words = sum(len(step[0]) for step in program.steps if isinstance(step, (Store, Load)))
+            found += words * max(program.lanes // 16, 1)
+    return found
+
+
 def _is_broadcast(step: Shuffle) -> bool:
     """Whether all lanes read the same one, in every subgroup."""
     return not any(step.sg) and not step.others and len(set(step.lanes)) == 1
@@ -138,7 +157,7 @@ def cost_of(target: str | None) -> Cost:
     chip = target_info("generic" if target is None else target)
     counted = prices_of(chip.name, chip.subgroup_size) is not None
     if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address
-        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, counted=counted)
+        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=4, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
     return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted)
