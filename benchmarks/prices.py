@@ -54,7 +54,7 @@ SEEN = {
     "select": 1, "select_sg": 1, "condition": 1, "condition_table": 2, "condition_sg": 5, "permute_shift": 1,
     "permute_logic": 1, "permute_select": 1, "permute_constant": 1, "half": 1, "byte": 3, "result": 1, "store": 1, "load": 1,
     "payload": 1, "narrow": 1, "masked": 4, "address": 1, "address_terms": 1, "address_sg": 1, "offset": 1, "barrier": 3,
-    "memory": 5,
+    "memory": 5, "region": 1, "region_word": 0.5,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for pvc and bmg, 16 lanes."""
 WAIT = 1.0

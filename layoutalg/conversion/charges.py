@@ -18,6 +18,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
 - permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these
+- region: moves between regions of the register file; region_word: words that such moves take and make
 - half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one
 - result: words of the result that no instruction writes where they are wanted (they are copied)
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
@@ -37,7 +38,7 @@ from typing import Any, NamedTuple
 from layoutalg.conversion.lowering.indices import linear_terms, shifts
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -47,7 +48,7 @@ CHARGES = (
     "shuffle", "broadcast", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
     "select", "select_sg", "condition", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "half", "byte", "result",
+    "region", "region_word", "half", "byte", "result",
     "store", "load", "store_word", "load_word", "payload", "narrow", "masked",
     "address", "address_terms", "address_sg", "offset", "barrier", "memory", "waits",
 )  # fmt: skip
@@ -78,6 +79,9 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
         _of_shuffles(kinds.get(Shuffle, []), found, once)
         _of_permutes(kinds.get(Permute, []), found, once)
         found["barrier"] += len(kinds.get(Barrier, ()))
+        for step in kinds.get(Regions, ()):
+            found["region"] += len(step.moves)
+            found["region_word"] += len(step.words) + len(step.to)
         if Store in kinds or Load in kinds:
             _of_accesses(program, found, once)
         _of_packing(program, number == len(chain) - 1, kinds.get(Shuffle, []), found)

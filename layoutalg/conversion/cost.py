@@ -32,7 +32,7 @@ from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware.chips import target_info
@@ -111,6 +111,8 @@ class Cost:
                     found += self.broadcast if _is_broadcast(step) else self.shuffle
                 case Permute():
                     found += self.permute
+                case Regions():
+                    found += len(step.moves) * self.move
                 case Barrier():
                     found += self.barrier
                 case Store() | Load():
