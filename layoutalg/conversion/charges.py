@@ -20,11 +20,13 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these
 - region: moves between regions of the register file; region_word: words that such moves take and make
 - half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one
-- result: words of the result that no instruction writes where they are wanted (they are copied)
+- result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
+  register, once each, and all of their message once more
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
-  narrow: parts of words that are stored or loaded by themselves; masked: stores in which some lanes take no part
+  narrow: parts of words that are moved by themselves; masked: stores in which some lanes take no part
 - address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on
-- barrier, memory: barriers, and conversions that use shared memory at all; waits: rounds that lanes wait for a bank
+- barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all; waits: rounds
+  that lanes wait for a bank
 """
 
 from __future__ import annotations
@@ -48,9 +50,9 @@ CHARGES = (
     "shuffle", "broadcast", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
     "select", "select_sg", "condition", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "region", "region_word", "half", "byte", "result",
+    "region", "region_word", "half", "byte", "result", "renamed",
     "store", "load", "store_word", "load_word", "payload", "narrow", "masked",
-    "address", "address_terms", "address_sg", "offset", "barrier", "memory", "waits",
+    "address", "address_terms", "address_sg", "offset", "barrier", "fence", "memory", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -64,7 +66,7 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
     """What programs that are executed one after another are charged for: how often each of `CHARGES`.
 
     >>> sorted(charges_of([Program(1, 16, 32, 2, 2, (0, 1), (), (1, 0))]).items())
-    [('result', 2)]
+    [('renamed', 4)]
     """
     chain = listed(programs, "programs", error=ConversionError)
     for program in chain:
@@ -78,13 +80,15 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
         _of_selects(program, kinds.get(Select, []), found, once)
         _of_shuffles(kinds.get(Shuffle, []), found, once)
         _of_permutes(kinds.get(Permute, []), found, once)
-        found["barrier"] += len(kinds.get(Barrier, ()))
+        found[_barrier(program)] += len(kinds.get(Barrier, ()))
         for step in kinds.get(Regions, ()):
             found["region"] += len(step.moves)
             found["region_word"] += len(step.words) + len(step.to)
         if Store in kinds or Load in kinds:
             _of_accesses(program, found, once)
-        _of_packing(program, number == len(chain) - 1, kinds.get(Shuffle, []), found)
+        _of_packing(program, chain[number - 1] if number else None, found)
+    if chain:
+        _of_result(chain, found)
     for mask in once.lanes:
         found[_condition(mask, chain[0].lanes)] += 1
     found["condition_sg"] = len(once.subgroups)
@@ -99,8 +103,12 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
     uses = sum(program.slm_bytes > 0 for program in chain)
     if uses:
         found["memory"] = 1
-        found["barrier"] += uses - 1
+        found[_barrier(chain[0])] += uses - 1
     return +found
+
+
+def _barrier(program: Program) -> str:
+    return "barrier" if program.subgroups > 1 else "fence"
 
 
 class _Once(NamedTuple):
@@ -285,32 +293,59 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
         found["narrow"] += len(words) if step.bits < WORD else 0
         if isinstance(step, Store):
             found["masked"] += step.where is not None
-            found["payload"] += sum(word != words[0] + i for i, word in enumerate(words) if word < given)
+            found["payload"] += _copied(words, given)
         once.addresses.add(replace(step.address, base=0))
 
 
-def _of_packing(program: Program, is_last: bool, shuffles: Sequence[Shuffle], found: Counter[str]) -> None:
-    """Words that are put together from parts, and results that are copied to their place."""
-    parts, unpack = program.parts, program.unpack
-    given, rest = len(program.pack) // parts, unpack
-    if parts > 1:
-        part = "half" if parts == 2 else "byte"
-        if program.steps:
-            _of_parts(program.pack, parts, part, found)
-        else:  # what is packed apart and unpacked at once is one thing
-            unpack = tuple([program.pack[place] if place >= 0 else -1 for place in program.unpack])
-        rest = _of_parts(unpack, parts, part, found)
-    if not is_last:
+def _of_packing(program: Program, before: Program | None, found: Counter[str]) -> None:
+    """Words that are put together from parts, of registers or of what the program before has made."""
+    parts, pack = program.parts, program.pack
+    if parts == 1:
         return
-    received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
-    found["result"] += sum(
-        word in received or (word < given and word != place) for place, word in enumerate(rest) if word >= 0
-    )
-    whole = [word for word in rest if word >= 0]
-    found["result"] += len(whole) - len(set(whole))
+    if before is not None:  # what it unpacks and this one packs again is one thing
+        pack = tuple([before.unpack[cell] if cell >= 0 else -1 for cell in pack])
+    if program.steps or before is not None:
+        _of_parts(pack, parts, found)
 
 
-def _of_parts(cells: Sequence[int], parts: int, part: str, found: Counter[str]) -> list[int]:
+def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
+    """Results that are put together from parts, or copied to their place."""
+    last = chain[-1]
+    parts, rest = last.parts, last.unpack
+    if parts > 1:
+        if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
+            rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
+        rest = _of_parts(rest, parts, found)
+    given = len(last.pack) // parts if len(chain) == 1 else 0
+    received = {
+        step.to
+        for step in last.steps
+        if isinstance(step, Shuffle) and not step.sg and not step.others and _pattern(step.lanes)[0] is not None
+    }
+    found["result"] += sum(word in received for word in rest)
+    made = [word for word in rest if word >= given]
+    found["result"] += len(made) - len(set(made))
+    size = min(_MESSAGE, last.element_bits // 2)  # messages of at most 16 elements
+    for start in range(0, len(rest), size):
+        piece = rest[start : start + size]
+        moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
+        if moved:
+            copied = _copied(piece, given)
+            found["renamed"] += len(moved) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
+
+
+def _copied(words: Sequence[int], given: int) -> int:
+    """How many words of a message are copied, since registers that were given do not lie there one after another.
+
+    >>> _copied((4, 5, 6, 7), 8), _copied((4, 6), 8), _copied((9, 4), 8)
+    (0, 2, 1)
+    """
+    if all(word == words[0] + i for i, word in enumerate(words)):
+        return 0
+    return sum(0 <= word < given for word in words)
+
+
+def _of_parts(cells: Sequence[int], parts: int, found: Counter[str]) -> list[int]:
     """Charge for the words that are put together; the others, by their number, and -1 for those."""
     words: list[int] = []
     for start in range(0, len(cells), parts):
@@ -318,6 +353,7 @@ def _of_parts(cells: Sequence[int], parts: int, part: str, found: Counter[str]) 
         if one[0] >= 0 and one[0] % parts == 0 and tuple(one) == tuple(range(one[0], one[0] + len(one))):
             words.append(one[0] // parts)
         else:
-            found[part] += sum(cell >= 0 for cell in one)
+            live = sum(cell >= 0 for cell in one)
+            found["narrow" if live == 1 else "half" if parts == 2 else "byte"] += live
             words.append(-1)
     return words

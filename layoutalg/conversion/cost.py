@@ -2,8 +2,8 @@
 
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
 that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
-unit of shared memory is a quarter as wide as the ALUs: a word that goes through it without need, because another way has less
-to pass, is charged 4 slots there and 4 back (`Cost.passage`); what every way must pass is charged its instructions.
+unit of shared memory is narrower than the ALUs: a word that goes through it without need, because another way has less to
+pass, is charged 8 slots there and 8 back (`Cost.passage`); what every way must pass is charged its instructions.
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -159,7 +159,7 @@ def cost_of(target: str | None) -> Cost:
     chip = target_info("generic" if target is None else target)
     counted = prices_of(chip.name, chip.subgroup_size) is not None
     if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address
-        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=4, counted=counted)
+        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=8, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
     return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted)
