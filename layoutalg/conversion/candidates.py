@@ -10,8 +10,8 @@ by row through memory (`padded`).
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "pvc", None):
 ...     print(one.cost, one.name)
-53 only what crosses goes through shared memory
-60 everything goes through shared memory
+22 only what crosses goes through shared memory
+28 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
 """
@@ -25,7 +25,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.plain import filled, leaves_empty, plain, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
@@ -177,10 +177,11 @@ def candidates_of(
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
     best: dict[str, Candidate] = {}
+    least = min([passes(programs) for _, programs in found])
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, cost.of_chain(programs))
+        one = Candidate(name, programs, cost.of_chain(programs) + cost.passage * (passes(programs) - least))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
