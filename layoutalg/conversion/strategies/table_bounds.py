@@ -1,4 +1,4 @@
-"""The fewest shuffles that a conversion by tables needs, whatever the schedule: four things that are counted lane by lane.
+"""The fewest shuffles that a conversion by tables needs, whatever the schedule: five things that are counted lane by lane.
 
 A schedule is a number of shuffles. In each of them a lane shows one word, of at most P elements, and hears one other lane's;
 many may hear the same. Elements are moved whole, over as many lanes as one likes. With s shuffles, then:
@@ -9,6 +9,8 @@ many may hear the same. Elements are moved whole, over as many lanes as one like
   elements with too few holders);
 - **reached**: what a lane knows after s shuffles comes from at most 2^s lanes, itself included, since each shuffle adds what
   one other lane knows;
+- **filled**: a word has no more elements than the lane that shows it knows. Where no lane holds more than e elements that
+  somebody needs, words of the first shuffle have e at most, those of the second 2e, and so on up to P;
 - **heard twice**: a lane hears s words directly from holders. Of the elements that it alone wants, and that have one holder,
   what does not fit into these (`c` elements of one holder fill words of P and a rest) is heard by some other lane first. All
   that is heard must have room: at most s * P elements in each lane.
@@ -70,6 +72,7 @@ def _fewest(before: Slots, after: Slots, element_bits: int) -> int:
     received = np.bincount(lane, minlength=lanes)
     fewest = -(-int(received.max()) * cells // room)
     fewest = max(fewest, -(-_shown(holder, element, np.unique(need), lanes, size) * cells // room))
+    fewest = max(fewest, _filled(int(received.max()) * cells, holder[np.isin(element, need)], room) if room > 1 else 0)
     # Copies are in groups of lanes, mostly: lanes of one group hold the same, as far as anybody needs it.
     needed = np.zeros(size, np.bool_)
     needed[need] = True
@@ -94,6 +97,15 @@ def _fewest(before: Slots, after: Slots, element_bits: int) -> int:
         if lanes * fewest * room >= len(wanted) + twice:
             return fewest
         fewest += 1
+
+
+def _filled(wanted: int, holders: Slots, room: int) -> int:
+    """The shuffles that bring so many elements, where words fill up as lanes get to know more."""
+    knows, heard, shuffles = int(np.bincount(holders).max(initial=0)), 0, 0
+    while heard < wanted:
+        word = min(room, knows)
+        heard, knows, shuffles = heard + word, knows + word, shuffles + 1
+    return shuffles
 
 
 def _words(pairs: Slots, lanes: int, room: int) -> Slots:
