@@ -78,7 +78,7 @@ def _by_table(source: Layout, destination: Layout, element_bits: int) -> Bound:
 def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
     """Where nothing is held twice (see `bit_exchange.hops.fewest`)."""
     bits, shared, moving = len(pattern.exchanged), pattern.shared, pattern.moving_bits
-    shuffles = fewest(bits, shared, moving) * pattern.words
+    shuffles = fewest(bits, shared, moving, chained=pattern.chained) * pattern.words
     if not shuffles:
         return Bound(0, "")
     lanes = pattern.classes if moving else pattern.classes - 1

@@ -139,14 +139,16 @@ def _of_sums() -> tuple[Hop, ...]:
     return tuple([Hop(carried[0], carried) for carried in _SUMS])
 
 
-def fewest(bits: int, shared: int, moving_bits: int = 0) -> int:
+def fewest(bits: int, shared: int, moving_bits: int = 0, *, chained: bool = False) -> int:
     """The number of shuffles that no schedule of 2^bits classes beats, `shared` to a word.
 
-    With `moving_bits` r, T leaves one lane in 2^r where it is: every class of the others leaves its lane. Of their classes
-    those that need one hop come in words by T, at most one in each; those that need two need one hop that is not by T.
+    With `moving_bits` r, T leaves one lane in 2^r where it is: every class of the others leaves its lane. Where T and the
+    exchange have lane bits in common (`chained`), lanes that stay may pass on the classes of those that move: with r = 1 and P
+    in a word, 7N - 4 hops of half the lanes have room in 3P + 4 of each shuffle; otherwise `_has_room` counts. (Both are what
+    a linear program over the hops' kinds gives, for all that 64 lanes can do.)
 
-    >>> fewest(4, 2, 1), fewest(4, 4, 1), fewest(3, 1, 1)
-    (12, 7, 8)
+    >>> fewest(4, 2, 1), fewest(4, 4, 1), fewest(3, 1, 1), fewest(4, 2, 1, chained=True)
+    (12, 7, 8, 11)
     """
     classes = 1 << bits
     if not moving_bits:
@@ -154,6 +156,8 @@ def fewest(bits: int, shared: int, moving_bits: int = 0) -> int:
     if shared == 1:
         return classes
     shuffles = max(classes.bit_length(), -(-classes // shared)) if classes > 1 else 1
+    if chained and (moving_bits == 1 or bits > 4):
+        return max(shuffles, -(-(7 * classes - 4) // (3 * shared + 4)))
     while not _has_room(shuffles, classes, shared, moving_bits):
         shuffles += 1
     return shuffles

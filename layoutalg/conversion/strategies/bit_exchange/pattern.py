@@ -105,6 +105,15 @@ class Pattern(NamedTuple):
                 found += 1
         return found
 
+    @property
+    def chained(self) -> bool:
+        """Whether a lane bit that a register bit becomes goes to another lane bit itself.
+
+        >>> Pattern(1, 2, 1, 1, 0, (Exchanged(0, 1, 0, 0),), (), (1, 0)).chained
+        True
+        """
+        return {one.from_lane for one in self.exchanged} != {one.to_lane for one in self.exchanged}
+
     def turned(self, lane: int) -> int:
         """T of a lane's number.
 
