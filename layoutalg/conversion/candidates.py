@@ -35,6 +35,7 @@ from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
+from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
@@ -243,6 +244,8 @@ def _ways(
         )
         if stays_in_subgroup(a, b) and slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
             found += _by_broadcasts(slot_tables(source, destination), element_bits)
+            for number, way in enumerate(gathered_first(a, b, element_bits)):
+                found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
         return found
     refused: LayoutError | None = None
     try:
