@@ -31,7 +31,9 @@ __all__ = ["gathered_first"]
 
 
 def gathered_first(source: View, destination: View, element_bits: int) -> list[tuple[Program, Program]]:
-    """The programs that gather, then send words, with the fewest shuffles and by broadcasts; none where words are full, or no bit of the lane becomes one of the register.
+    """The programs that gather, then send words: with the fewest shuffles, and by broadcasts.
+
+    None where words are full, or no bit of the lane becomes one of the register.
 
     For conversions that stay in their subgroups (`exchange.stays_in_subgroup`).
 
