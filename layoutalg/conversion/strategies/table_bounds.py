@@ -31,6 +31,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.program.schedule import spread
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
 from layoutalg.conversion.strategies.tables import stays_by_table
@@ -141,46 +142,8 @@ def _shown(holder: Slots, element: Slots, needed: Slots, lanes: int, size: int) 
     high = int(sum(counts))
     while low < high:
         middle = (low + high) // 2
-        if _spread(holders, counts.tolist(), lanes, middle):
+        if spread(holders, counts.tolist(), lanes, middle) is not None:
             high = middle
         else:
             low = middle + 1
     return low
-
-
-def _spread(holders: list[list[int]], counts: list[int], lanes: int, most: int) -> bool:
-    """Whether so many elements of each kind can be shown by their holders, at most so many by each lane: a maximum flow."""
-    free = [most] * lanes
-    shown: list[dict[int, int]] = [{} for _ in range(lanes)]  # by lane: how many of each kind
-    for kind, count in enumerate(counts):
-        left = count
-        while left:
-            # The nearest lane with room, over lanes that give up a kind which another holder can show.
-            came: dict[int, tuple[int, int]] = dict.fromkeys(holders[kind], (-1, kind))
-            queue = list(holders[kind])
-            end = -1
-            for lane in queue:
-                if free[lane]:
-                    end = lane
-                    break
-                for other, number in shown[lane].items():
-                    for next_lane in holders[other] if number else ():
-                        if next_lane not in came:
-                            came[next_lane] = (lane, other)
-                            queue.append(next_lane)
-            if end < 0:
-                return False
-            amount, lane = min(left, free[end]), end
-            while came[lane][0] >= 0:
-                giver, other = came[lane]
-                amount, lane = min(amount, shown[giver][other]), giver
-            lane = end
-            free[end] -= amount
-            left -= amount
-            while lane >= 0:
-                giver, other = came[lane]
-                shown[lane][other] = shown[lane].get(other, 0) + amount
-                if giver >= 0:
-                    shown[giver][other] -= amount
-                lane = giver
-    return True
