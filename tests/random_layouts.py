@@ -156,7 +156,7 @@ def _mixed(rng: random.Random, shape: tuple[int, ...], left: dict[str, int]) -> 
 
 
 def filled_pair(rng: random.Random) -> tuple[Layout, Layout]:
-    """Two layouts of one tensor of mixed factors onto one subgroup, where every lane and register holds an element of its own."""
+    """Two layouts of one tensor of mixed factors onto one subgroup, where every register holds another element."""
     lanes, registers = rng.choice([6, 9, 10, 12, 15, 16]), rng.choice([2, 3, 4, 6, 8, 9, 12, 15, 16])
     of_lanes, of_registers = (
         [p for p in (2, 3, 5) for _ in range(4) if n % p ** (_ + 1) == 0] for n in (lanes, registers)
