@@ -36,13 +36,14 @@ from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
+from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
+from layoutalg.core.limits import MOST_BROADCASTS, MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view
 
@@ -249,6 +250,8 @@ def _ways(
         )
         if stays_in_subgroup(a, b) and slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
             found += _by_broadcasts(slot_tables(source, destination), element_bits)
+            for number, way in enumerate(gathered_first(a, b, element_bits)):
+                found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
         return found
     refused: LayoutError | None = None
     try:
@@ -298,7 +301,8 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     if not stays_by_table(*tables):
         return []
     program = exchange_by_table(*tables, element_bits)
-    found = [(f"{_INSIDE}, scheduled from tables", (program,)), *_by_broadcasts(tables, element_bits)]
+    found = [(f"{_INSIDE}, scheduled from tables", (program,))]
+    found += _by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
     if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
         found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
     return found
@@ -327,9 +331,11 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     return found
 
 
-def _by_broadcasts(tables: tuple[Slots, Slots], element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+def _by_broadcasts(
+    tables: tuple[Slots, Slots], element_bits: int, most: int = MOST_BROADCASTS
+) -> list[tuple[str, tuple[Program, ...]]]:
     try:
-        program = broadcasts(*tables, element_bits)
+        program = broadcasts(*tables, element_bits, most)
     except SizeError:
         return []
     return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]
