@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.program.regions import Regions
+
 __all__ = [
     "BANKS",
     "NEW",
@@ -25,6 +27,7 @@ __all__ = [
     "Barrier",
     "Load",
     "Permute",
+    "Regions",
     "Select",
     "Shuffle",
     "Step",
@@ -241,4 +244,4 @@ class Barrier(NamedTuple):
     scope: str = "workgroup"
 
 
-Step: TypeAlias = Select | Shuffle | Permute | Store | Load | Barrier
+Step: TypeAlias = Select | Shuffle | Permute | Regions | Store | Load | Barrier
