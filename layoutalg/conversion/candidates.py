@@ -45,6 +45,7 @@ from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_BROADCASTS, MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.core.plurals import counted
+from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["Candidate", "candidates_of", "machine_counts"]
@@ -168,8 +169,9 @@ def candidates_of(
     """
     cost = cost_of(target)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
+    memory = _Memory(most, sparing=slm_limit is None, matrices=target_info(target).vendor not in ("intel", "amd"))
     source, destination, starts = plain(source, destination)
-    found = _ways_within(source, destination, element_bits, _Memory(most, sparing=slm_limit is None), level)
+    found = _ways_within(source, destination, element_bits, memory, level)
     if any(starts):
         found = [(_INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
     if workgroups > 1:
@@ -191,13 +193,19 @@ def candidates_of(
 
 
 class _Memory(NamedTuple):
-    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need."""
+    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
+
+    `matrices` says that those may be loads of 8x8 matrices.
+    """
 
     most: int
     sparing: bool
+    matrices: bool
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
-        return min(self.most, fewest_bytes(a, b, element_bits)) if self.sparing else self.most
+        if not self.sparing:
+            return self.most
+        return min(self.most, fewest_bytes(a, b, element_bits, matrices=self.matrices))
 
     def of(self, layout: Layout, element_bits: int) -> int:
         return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
