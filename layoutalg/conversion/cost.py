@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
@@ -84,6 +84,8 @@ class Cost:
                     found += self.broadcast if _is_broadcast(step) else self.shuffle
                 case Permute():
                     found += self.permute
+                case Regions(moves=moves):
+                    found += len(moves) * self.move
                 case Barrier():
                     found += self.barrier
                 case Store() | Load():

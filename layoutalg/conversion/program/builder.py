@@ -21,7 +21,19 @@ from dataclasses import replace
 from operator import eq
 
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import NEW, WORD, Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.steps import (
+    NEW,
+    WORD,
+    Address,
+    Barrier,
+    Load,
+    Permute,
+    Regions,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+)
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
 
@@ -47,7 +59,7 @@ class Builder:
         # For each word what it reads (itself: nothing), and its select's mask: ~mask by subgroup, 0 for other steps.
         self._on, self._off, self._asked = list(range(given)), list(range(given)), [0] * given
         self._moved: dict[int, Shuffle | Permute] = {}
-        self._accesses: list[tuple[int, Store | Load | Barrier]] = []
+        self._accesses: list[tuple[int, Store | Load | Barrier | Regions]] = []
         """Each with the number of words that are there before it."""
 
     @property
@@ -146,6 +158,21 @@ class Builder:
         """
         self._accesses.append((len(self._on), Barrier(scope)))
 
+    def regions(self, step: Regions) -> list[int]:
+        """The new words of a step of region moves (see `Regions`), whatever it calls them.
+
+        >>> Builder(1, 16, 32, pack=[0, 1]).regions(Regions((9,), (0,), 64, (), ()))
+        [2]
+        """
+        first = len(self._on)
+        words = list(range(first, first + len(step.to)))
+        self._on += words
+        self._off += words
+        self._asked += [0] * len(words)
+        self._checked()
+        self._accesses.append((first, step._replace(to=tuple(words))))
+        return words
+
     def repeat(self, steps: Iterable[Step], names: list[int], offset: int) -> None:
         """Add the steps of another program, `offset` bytes further on in shared memory; `names[w]` is its word w here.
 
@@ -170,6 +197,8 @@ class Builder:
                     names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits)
                 case Barrier(scope):
                     self.barrier(scope)
+                case Regions():
+                    names += self.regions(step._replace(words=tuple([names[word] for word in step.words])))
 
     def program(self, source_registers: int, registers: int, unpack: Sequence[int], slm_bytes: int = 0) -> Program:
         """The program whose result `unpack` takes from the words: `word * parts + part` for each cell, -1 for none.
@@ -226,6 +255,8 @@ class Builder:
         for _, step in self._accesses:
             for word in () if isinstance(step, Barrier) else step[0]:
                 needed[word] = 1
+            for word in step.words if isinstance(step, Regions) else ():
+                needed[word] = 1
         for word in range(len(on) - 1, self.given - 1, -1):
             if needed[word]:
                 needed[on[word]] = needed[off[word]] = 1
@@ -246,6 +277,10 @@ class Builder:
                     yield access._replace(words=tuple([names[word] for word in words]))
                 case Load(to):
                     yield access._replace(to=tuple([names[word] for word in to]))
+                    first += len(to)
+                case Regions(to, words):
+                    made = tuple([names[word] for word in to])
+                    yield access._replace(to=made, words=tuple([names[word] for word in words]))
                     first += len(to)
                 case Barrier():
                     yield access
