@@ -24,10 +24,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from layoutalg.conversion.bound import bound_of
+from layoutalg.conversion.bound import Bound, bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
+from layoutalg.conversion.chosen import chosen_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import check_level
+from layoutalg.conversion.plain import leaves_empty, plain
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
@@ -86,11 +88,12 @@ class ConversionPlan:
         counts = [machine_counts(one) for one in (a, b)]
         for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
             before, after = (count[axis] for count in counts)
-            if before != after:
+            if before != after and not any(leaves_empty(one, axis) for one in (a, b)):
                 raise ConversionError(
                     f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
                 )
-        check_level(self.level, self.workgroups, counts[0]["sg"], self.target)
+        plain(a, b)
+        check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
         if as_flag(self.regions, "regions") and not target_info(self.target).grf_bytes:
             raise ConversionError(
                 f"regions=True: {self.target} has no register regions; expected a target of Intel's, such as pvc or bmg"
@@ -116,13 +119,31 @@ class ConversionPlan:
         )
 
     @property
+    def chosen(self) -> Candidate:
+        """The way that is taken, the first of `candidates`; most others are not made for it.
+
+        >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).chosen.name
+        'nothing moves'
+        """
+        return chosen_of(
+            self.source,
+            self.destination,
+            self.element_bits,
+            self.target,
+            self.slm_limit,
+            self.level,
+            self.workgroups,
+            self.regions,
+        )
+
+    @property
     def programs(self) -> tuple[Program, ...]:
         """The programs of the chosen way, one after another.
 
         >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).programs[0].steps
         ()
         """
-        return self.candidates[0].programs
+        return self.chosen.programs
 
     @property
     def kind(self) -> str:
@@ -131,7 +152,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).kind
         'registers'
         """
-        return self.candidates[0].kind
+        return self.chosen.kind
 
     @property
     def shuffles(self) -> int:
@@ -140,7 +161,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).shuffles
         1
         """
-        return self.candidates[0].count(Shuffle)
+        return self.chosen.count(Shuffle)
 
     @property
     def selects(self) -> int:
@@ -149,7 +170,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).selects
         3
         """
-        return self.candidates[0].count(Select)
+        return self.chosen.count(Select)
 
     @property
     def permutes(self) -> int:
@@ -158,7 +179,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).permutes
         0
         """
-        return self.candidates[0].count(Permute)
+        return self.chosen.count(Permute)
 
     @property
     def moves(self) -> int:
@@ -168,7 +189,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return self.candidates[0].moves + self.permutes
+        return self.chosen.moves + self.permutes
 
     @property
     def lower_bound(self) -> int:
@@ -181,7 +202,12 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
         0
         """
-        return bound_of(self.source, self.destination, self.element_bits).shuffles
+        return self._bound.shuffles
+
+    @property
+    def _bound(self) -> Bound:
+        source, destination, _ = plain(self.source, self.destination)
+        return bound_of(source, destination, self.element_bits)
 
     @property
     def bound_reason(self) -> str:
@@ -190,7 +216,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg")).bound_reason
         'each lane needs 1 word from each of 7 other lanes, and gets one word in a shuffle'
         """
-        return bound_of(self.source, self.destination, self.element_bits).reason
+        return self._bound.reason
 
     @property
     def optimal(self) -> bool:
@@ -208,7 +234,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
         128
         """
-        return self.candidates[0].slm_bytes
+        return self.chosen.slm_bytes
 
     @property
     def barriers(self) -> int:
@@ -217,7 +243,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
         """
-        return self.candidates[0].count(Barrier)
+        return self.chosen.count(Barrier)
 
     @property
     def bank_conflicts(self) -> int:
@@ -235,7 +261,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
         3
         """
-        return self.candidates[0].cost
+        return self.chosen.cost
 
     def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
         """Execute the plan on an array `[sg, lane, reg]`, step by step; `done` counts the steps.
@@ -281,14 +307,14 @@ class ConversionPlan:
         return explain(self)
 
     def svg(self) -> str:
-        """The exchange as an SVG document: arrows between lanes, step by step. In a notebook, a plan shows it.
+        """The conversion as an SVG document: registers and lanes, shuffles, the memory. In a notebook, a plan shows it.
 
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).svg()[:4]
         '<svg'
         """
-        from layoutalg.conversion.picture import arrows_svg
+        from layoutalg.conversion.picture import conversion_svg
 
-        return arrows_svg(self)
+        return conversion_svg(self)
 
     def _repr_html_(self) -> str | None:
         from layoutalg.viz.page import image
@@ -333,5 +359,5 @@ def convert(
     """
     a, b = distributions((source, destination), shape, machine, "converting it")
     plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups, regions)
-    _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
+    _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan
