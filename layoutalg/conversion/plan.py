@@ -48,7 +48,7 @@ class ConversionPlan:
     Raises `ConversionError` as `convert` does.
 
     >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")
-    >>> print(plan)
+    >>> print(str(plan).partition("\\ninstead")[0])
     4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
     source       d0 = 2@lane 2@lane:2
     destination  d0 = 2@lane:2 2@lane

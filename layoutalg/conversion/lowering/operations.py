@@ -16,10 +16,11 @@ from collections.abc import Sequence
 
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
 from layoutalg.conversion.lowering.permutes import permuted
+from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 
 __all__ = ["ALIGNMENT", "SHARED", "cast", "shared_type", "vector_sizes", "write_chain"]
@@ -267,6 +268,8 @@ class _Body:
             case Permute(to, low, high):
                 words = (self._word(position, low), self._word(position, high))
                 self.words[to] = named(f"w{to}", permuted(self.indices, *words, step.selectors))
+            case Regions():
+                self._moved(position, step)
             case Store():
                 self._store(position, step)
             case Load():
@@ -275,8 +278,38 @@ class _Body:
                 self.writer.do("gpu.barrier")
             case _:
                 raise ConversionError(
-                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, Store, Load or Barrier"
+                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, Regions, Store, Load or Barrier"
                 )
+
+    def _moved(self, position: int, step: Regions) -> None:
+        """Moves between flat registers, as one inline assembly for Intel's compiler."""
+        text, given = assembly(step, self.program.lanes), [self._word(position, word) for word in step.words]
+        operands: list[Value] = []
+        for size in text.operands:
+            operands.append(_together(self.indices, given[:size]))
+            given = given[size:]
+        kinds = [typed(size, "i32") for size in text.results]
+        kind = kinds[0] if len(kinds) == 1 else f"!llvm.struct<({', '.join(kinds)})>"
+        body = text.body.replace("\n", "\\n")
+        taken = ", ".join(operand.kind for operand in operands)
+        form = f"({taken}) -> {kind}"
+        places = ", ".join(["%s"] * len(operands))
+        form = f'llvm.inline_asm has_side_effects "{body}", "{text.constraints}" {places} : {form}'
+        if len(kinds) == 1:
+            found = [self.writer.value(form, operands, "i32", text.results[0] if text.results[0] > 1 else None)]
+        else:
+            made = self.writer.value(form, operands, kind)
+            found = [
+                self.writer.value(
+                    f"llvm.extractvalue %s[{i}] : {kind}", (made,), "i32", size if size > 1 else None
+                )
+                for i, size in enumerate(text.results)
+            ]
+        names = iter(step.to)
+        for piece in found:
+            for i in range(_length(piece)):
+                word = next(names)
+                self.words[word] = named(f"w{word}", _element(self.indices, piece, i))
 
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes
