@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import crossing
+from layoutalg.conversion.plain import filled, leaves_empty, plain, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
@@ -126,7 +127,7 @@ class Candidate:
 def machine_counts(layout: Layout) -> dict[str, int]:
     """The subgroups, lanes and registers of a layout, after a check that it can be converted.
 
-    Raises `ConversionError` for other axes and for offsets, `SizeError` for too many of one.
+    Raises `ConversionError` for other axes and for negative offsets, `SizeError` for too many of one.
 
     >>> machine_counts(Layout.parse("d0 = 4@reg, d1 = 16@lane"))
     {'sg': 1, 'lane': 16, 'reg': 4}
@@ -136,9 +137,10 @@ def machine_counts(layout: Layout) -> dict[str, int]:
     if set(layout.codomain).difference(MACHINE):
         raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
     for axis, start in layout.offsets.items():
-        raise ConversionError(f"{layout}: starts at {start} of {axis}; expected layouts that start at 0")
+        if start < 0:
+            raise ConversionError(f"{layout}: starts at {start} of {axis}; {axis} counts from 0")
     axes: Any = layout.axes
-    counts = {axis: axes.get(axis, 1) for axis in MACHINE}
+    counts = {axis: axes.get(axis, 1) + layout.offsets.get(axis, 0) for axis in MACHINE}
     for axis, what, most in (
         ("sg", "subgroups", MOST_SUBGROUPS),
         ("lane", "lanes in a subgroup", MOST_LANES),
@@ -165,7 +167,10 @@ def candidates_of(
     """
     cost = cost_of(target)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
+    source, destination, starts = plain(source, destination)
     found = _ways_within(source, destination, element_bits, _Memory(most, sparing=slm_limit is None), level)
+    if any(starts):
+        found = [(_INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
     if workgroups > 1:
         found = [(name, tuple(_in_cluster(program) for program in programs)) for name, programs in found]
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
@@ -233,7 +238,7 @@ def _ways(
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
-    if ours.dims == theirs.dims and ours.replicas == theirs.replicas:
+    if ours.dims == theirs.dims and ours.replicas == theirs.replicas and ours.offsets == theirs.offsets:
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
@@ -259,8 +264,7 @@ def _ways(
     found += inside
     if not inside or _moves_words(inside[0][1]):
         try:
-            limit = memory.of(source, element_bits)
-            program = through_padded_memory(source, destination, element_bits, limit)
+            program = _row_by_row(source, destination, element_bits, memory.of(source, element_bits))
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
         except LayoutError as error:
             if not found:
@@ -271,6 +275,20 @@ def _ways(
 def _moves_words(programs: Sequence[Program]) -> bool:
     """Whether words go to other lanes."""
     return any(program.count(Shuffle) for program in programs)
+
+
+def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
+    """The program through padded memory; what a layout leaves empty is as if it held copies, which are not stored."""
+    counts = [machine_counts(one) for one in (source, destination)]
+    most = {axis: max(one[axis] for one in counts) for axis in ("sg", "lane")}
+    sides = (source, destination)
+    if counts[0] == counts[1] and not any(leaves_empty(one, axis) for one in sides for axis in MACHINE):
+        return through_padded_memory(source, destination, element_bits, limit)
+    whole = [filled(one, most | {"reg": own["reg"]}) for one, own in zip(sides, counts, strict=True)]
+    larger = {axis: max(machine_counts(one)[axis] for one in whole) for axis in most}
+    whole = [filled(one, larger) for one in whole]
+    program = through_padded_memory(whole[0], whole[1], element_bits, limit)
+    return trimmed(program, most["sg"], most["lane"], (counts[0]["reg"], counts[1]["reg"]))
 
 
 def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:

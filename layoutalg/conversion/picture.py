@@ -1,95 +1,116 @@
-"""The picture of a conversion: step by step, which lane gets a word from which, as arrows.
+"""The picture of a conversion: which register of which lane holds what before and after, and how words get there.
 
-Each shuffle is a strip: the lanes that send above, the lanes that receive below. Lanes that keep what they have show no arrow.
+Shuffles are arrows between lanes and rows of a table, with the register that is sent and the one that it becomes; what goes
+through shared memory is drawn as the memory, bank by bank.
 
 >>> from layoutalg.conversion import convert
->>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"))
->>> arrows_svg(plan).count("<path")             # three shuffles of four lanes
-12
+>>> plan = convert(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), level="subgroup")
+>>> conversion_svg(plan).count("<path")             # the first of three shuffles, in four lanes
+4
 """
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from layoutalg.conversion.program.steps import Barrier, Load, Select, Shuffle, Store
-from layoutalg.core.limits import MOST_LETTERS, MOST_STRIPS
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.conversion.drawing.contents import Contents, contents_of
+from layoutalg.conversion.drawing.exchange import draw_exchange, draw_registers
+from layoutalg.conversion.drawing.memory import draw_memory
+from layoutalg.conversion.drawing.page import Page, lane_colours
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Shuffle
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_LETTERS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.colours import hexes, ink, ramp
-from layoutalg.viz.svg import escaped
 
 if TYPE_CHECKING:
     from layoutalg.conversion.plan import ConversionPlan
 
-__all__ = ["arrows_svg"]
-
-_WIDTH, _HEIGHT, _DROP, _LEFT, _MARGIN = 26, 18, 46, 196, 12
-_LETTER = 6.7
-"""The width of a letter, 11 pixels high."""
-_FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
+__all__ = ["conversion_svg"]
 
 
-def arrows_svg(plan: ConversionPlan) -> str:
-    """The conversion as an SVG document: a strip per shuffle, a line per passage through memory; the first 20 of many.
-
-    Of subgroups whose lanes differ, subgroup 0 is drawn.
+def conversion_svg(plan: ConversionPlan) -> str:
+    """The conversion as an SVG document; of several subgroups, subgroup 0 is drawn, and all that it shares memory with.
 
     >>> from layoutalg.conversion import convert
-    >>> "nothing moves" in arrows_svg(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")))
+    >>> "nothing moves" in conversion_svg(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")))
     True
     """
-    lanes = plan.programs[0].lanes
-    colours = ramp([i / max(lanes - 1, 1) for i in range(lanes)])
-    fills, inks = hexes(colours), hexes(ink(colours))
-    lines = [line for line in str(plan).splitlines() if not line.startswith(("source", "destination"))]
-    lines = [f"{plan.source}  to  {plan.destination}", *(part for line in lines for part in _folded(line))]
-    if any(isinstance(step, Shuffle) and (any(step.sg) or step.others) for one in plan.programs for step in one.steps):
-        lines.append(f"{'drawn':12} subgroup 0; the lanes of others differ")
-    width = max(_LEFT + lanes * _WIDTH + _MARGIN, 2 * _MARGIN + _LETTER * max(map(len, lines)))
-    found: list[str] = []
-    y = _MARGIN
-    for i, line in enumerate(lines):
-        y += 16
-        bold = ' font-weight="bold"' if i == 0 else ""
-        found.append(f'<text x="{_MARGIN}" y="{y}" font-size="11" xml:space="preserve"{bold}>{escaped(line)}</text>')
-    y += 14
-    strips = list(_strips(plan))
-    for text, sources in strips[:MOST_STRIPS]:
-        if sources is None:
-            y += 20
-            found.append(f'<text x="{_MARGIN}" y="{y}" font-size="11">{escaped(text)}</text>')
-            y += 8
-            continue
-        found.append(f'<text x="{_MARGIN}" y="{y + _DROP / 2 + 14}" font-size="11">{escaped(text)}</text>')
-        for lane in range(lanes):
-            x = _LEFT + lane * _WIDTH
-            for top, number in ((y, lane), (y + _HEIGHT + _DROP, sources[lane])):
-                found.append(
-                    f'<rect x="{x}" y="{top}" width="{_WIDTH - 2}" height="{_HEIGHT}" fill="{fills[number]}"/>'
-                    f'<text x="{x + (_WIDTH - 2) / 2}" y="{top + 13}" font-size="10" text-anchor="middle" '
-                    f'fill="{inks[number]}">{number}</text>'
-                )
-            if sources[lane] != lane:
-                start = _LEFT + sources[lane] * _WIDTH + _WIDTH / 2 - 1
-                end, low, high = x + _WIDTH / 2 - 1, y + _HEIGHT + 1, y + _HEIGHT + _DROP - 3
-                found.append(
-                    f'<path d="M{start} {low}C{start} {low + 20} {end} {high - 20} {end} {high}m-3 -5l3 5l3 -5" '
-                    f'stroke="{fills[sources[lane]]}" stroke-width="1.4" fill="none"/>'
-                )
-        y += 2 * _HEIGHT + _DROP + 14
-    if len(strips) > MOST_STRIPS:
-        y += 16
-        found.append(
-            f'<text x="{_MARGIN}" y="{y}" font-size="11">and {counted(len(strips) - MOST_STRIPS, "more step")}</text>'
-        )
-    y += _MARGIN
+    page = Page("conversion")
+    lines = [line for line in str(plan).splitlines() if not line.startswith(("source", "destination", "addresses"))]
+    page.line(f"{plan.source}  to  {plan.destination}", bold=True)
+    for part in (part for line in lines for part in _folded(line)):
+        page.line(part)
+    programs = plan.programs
+    lanes, subgroups = programs[0].lanes, programs[0].subgroups
+    if subgroups > 1:
+        page.line(f"{'drawn':12} registers and shuffles of subgroup 0, of {subgroups}; another hue is another subgroup")
+    page.y += 4
+    fills = lane_colours(lanes, subgroups)
+    found = [contents_of(program) for program in programs]
+    if any(contents is None for contents in found):
+        page.line("too many words to follow each: registers are not drawn")
+    else:
+        _draw_both(page, plan, [contents for contents in found if contents is not None], fills)
+    for number, (program, contents) in enumerate(zip(programs, found, strict=True), 1):
+        if len(programs) > 1:
+            page.line(f"part {number} of {len(programs)}: {_part(program)}", bold=True, size=12)
+        name = _names(plan) if number == 1 else _anonymous(program)
+        draw_exchange(page, program, contents, 0, fills[0], name)
+        if program.slm_bytes:
+            draw_memory(page, program, contents, fills)
+    return page.svg()
+
+
+def _part(program: Program) -> str:
+    shuffles = program.count(Shuffle)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" height="{y}" role="img" '
-        f'aria-label="conversion" font-family="{_FONT}"><rect width="{width}" height="{y}" fill="#ffffff"/>'
-        + "".join(found)
-        + "</svg>"
+        f"{counted(program.slm_bytes, 'byte')} of shared memory" if program.slm_bytes else counted(shuffles, "shuffle")
     )
+
+
+def _draw_both(page: Page, plan: ConversionPlan, found: list[Contents], fills: list[list[str]]) -> None:
+    """The registers of subgroup 0 before and after, each by the slot of the source that its element comes from."""
+    registers, lanes = plan.programs[0].source_registers, plan.programs[0].lanes
+    count = plan.programs[0].subgroups * lanes * registers
+    before: NDArray[np.int64] = np.arange(count).reshape(-1, lanes, registers)
+    after = reduce(_through, (contents.registers for contents in found), before)
+
+    def colour(slot: int) -> str:
+        return fills[slot // registers // lanes][slot // registers % lanes]
+
+    sides = [("before: the element in each register of each lane", before[0]), ("after", after[0])]
+    draw_registers(page, sides, colour, _names(plan))
+
+
+def _through(held: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The slots of the source behind slots that a later program says."""
+    return np.where(after >= 0, held.reshape(-1)[after], -1)
+
+
+def _names(plan: ConversionPlan) -> Callable[[int], str]:
+    """The element in a slot of the source, by its coordinates."""
+    try:
+        held = plan.source.fragment_map()
+    except LayoutError:  # too many to list
+        return str
+    flat = held.reshape(-1, held.shape[-1])
+
+    def name(slot: int) -> str:
+        return ",".join(map(str, flat[slot].tolist())) if slot < len(flat) else str(slot)
+
+    return name
+
+
+def _anonymous(program: Program) -> Callable[[int], str]:
+    """The slots of a later program, which holds what an earlier one made."""
+    return lambda slot: f"element {slot % program.source_registers}"
 
 
 def _folded(line: str) -> list[str]:
@@ -97,31 +118,3 @@ def _folded(line: str) -> list[str]:
     if len(line) <= MOST_LETTERS:
         return [line]
     return textwrap.wrap(line, MOST_LETTERS, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False)
-
-
-def _strips(plan: ConversionPlan) -> list[tuple[str, tuple[int, ...] | None]]:
-    """What to draw, in order: a shuffle with the lane that each lane reads, or a line of text; selects are counted."""
-    found: list[tuple[str, tuple[int, ...] | None]] = []
-    selects = 0
-    for program in plan.programs:
-        for step in program.steps:
-            match step:
-                case Select():
-                    selects += 1
-                    continue
-                case Shuffle():
-                    text = f"shuffle {sum(sources is not None for _, sources in found) + 1}"
-                    lanes = tuple(step.sources(program.subgroups)[0].tolist())
-                case Store(words):
-                    text, lanes = f"store {counted(len(words), 'word')} per lane to shared memory", None
-                case Load(words):
-                    text, lanes = f"load {counted(len(words), 'word')} per lane", None
-                case Barrier():
-                    text, lanes = "barrier", None
-                case _:
-                    continue
-            found.append((f"{text}, after {counted(selects, 'select')}" if selects else text, lanes))
-            selects = 0
-    if selects:
-        found.append((f"then {counted(selects, 'select')}", None))
-    return found

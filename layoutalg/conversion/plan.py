@@ -24,10 +24,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from layoutalg.conversion.bound import bound_of
+from layoutalg.conversion.bound import Bound, bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import check_level
+from layoutalg.conversion.plain import leaves_empty, plain
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
@@ -84,11 +85,12 @@ class ConversionPlan:
         counts = [machine_counts(one) for one in (a, b)]
         for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
             before, after = (count[axis] for count in counts)
-            if before != after:
+            if before != after and not any(leaves_empty(one, axis) for one in (a, b)):
                 raise ConversionError(
                     f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
                 )
-        check_level(self.level, self.workgroups, counts[0]["sg"], self.target)
+        plain(a, b)
+        check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -168,7 +170,12 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 16@lane"), Layout.parse("d0 = 8@reg, d1 = 16@lane")).lower_bound
         0
         """
-        return bound_of(self.source, self.destination, self.element_bits).shuffles
+        return self._bound.shuffles
+
+    @property
+    def _bound(self) -> Bound:
+        source, destination, _ = plain(self.source, self.destination)
+        return bound_of(source, destination, self.element_bits)
 
     @property
     def bound_reason(self) -> str:
@@ -177,7 +184,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 8@reg, d1 = 8@lane"), Layout.parse("d0 = 8@lane, d1 = 8@reg")).bound_reason
         'each lane needs 1 word from each of 7 other lanes, and gets one word in a shuffle'
         """
-        return bound_of(self.source, self.destination, self.element_bits).reason
+        return self._bound.reason
 
     @property
     def optimal(self) -> bool:
@@ -268,14 +275,14 @@ class ConversionPlan:
         return explain(self)
 
     def svg(self) -> str:
-        """The exchange as an SVG document: arrows between lanes, step by step. In a notebook, a plan shows it.
+        """The conversion as an SVG document: registers and lanes, shuffles, the memory. In a notebook, a plan shows it.
 
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).svg()[:4]
         '<svg'
         """
-        from layoutalg.conversion.picture import arrows_svg
+        from layoutalg.conversion.picture import conversion_svg
 
-        return arrows_svg(self)
+        return conversion_svg(self)
 
     def _repr_html_(self) -> str | None:
         from layoutalg.viz.page import image

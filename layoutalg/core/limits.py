@@ -56,7 +56,9 @@ __all__ = [
     "MOST_DOTS",
     "MOST_DPAS",
     "MOST_DRAWN",
+    "MOST_DRAWN_REGISTERS",
     "MOST_FACTORS",
+    "MOST_FAMILIES",
     "MOST_FINDINGS",
     "MOST_FOLDED",
     "MOST_GEMM_BYTES",
@@ -75,6 +77,7 @@ __all__ = [
     "MOST_LIVE_BYTES",
     "MOST_LOOKED_UP",
     "MOST_LOOPS",
+    "MOST_MEMORY_ROWS",
     "MOST_MODULE_ELEMENTS",
     "MOST_NAMED",
     "MOST_NATIVE_BYTES",
@@ -89,6 +92,7 @@ __all__ = [
     "MOST_PADDING",
     "MOST_PAIRS",
     "MOST_PARTS",
+    "MOST_PHASES",
     "MOST_PICKED",
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
@@ -121,6 +125,7 @@ __all__ = [
     "MOST_TIMED_OPERATIONS",
     "MOST_TOGETHER_BYTES",
     "MOST_TRACED_BYTES",
+    "MOST_TRACED_WORDS",
     "MOST_UNCOVERED",
     "MOST_UNREAD",
     "MOST_VECTOR_ELEMENTS",
@@ -374,8 +379,18 @@ MOST_TILES_GIVEN = 64
 """Tiles of a configuration that a caller may list (more than eight are an error in words)."""
 MOST_LETTERS = 110
 """Letters in a line under the picture of an exchange."""
-MOST_STRIPS = 20
-"""Steps of an exchange that its picture draws."""
+MOST_STRIPS = 64
+"""Shuffles that the picture of a conversion draws, as rows of tables."""
+MOST_FAMILIES = 8
+"""Kinds of shuffles that it draws with arrows."""
+MOST_DRAWN_REGISTERS = 64
+"""Registers of a lane that it draws."""
+MOST_MEMORY_ROWS = 32
+"""Rows of shared memory, a word of each bank, that it draws."""
+MOST_PHASES = 8
+"""Phases of an access to it that it draws."""
+MOST_TRACED_WORDS = 2**21
+"""Words of all lanes whose contents it finds out."""
 MOST_CLUSTER = 16
 """Workgroups of a cluster (CUDA: 8 everywhere, 16 where a kernel asks for them)."""
 MOST_BLOCKS_REPORTED = 4096

@@ -385,7 +385,7 @@ def test_the_picture_of_an_exchange_is_an_image_of_its_own() -> None:
     plan = la.convert(la.Layout.parse(TILE), la.Layout.parse(COLUMNS))
     root = ElementTree.fromstring(plan.svg())
     arrows = [one for one in root if one.tag.endswith("path")]
-    assert len(arrows) == 15 * 16
+    assert len(arrows) == 16  # the first of the shuffles that are alike; all of them are rows of a table
     shown = plan._repr_html_()
     assert shown is not None
     assert shown.startswith('<img alt="conversion"')

@@ -300,9 +300,7 @@ class _Body:
         else:
             made = self.writer.value(form, operands, kind)
             found = [
-                self.writer.value(
-                    f"llvm.extractvalue %s[{i}] : {kind}", (made,), "i32", size if size > 1 else None
-                )
+                self.writer.value(f"llvm.extractvalue %s[{i}] : {kind}", (made,), "i32", size if size > 1 else None)
                 for i, size in enumerate(text.results)
             ]
         names = iter(step.to)

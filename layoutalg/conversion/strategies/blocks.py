@@ -136,6 +136,7 @@ def _without(layout: Layout, left_out: Sequence[_Piece]) -> tuple[Layout, list[l
     rest = Layout(
         [[renumbered(factor) for factor, number in reversed(dim) if number < 0] for dim in dims],
         [renumbered(factor) for factor in layout.replicas],
+        layout.offsets,
         names=layout.names,
         codomain=layout.codomain,
     )

@@ -50,11 +50,20 @@ def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
         count = 1
         for axis in layout.codomain:
             span: Any = layout.axes.get(axis, 1)
-            count *= span
+            count *= span + layout.offsets.get(axis, 0)
         if count > MOST_SLOTS:
             raise SizeError(f"{count} slots: a conversion by tables has at most 2^20 (layout {layout})")
-        found.append(held_elements(layout))
-    return found[0], found[1]
+        held = held_elements(layout)  # from the first subgroup on, and from lane 0 on
+        found.append(np.pad(held, ((layout.offsets.get("sg", 0), 0), (0, 0), (0, 0)), constant_values=-1))
+    if found[0].shape[:2] == found[1].shape[:2]:
+        return found[0], found[1]
+    most = np.max([slots.shape[:2] for slots in found], axis=0)  # what a layout leaves empty at the end
+    sizes = [most - slots.shape[:2] for slots in found]
+    padded = [
+        np.pad(slots, ((0, size[0]), (0, size[1]), (0, 0)), constant_values=-1)
+        for slots, size in zip(found, sizes, strict=True)
+    ]
+    return padded[0], padded[1]
 
 
 def stays_by_table(source: Slots, destination: Slots) -> bool:

@@ -113,9 +113,7 @@ class _Network:
             return NEITHER
         return rows[0]
 
-    def _moves(
-        self, stages: Sequence[Stage], first: list[int], last: list[int]
-    ) -> tuple[list[int], list[Move]]:
+    def _moves(self, stages: Sequence[Stage], first: list[int], last: list[int]) -> tuple[list[int], list[Move]]:
         """The arrays of registers between the stages, in bytes, and the moves of all stages."""
         held, sizes, moves = first, list[int](), list[Move]()
         for number, stage in enumerate(stages):

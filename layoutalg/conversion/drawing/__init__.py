@@ -1,0 +1,1 @@
+"""The parts of a conversion's picture: what words hold (`contents`), a page (`page`), exchanges and memory drawn on it."""

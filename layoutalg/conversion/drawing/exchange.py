@@ -1,0 +1,319 @@
+"""An exchange in registers and lanes, drawn: what each register of each lane holds, and who gets which word from whom.
+
+Shuffles of one kind are folded: of those in which lane l reads lane l XOR t the first is drawn with arrows, all of them as
+rows of a table.
+
+>>> steps = [Shuffle(t, 0, tuple(lane ^ t for lane in range(4))) for t in (1, 2, 3)]
+>>> print(*families(Program(1, 4, 32, 1, 1, pack=(0,), steps=tuple(steps), unpack=(3,)), 0))
+shuffles 1 to 3: lane l reads lane l XOR t, t = 1 to 3
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutalg.conversion.drawing.contents import Carried, Contents, carried_by
+from layoutalg.conversion.drawing.page import MARGIN, Page
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Store
+from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_STRIPS
+from layoutalg.core.plurals import counted
+
+__all__ = ["Family", "draw_exchange", "draw_registers", "families", "numbers_text"]
+
+_LEFT = 150
+_STRIP, _DROP, _ROW = 24, 40, 22
+_EMPTY, _BLACK = "#f2f2f2", "#000000"
+_NAMES = {"Select": "select", "Permute": "byte permute"}
+
+
+def numbers_text(numbers: Iterable[int]) -> str:
+    """Numbers in few letters: runs by their ends, the first and the last of more than two runs.
+
+    >>> numbers_text([0, 1, 2, 3, 8]), numbers_text([4, 5]), numbers_text([1, 17, 33])
+    ('0-3,8', '4,5', '1…33')
+    """
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    if len(runs) > 2:
+        return f"{runs[0][0]}…{runs[-1][-1]}"
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+
+
+def draw_registers(
+    page: Page,
+    sides: Sequence[tuple[str, NDArray[np.int64]]],
+    colour: Callable[[int], str],
+    name: Callable[[int], str],
+) -> None:
+    """Tables of one subgroup's registers, `[lane, register]`: the slot that each comes from, side by side where there is room.
+
+    >>> page = Page("")
+    >>> draw_registers(page, [("before", np.array([[0, 1]]))], lambda slot: "#000000", str); page.svg().count("<title>")
+    2
+    """
+    lanes = len(sides[0][1])
+    drawn = [min(held.shape[1], MOST_DRAWN_REGISTERS) for _, held in sides]
+    cell = 30 if lanes <= 32 else 22
+    rows = 17 if max(drawn) <= 16 else 14 if max(drawn) <= 32 else 10
+    top, beside = page.y, lanes <= 16
+    x: float = MARGIN
+    bottom = top
+    for (title, held), registers in zip(sides, drawn, strict=True):
+        y = (top if beside else bottom) + 18
+        page.text(x, y, title, bold=True)
+        y += 6
+        for lane in range(lanes):
+            page.text(x + 34 + (lane + 0.5) * cell, y + 9, str(lane), size=8, anchor="middle")
+        y += 12
+        for register in range(registers):
+            page.text(x + 30, y + rows * 0.72, f"r{register}", size=min(9, rows - 1), anchor="end")
+            for lane in range(lanes):
+                slot = int(held[lane, register])
+                words = name(slot) if slot >= 0 else "nothing"
+                told = f"{title}: lane {lane}, register {register}: {words}"
+                fill, label = (colour(slot), words) if slot >= 0 else (_EMPTY, "")
+                page.cell(x + 34 + lane * cell, y, cell, rows, fill, label, title=told)
+            y += rows
+        if registers < held.shape[1]:
+            page.text(x + 34, y + 12, f"and {counted(held.shape[1] - registers, 'more register')}")
+            y += 14
+        bottom = max(bottom, y)
+        if beside:
+            x += 34 + lanes * cell + 34
+    page.y = bottom + 6
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Shuffles one after another that are alike: "xor", "turn", "broadcast", or "same" (one pattern).
+
+    >>> str(Family("xor", 0, ((1, 0),), (1,), ""))
+    'shuffle 1: lane l reads lane l XOR 1'
+    """
+
+    kind: str
+    first: int
+    patterns: tuple[tuple[int, ...], ...]
+    terms: tuple[int, ...]
+    work: str
+    """What is executed before them and between them."""
+
+    def __str__(self) -> str:
+        count = len(self.patterns)
+        which = f"shuffle {self.first + 1}" if count == 1 else f"shuffles {self.first + 1} to {self.first + count}"
+        several = len(set(self.terms)) > 1
+        rule = {
+            "xor": f"lane l reads lane l XOR {'t' if several else self.terms[0]}",
+            "turn": f"lane l reads lane l + {'t' if several else self.terms[0]} (mod {len(self.patterns[0])})",
+            "broadcast": f"all lanes read lane {'t' if several else self.terms[0]}",
+            "same": "as drawn" if count == 1 else "all as drawn",
+        }[self.kind]
+        terms = ""
+        if several:
+            runs = list(self.terms) == list(range(self.terms[0], self.terms[0] + count))
+            terms = f", t = {self.terms[0]} to {self.terms[-1]}" if runs else f", t = {', '.join(map(str, self.terms))}"
+        return f"{which}: {rule}{terms}{self.work and f'; before and between them {self.work}'}"
+
+
+def families(program: Program, sg: int) -> list[Family]:
+    """The shuffles of one subgroup, folded.
+
+    >>> families(Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,)), 0)
+    []
+    """
+    found: list[tuple[str, list[tuple[int, ...]], list[int], Counter[str]]] = []
+    between: Counter[str] = Counter()
+    for step in program.steps:
+        if not isinstance(step, Shuffle):
+            if not isinstance(step, (Store, Load, Barrier)):
+                between[type(step).__name__] += 1
+            continue
+        pattern = tuple(step.sources(program.subgroups)[sg].tolist())
+        kind, term = _kind(pattern)
+        if found and found[-1][0] == kind and (kind != "same" or found[-1][1][-1] == pattern):
+            found[-1][1].append(pattern)
+            found[-1][2].append(term)
+            found[-1][3].update(between)
+        else:
+            found.append((kind, [pattern], [term], between.copy()))
+        between.clear()
+    first = 0
+    families: list[Family] = []
+    for kind, patterns, terms, work in found:
+        families.append(Family(kind, first, tuple(patterns), tuple(terms), _work(work)))
+        first += len(patterns)
+    return families
+
+
+def _work(counts: Counter[str]) -> str:
+    return ", ".join(counted(number, _NAMES.get(name, f"{name.lower()} move")) for name, number in counts.items())
+
+
+def _kind(pattern: tuple[int, ...]) -> tuple[str, int]:
+    lanes = len(pattern)
+    if len(terms := {lane ^ source for lane, source in enumerate(pattern)}) == 1:
+        return "xor", terms.pop()
+    if len(set(pattern)) == 1:
+        return "broadcast", pattern[0]
+    if len(terms := {(source - lane) % lanes for lane, source in enumerate(pattern)}) == 1:
+        return "turn", terms.pop()
+    return "same", 0
+
+
+def draw_exchange(
+    page: Page, program: Program, contents: Contents | None, sg: int, fills: Sequence[str], name: Callable[[int], str]
+) -> None:
+    """The shuffles of one subgroup: of each family the first with arrows, all of them as a table; then what is left to do.
+
+    >>> page = Page("")
+    >>> draw_exchange(page, Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,)), None, 0, ["#000000"] * 2, str)
+    """
+    found = families(program, sg)
+    if not found:
+        return
+    labels = _Labels(program, contents, sg, name)
+    rows = MOST_STRIPS
+    for family in found[:MOST_FAMILIES]:
+        page.line(str(family), bold=True)
+        page.y += 6
+        _arrows(page, family, labels, fills)
+        shown = family.patterns[: max(rows, 0)] if len(family.patterns) > 1 else ()
+        rows -= len(shown)
+        if shown:
+            _table(page, family, len(shown), labels, fills)
+        if len(family.patterns) > max(len(shown), 1):
+            page.line(f"and {counted(len(family.patterns) - max(len(shown), 1), 'more shuffle')} of this kind")
+        page.y += 6
+    left = sum(len(family.patterns) for family in found[MOST_FAMILIES:])
+    if left:
+        page.line(f"and {counted(left, 'more shuffle')}, in {counted(len(found) - MOST_FAMILIES, 'more kind')}")
+    if labels.passes:
+        page.line("framed: the word also has elements that a later shuffle takes on to another lane (several hops)")
+    if labels.known and any(len(family.patterns) > 1 for family in found[:MOST_FAMILIES]):
+        page.line(
+            "5 above 3→7: a word of lane 5 with what was register 3 (of that lane, or of one before it) and becomes register 7"
+        )
+    after = Counter[str]()
+    for step in program.steps:
+        if isinstance(step, Shuffle):
+            after.clear()
+        elif not isinstance(step, (Store, Load, Barrier)):
+            after[type(step).__name__] += 1
+    if after:
+        page.line(f"then {_work(after)}")
+
+
+class _Labels:
+    """What is written in the cells of a shuffle."""
+
+    def __init__(self, program: Program, contents: Contents | None, sg: int, name: Callable[[int], str]) -> None:
+        self.registers, self.name, self.base = program.source_registers, name, sg * program.lanes
+        self.known = contents is not None
+        self.carried = [] if contents is None else carried_by(program, contents, sg)
+        self.passes = any(one.passes for row in self.carried for one in row)
+        self.final: list[dict[int, int]] = []
+        if contents is not None:
+            rows: list[list[int]] = contents.registers[sg].tolist()
+            self.final = [{slot: register for register, slot in reversed(list(enumerate(row)))} for row in rows]
+
+    def of(self, shuffle: int, lane: int) -> Carried | None:
+        return self.carried[shuffle][lane] if self.known else None
+
+    def sent(self, one: Carried | None) -> str:
+        return numbers_text(slot % self.registers for slot in (*one.keeps, *one.passes)) if one else ""
+
+    def kept(self, one: Carried | None, lane: int) -> str:
+        return numbers_text(self.final[lane][slot] for slot in one.keeps) if one else ""
+
+    def title(self, one: Carried | None, lane: int, source: int) -> str:
+        told = [f"lane {lane} reads lane {source}"]
+        if one is not None:
+            told += [f"{self._from(slot)} into register {self.final[lane][slot]}" for slot in one.keeps]
+            told += [f"{self._from(slot)} on its way" for slot in one.passes]
+        return "; ".join(told)
+
+    def _from(self, slot: int) -> str:
+        lane, register = divmod(slot, self.registers)
+        return f"{self.name(slot)} of lane {lane - self.base}, register {register}"
+
+
+def _arrows(page: Page, family: Family, labels: _Labels, fills: Sequence[str]) -> None:
+    """One shuffle: the lanes that send above, those that receive below, an arrow for each word that moves."""
+    pattern, lanes = family.patterns[0], len(fills)
+    wide = _wide(lanes)
+    page.text(MARGIN, page.y + 15, "lane sends", size=10)
+    page.text(MARGIN, page.y + _STRIP + _DROP + 15, "lane gets, reg", size=10)
+    sent: dict[int, str] = {}
+    for lane, source in enumerate(pattern):
+        if source != lane:
+            sent[source] = labels.sent(labels.of(family.first, lane)) or sent.get(source, "")
+    for lane, source in enumerate(pattern):
+        x = _LEFT + lane * wide
+        one = labels.of(family.first, lane)
+        page.cell(x, page.y, wide, _STRIP, fills[lane], str(lane), f"r{sent[lane]}" if sent.get(lane) else "")
+        moved = source != lane
+        kept = labels.kept(one, lane) if moved else ""
+        page.cell(
+            x,
+            page.y + _STRIP + _DROP,
+            wide,
+            _STRIP,
+            fills[source],
+            str(lane),
+            f"r{kept}" if kept else "",
+            title=labels.title(one, lane, source),
+            edge=_BLACK if one and one.passes else "",
+        )
+        if moved and (one is None or one.keeps or one.passes):
+            start, end = _LEFT + (source + 0.5) * wide - 0.5, x + wide / 2 - 0.5
+            low, high = page.y + _STRIP + 1, page.y + _STRIP + _DROP - 2
+            bend = f"M{start:.1f} {low:.1f}C{start:.1f} {low + 18:.1f} {end:.1f} {high - 18:.1f} {end:.1f} {high:.1f}"
+            page.path(f"{bend}m-3 -5l3 5l3 -5", fills[source] if _is_dark(fills[source]) else "#555555")
+    page.y += 2 * _STRIP + _DROP + 4
+
+
+def _table(page: Page, family: Family, count: int, labels: _Labels, fills: Sequence[str]) -> None:
+    """A row for each shuffle, a column for each lane: the lane that it reads, and which register becomes which."""
+    wide = _wide(len(fills))
+    page.y += 4
+    for lane in range(len(fills)):
+        page.text(_LEFT + (lane + 0.5) * wide, page.y + 9, str(lane), size=8, anchor="middle")
+    page.text(MARGIN, page.y + 9, "each lane reads", size=9)
+    page.y += 12
+    for i in range(count):
+        rule = {"xor": f"  XOR {family.terms[i]}", "turn": f"  + {family.terms[i]}"}.get(family.kind, "")
+        page.text(MARGIN, page.y + 14, f"shuffle {family.first + i + 1}{rule}", size=10)
+        for lane, source in enumerate(family.patterns[i]):
+            one = labels.of(family.first + i, lane)
+            idle = source == lane or (one is not None and not one.keeps and not one.passes)
+            sent, kept = labels.sent(one), labels.kept(one, lane)
+            page.cell(
+                _LEFT + lane * wide,
+                page.y,
+                wide,
+                _ROW,
+                _EMPTY if idle else fills[source],
+                "" if idle else str(source),
+                "" if idle or not sent else f"{sent}→{kept}",
+                title=labels.title(one, lane, source),
+                edge=_BLACK if one and one.passes else "",
+            )
+        page.y += _ROW
+
+
+def _wide(lanes: int) -> int:
+    return 40 if lanes <= 16 else 32 if lanes <= 32 else 26
+
+
+def _is_dark(fill: str) -> bool:
+    return sum(int(fill[i : i + 2], 16) * share for i, share in ((1, 0.3), (3, 0.59), (5, 0.11))) < 150

@@ -1,0 +1,154 @@
+"""A page that a picture is drawn on, from top to bottom: text, coloured cells with what they say, lines; then its SVG.
+
+>>> page = Page("a < b")
+>>> page.line("two cells")
+>>> page.cell(10, page.y, 20, 16, "#000000", "1", title="the first")
+>>> "a &lt; b" in page.svg(), "<title>the first</title>" in page.svg()
+(True, True)
+
+Every word is escaped, and black or white, whichever is read better on its cell.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from layoutalg.viz.colours import hexes, hue_of, ink, ramp, shades
+from layoutalg.viz.svg import FONT, escaped
+
+__all__ = ["LETTER", "MARGIN", "RED", "Page", "lane_colours"]
+
+MARGIN = 12
+LETTER = 0.61
+"""The width of a letter, for a height of 1."""
+RED = "#c00000"
+"""What marks conflicts: on white it has a contrast of 6.5 to 1."""
+
+
+def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
+    """A colour for each lane of each subgroup: a ramp for one subgroup, a hue for each of several.
+
+    >>> lane_colours(2)
+    [['#440154', '#fde725']]
+    """
+    strength = np.arange(lanes) / max(lanes - 1, 1)
+    if subgroups == 1:
+        return [hexes(ramp(strength))]
+    return [hexes(shades(np.full(lanes, hue_of(sg)), strength)) for sg in range(subgroups)]
+
+
+@lru_cache(maxsize=1024)
+def _ink(fill: str) -> str:
+    return hexes(ink(np.array([int(fill[i : i + 2], 16) for i in (1, 3, 5)])))[0]
+
+
+class Page:
+    """A picture while it is drawn; `y` is where what comes next begins.
+
+    >>> Page("empty").svg().count("<rect")
+    1
+    """
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.y: float = MARGIN
+        self.width: float = 2 * MARGIN
+        self._parts: list[str] = []
+
+    def line(self, text: str, *, bold: bool = False, size: float = 11, gap: float = 5) -> None:
+        """A line of text below what there is.
+
+        >>> page = Page(""); page.line("words"); page.y
+        28
+        """
+        self.y += size + gap
+        self.text(MARGIN, self.y, text, bold=bold, size=size)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        bold: bool = False,
+        size: float = 11,
+        anchor: str = "start",
+        fill: str = "",
+    ) -> None:
+        """Words at a place.
+
+        >>> page = Page(""); page.text(0, 0, "a"); page.width > 24
+        False
+        """
+        weight = ' font-weight="bold"' if bold else ""
+        where = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        colour = f' fill="{fill}"' if fill else ""
+        self._parts.append(
+            f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(size)}" xml:space="preserve"{weight}{where}{colour}>'
+            f"{escaped(text)}</text>"
+        )
+        if anchor == "start":
+            self.width = max(self.width, x + LETTER * size * len(text) + MARGIN)
+
+    def cell(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        fill: str,
+        *lines: str,
+        title: str = "",
+        size: float = 9,
+        edge: str = "",
+    ) -> None:
+        """A coloured cell with a line of text or two; `title` is read under the pointer, `edge` the colour of its frame.
+
+        >>> page = Page(""); page.cell(0, 0, 20, 16, "#ffffff", "1", "2"); page.svg().count("<text")
+        2
+        """
+        frame = f' stroke="{edge}" stroke-width="1.8"' if edge else ""
+        inset = 1 if edge else 0
+        told = f"<title>{escaped(title)}</title>" if title else ""
+        self._parts.append(
+            f'<rect x="{_number(x + inset)}" y="{_number(y + inset)}" width="{_number(width - 1 - 2 * inset)}" '
+            f'height="{_number(height - 1 - 2 * inset)}" fill="{fill}"{frame}>{told}</rect>'
+        )
+        written = [line for line in lines if line]
+        step = (height - 1) / max(len(written), 1)
+        for i, line in enumerate(written):
+            fitting = min(size, (width - 2) / (LETTER * len(line)), step)
+            place = f'x="{_number(x + (width - 1) / 2)}" y="{_number(y + step * (i + 0.5) + fitting * 0.36)}"'
+            self._parts.append(
+                f'<text {place} font-size="{fitting:.1f}" text-anchor="middle" fill="{_ink(fill)}" pointer-events="none">'
+                f"{escaped(line)}</text>"
+            )
+        self.width = max(self.width, x + width + MARGIN)
+
+    def path(self, steps: str, colour: str, width: float = 1.4) -> None:
+        """A line along SVG path steps.
+
+        >>> page = Page(""); page.path("M0 0L9 9", "#000000"); page.svg().count("<path")
+        1
+        """
+        self._parts.append(f'<path d="{steps}" stroke="{colour}" stroke-width="{width}" fill="none"/>')
+
+    def svg(self) -> str:
+        """The page as an SVG document.
+
+        >>> Page("nothing").svg()[:4]
+        '<svg'
+        """
+        wide, high = _number(self.width), _number(self.y + MARGIN)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img" '
+            f'aria-label="{escaped(self.label)}" font-family="{FONT}"><rect width="{wide}" height="{high}" fill="#ffffff"/>'
+            + "".join(self._parts)
+            + "</svg>"
+        )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
