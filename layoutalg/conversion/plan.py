@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
+from layoutalg.conversion.chosen import chosen_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import check_level
 from layoutalg.conversion.plain import leaves_empty, plain
@@ -105,13 +106,24 @@ class ConversionPlan:
         )
 
     @property
+    def chosen(self) -> Candidate:
+        """The way that is taken, the first of `candidates`; most others are not made for it.
+
+        >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).chosen.name
+        'nothing moves'
+        """
+        return chosen_of(
+            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+        )
+
+    @property
     def programs(self) -> tuple[Program, ...]:
         """The programs of the chosen way, one after another.
 
         >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).programs[0].steps
         ()
         """
-        return self.candidates[0].programs
+        return self.chosen.programs
 
     @property
     def kind(self) -> str:
@@ -120,7 +132,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).kind
         'registers'
         """
-        return self.candidates[0].kind
+        return self.chosen.kind
 
     @property
     def shuffles(self) -> int:
@@ -129,7 +141,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).shuffles
         1
         """
-        return self.candidates[0].count(Shuffle)
+        return self.chosen.count(Shuffle)
 
     @property
     def selects(self) -> int:
@@ -138,7 +150,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).selects
         3
         """
-        return self.candidates[0].count(Select)
+        return self.chosen.count(Select)
 
     @property
     def permutes(self) -> int:
@@ -147,7 +159,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).permutes
         0
         """
-        return self.candidates[0].count(Permute)
+        return self.chosen.count(Permute)
 
     @property
     def moves(self) -> int:
@@ -157,7 +169,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return self.candidates[0].moves + self.permutes
+        return self.chosen.moves + self.permutes
 
     @property
     def lower_bound(self) -> int:
@@ -202,7 +214,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
         128
         """
-        return self.candidates[0].slm_bytes
+        return self.chosen.slm_bytes
 
     @property
     def barriers(self) -> int:
@@ -211,7 +223,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
         """
-        return self.candidates[0].count(Barrier)
+        return self.chosen.count(Barrier)
 
     @property
     def bank_conflicts(self) -> int:
@@ -229,7 +241,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
         3
         """
-        return self.candidates[0].cost
+        return self.chosen.cost
 
     def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
         """Execute the plan on an array `[sg, lane, reg]`, step by step; `done` counts the steps.
@@ -324,5 +336,5 @@ def convert(
     """
     a, b = distributions((source, destination), shape, machine, "converting it")
     plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups)
-    _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
+    _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan
