@@ -32,7 +32,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
-from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
@@ -46,7 +46,7 @@ from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_S
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "machine_counts"]
+__all__ = ["Candidate", "candidates_of", "machine_counts", "repeated_candidates"]
 
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "nothing moves",
@@ -185,6 +185,33 @@ def candidates_of(
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
     return tuple(candidates)
+
+
+def repeated_candidates(
+    candidates: Sequence[Candidate], blocks: Blocks | None, limit: int, target: str
+) -> tuple[Candidate, ...]:
+    """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
+
+    Raises `SizeError` for too many steps.
+
+    >>> repeated_candidates((), None, 0, "pvc")
+    ()
+    """
+    if blocks is None:
+        return tuple(candidates)
+    cost = cost_of(target)
+    found: list[Candidate] = []
+    for one in candidates:
+        steps = blocks.count * sum(len(program.steps) for program in one.programs)
+        if steps > MOST_STEPS:
+            if one is candidates[-1] and not found:
+                raise SizeError(f"{steps} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
+            continue
+        programs = blocks.programs(one.programs, limit)
+        idle = not any(program.steps or program.moves for program in programs)
+        name = one.name if idle else f"{one.name}, for each of {blocks.count} blocks"
+        found.append(Candidate(name, programs, 0 if idle else cost.of_chain(programs)))
+    return tuple(sorted(found, key=lambda one: one.cost))
 
 
 def _ways_within(
