@@ -21,7 +21,8 @@ from layoutalg.conversion.strategies.bit_exchange.hops import fewest
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.renaming import renamed
-from layoutalg.conversion.strategies.tables import fewest_by_table, slot_tables
+from layoutalg.conversion.strategies.table_bounds import fewest_by_table
+from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.core.layout import Layout
 from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import View, view

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import crossing
@@ -38,7 +38,7 @@ from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
-from layoutalg.conversion.strategies.through_memory import through_memory
+from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
@@ -53,6 +53,7 @@ _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "an exchange in registers and lanes",
     "everything goes through shared memory",
 )
+_PLAIN = "in the destination's order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +166,9 @@ def candidates_of(
     `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
     """
     cost = cost_of(target)
-    limit = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
+    most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     source, destination, starts = plain(source, destination)
-    found = _ways_within(source, destination, element_bits, limit, level)
+    found = _ways_within(source, destination, element_bits, _Memory(most, sparing=slm_limit is None), level)
     if any(starts):
         found = [(_INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
     if workgroups > 1:
@@ -214,16 +215,29 @@ def repeated_candidates(
     return tuple(sorted(found, key=lambda one: one.cost))
 
 
+class _Memory(NamedTuple):
+    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need."""
+
+    most: int
+    sparing: bool
+
+    def by_bits(self, a: View, b: View, element_bits: int) -> int:
+        return min(self.most, fewest_bytes(a, b, element_bits)) if self.sparing else self.most
+
+    def of(self, layout: Layout, element_bits: int) -> int:
+        return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
+
+
 def _ways_within(
-    source: Layout, destination: Layout, element_bits: int, limit: int, level: str
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory, level: str
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways that a level and a limit of shared memory leave."""
-    if limit:
-        return _ways(source, destination, element_bits, limit)
+    if memory.most:
+        return _ways(source, destination, element_bits, memory)
     found: list[tuple[str, tuple[Program, ...]]] = []
     refused: LayoutError | None = None
     try:
-        found = _ways(source, destination, element_bits, 0)
+        found = _ways(source, destination, element_bits, memory)
     except LayoutError as error:
         refused = error
     found = [(name, programs) for name, programs in found if not any(program.slm_bytes for program in programs)]
@@ -246,14 +260,16 @@ def _in_cluster(program: Program) -> Program:
     return replace(program, steps=(Barrier(), *program.steps, Barrier())) if program.slm_bytes else program
 
 
-def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+def _ways(
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+) -> list[tuple[str, tuple[Program, ...]]]:
     """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
     if ours.dims == theirs.dims and ours.replicas == theirs.replicas and ours.offsets == theirs.offsets:
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
-        found = _ways_by_bits(a, b, element_bits, limit)
+        found = _ways_by_bits(a, b, element_bits, memory.by_bits(a, b, element_bits))
         slots = prod(
             max(one) for one in zip(*(machine_counts(one).values() for one in (source, destination)), strict=True)
         )
@@ -262,24 +278,30 @@ def _ways(source: Layout, destination: Layout, element_bits: int, limit: int) ->
         return found
     refused: LayoutError | None = None
     try:
-        found = _ways_of_blocks(source, destination, element_bits, limit)
+        found = _ways_of_blocks(source, destination, element_bits, memory)
     except LayoutError as error:
         found, refused = [], error
-    if found and element_bits >= WORD and not any(program.slm_bytes for program in found[0][1]):
+    if found and element_bits >= WORD and not any(program.slm_bytes for _, way in found for program in way):
         return found  # words are words: the whole has nothing that its blocks have not
+    inside: list[tuple[str, tuple[Program, ...]]] = []
     try:
         inside = _ways_by_table(source, destination, element_bits)
     except SizeError as error:  # more than can be scheduled
-        inside, refused = [], refused or error
+        refused = refused or error
     found += inside
-    if not inside:
+    if not inside or _moves_words(inside[0][1]):
         try:
-            program = _row_by_row(source, destination, element_bits, limit)
+            program = _row_by_row(source, destination, element_bits, memory.of(source, element_bits))
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
         except LayoutError as error:
             if not found:
                 raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
     return found
+
+
+def _moves_words(programs: Sequence[Program]) -> bool:
+    """Whether words go to other lanes."""
+    return any(program.count(Shuffle) for program in programs)
 
 
 def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
@@ -312,13 +334,19 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
-            return [(name, (make(),)) for name, make in ways(pattern)]
-        program = exchange(a, b, element_bits)
-        if len(program.steps) <= MOST_STEPS:
-            return [(_INSIDE, (program,))]
-    found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
+            found = [(name, (make(),)) for name, make in ways(pattern)]
+        else:
+            program = exchange(a, b, element_bits)
+            found = [(_INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []
+        if found and not _moves_words(found[0][1]):
+            return found
+    else:
+        found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
         found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
+        plain = through_memory(a, b, element_bits, limit, arranged=False)
+        if plain != found[-1][1][0]:
+            found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
     except SizeError:
         if not found:
             raise
@@ -334,7 +362,7 @@ def _by_broadcasts(tables: tuple[Slots, Slots], element_bits: int) -> list[tuple
 
 
 def _ways_of_blocks(
-    source: Layout, destination: Layout, element_bits: int, limit: int
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways to convert one block of what registers have on both sides, for all blocks (see `strategies.blocks`)."""
     for odd in (True, False):  # bits where there are bits, then the smallest block
@@ -345,9 +373,9 @@ def _ways_of_blocks(
             return [
                 (
                     _INSIDE if name == _NOTHING else f"{name}, for each of {blocks.count} blocks",
-                    blocks.programs(programs, limit),
+                    blocks.programs(programs, memory.of(source, element_bits)),
                 )
-                for name, programs in _ways(blocks.source, blocks.destination, element_bits, limit)
+                for name, programs in _ways(blocks.source, blocks.destination, element_bits, memory)
             ]
         except LayoutError:
             if not odd:

@@ -1,7 +1,8 @@
 """A conversion plan in words.
 
 >>> from layoutalg.conversion.plan import convert
->>> print(explain(convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")))
+>>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc", level="subgroup")
+>>> print(explain(plan))
 4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
 source       d0 = 2@lane 2@lane:2
 destination  d0 = 2@lane:2 2@lane
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 _COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
+_UNITS = {8: "bytes", 16: "halves", 32: "words"}
 _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 
@@ -79,13 +81,13 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     if plan.slm_bytes:
         steps = [step for program in plan.programs for step in program.steps]
         stores, loads = [step for step in steps if isinstance(step, Store)], [s for s in steps if isinstance(s, Load)]
-        stored, loaded = [len(one.words) for one in stores], [len(one.to) for one in loads]
+        stored, loaded = [(len(one.words), one.bits) for one in stores], [(len(one.to), one.bits) for one in loads]
         ways = plan.bank_conflicts
         conflicts = "no bank conflicts" if ways == 1 else f"{ways}-way bank conflicts at the worst"
         accesses = f"{_accesses('store', stored)} and {_accesses('load', loaded)} per lane"
         yield "memory", f"{accesses}; {conflicts} ({BANKS} banks)"
-        unit = "words" if stores[0].bits == WORD else f"elements of {stores[0].bits} bits"
-        unit += "; x[i] is bit i of x" * ("[" in str(stores[0].address))
+        unit = " and ".join(dict.fromkeys(_UNITS[one.bits] for one in (stores[0], loads[0])))
+        unit += "; x[i] is bit i of x" if "[" in str(stores[0].address) else ""
         yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
     try:
         bound = plan.lower_bound
@@ -103,10 +105,11 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
 
 
-def _accesses(what: str, widths: list[int]) -> str:
-    """So many stores or loads, of so many words."""
-    words = counted(max(widths), "word")
-    return f"{counted(len(widths), what)} of {words if len(set(widths)) == 1 else f'up to {words}'}"
+def _accesses(what: str, widths: list[tuple[int, int]]) -> str:
+    """So many stores or loads, of so many words or parts of one."""
+    count, bits = max(widths, key=lambda one: one[0] * one[1])
+    size = counted(count, "word") if bits == WORD else f"{bits} bits"
+    return f"{counted(len(widths), what)} of {size if len(set(widths)) == 1 else f'up to {size}'}"
 
 
 def _kind(plan: ConversionPlan) -> str:

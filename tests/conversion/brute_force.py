@@ -123,8 +123,9 @@ def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionP
 
 
 def fewest_planned(plan: ConversionPlan) -> int:
-    """The shuffles of the way that has the fewest: the cheapest may have more, and fewer selects."""
-    return min(sum(program.count(Shuffle) for program in one.programs) for one in plan.candidates)
+    """The shuffles of the way without memory that has the fewest: the cheapest may have more, and fewer selects."""
+    ways = [one.programs for one in plan.candidates if not one.slm_bytes]
+    return min((sum(program.count(Shuffle) for program in programs) for programs in ways), default=0)
 
 
 def triton_rule(a: la.Layout, b: la.Layout, bits: int) -> int:

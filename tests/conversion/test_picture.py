@@ -78,5 +78,5 @@ def test_large_plans_say_what_they_leave_out() -> None:
     text = la.convert("d0 = 128@reg, d1 = 64@lane", "d0 = 128@reg, d1 = 8@lane 8@lane:8").svg()
     assert "and 64 more registers" in text
     assert "and 64 more shuffles of this kind" in text
-    long = la.convert("d0 = 2@sg 64@reg, d1 = 64@lane", "d0 = 64@reg 2@sg, d1 = 64@lane").svg()
+    long = la.convert("d0 = 2@sg 64@reg, d1 = 64@lane", "d0 = 64@reg 2@sg, d1 = 64@lane", slm_limit=2**16).svg()
     assert re.search(r"and \d+ more rows of 32 words", long)

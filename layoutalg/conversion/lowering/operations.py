@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
 from layoutalg.conversion.lowering.permutes import permuted
+from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 
 __all__ = ["ALIGNMENT", "SHARED", "cast", "shared_type", "vector_sizes", "write_chain"]
@@ -175,6 +176,8 @@ class _Body:
         self.views: dict[Value, Value] = {}
         self.memory = memory
         self.partial: set[Value] = set()
+        self.generic = indices.vendor in FIXED_WIDTH
+        """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         self.narrow: dict[int, Value] = {}
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
@@ -265,6 +268,8 @@ class _Body:
             case Permute(to, low, high):
                 words = (self._word(position, low), self._word(position, high))
                 self.words[to] = named(f"w{to}", permuted(self.indices, *words, step.selectors))
+            case Regions():
+                self._moved(position, step)
             case Store():
                 self._store(position, step)
             case Load():
@@ -273,8 +278,36 @@ class _Body:
                 self.writer.do("gpu.barrier")
             case _:
                 raise ConversionError(
-                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, Store, Load or Barrier"
+                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, Regions, Store, Load or Barrier"
                 )
+
+    def _moved(self, position: int, step: Regions) -> None:
+        """Moves between flat registers, as one inline assembly for Intel's compiler."""
+        text, given = assembly(step, self.program.lanes), [self._word(position, word) for word in step.words]
+        operands: list[Value] = []
+        for size in text.operands:
+            operands.append(_together(self.indices, given[:size]))
+            given = given[size:]
+        kinds = [typed(size, "i32") for size in text.results]
+        kind = kinds[0] if len(kinds) == 1 else f"!llvm.struct<({', '.join(kinds)})>"
+        body = text.body.replace("\n", "\\n")
+        taken = ", ".join(operand.kind for operand in operands)
+        form = f"({taken}) -> {kind}"
+        places = ", ".join(["%s"] * len(operands))
+        form = f'llvm.inline_asm has_side_effects "{body}", "{text.constraints}" {places} : {form}'
+        if len(kinds) == 1:
+            found = [self.writer.value(form, operands, "i32", text.results[0] if text.results[0] > 1 else None)]
+        else:
+            made = self.writer.value(form, operands, kind)
+            found = [
+                self.writer.value(f"llvm.extractvalue %s[{i}] : {kind}", (made,), "i32", size if size > 1 else None)
+                for i, size in enumerate(text.results)
+            ]
+        names = iter(step.to)
+        for piece in found:
+            for i in range(_length(piece)):
+                word = next(names)
+                self.words[word] = named(f"w{word}", _element(self.indices, piece, i))
 
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes
@@ -322,8 +355,7 @@ class _Body:
             multiple = ALIGNMENT // size_of | address.base | start
             for term in terms:
                 multiple |= term
-            # In the generic form, which all versions read: in the other, LLVM 24 wants it elsewhere than 22 and 23.
-            aligned = f" <{{alignment = {(multiple & -multiple) * size_of} : i64}}>" if size > 1 else ""
+            aligned = f"{{alignment = {(multiple & -multiple) * size_of} : i64}}" if size > 1 else ""
             found.append((self.indices.as_index(place), start, size, aligned))
             start += size
         return found
@@ -356,7 +388,9 @@ class _Body:
         if value.size is None:
             self.writer.do(f"memref.store %s, %s[%s] : {shared.kind}", (value, shared, place))
         else:
-            form = f'"vector.store"(%s, %s, %s){aligned} : ({value.kind}, {shared.kind}, index) -> ()'
+            form = f"vector.store %s, %s[%s] {aligned} : {shared.kind}, {value.kind}"
+            if self.generic:
+                form = f'"vector.store"(%s, %s, %s) <{aligned}> : ({value.kind}, {shared.kind}, index) -> ()'
             self.writer.do(form, (value, shared, place))
 
     def _memory(self, position: int, bits: int) -> Value:
@@ -370,7 +404,9 @@ class _Body:
         for place, start, size, aligned in self._accesses(step, len(step.to), vectors=whole):
             form = f"memref.load %s[%s] : {shared.kind}"
             if size > 1:
-                form = f'"vector.load"(%s, %s){aligned} : ({shared.kind}, index) -> {typed(size, kind)}'
+                form = f"vector.load %s[%s] {aligned} : {shared.kind}, {typed(size, kind)}"
+            if size > 1 and self.generic:
+                form = f'"vector.load"(%s, %s) <{aligned}> : ({shared.kind}, index) -> {typed(size, kind)}'
             load = self.writer.value(form, (shared, place), kind, None if size == 1 else size)
             for i, word in enumerate(step.to[start : start + size]):
                 found = named(f"w{word}", _element(self.indices, load, i))

@@ -8,6 +8,7 @@ shuffles, `liveness` says what a result needs, and `access_conflicts` counts how
 """
 
 from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.regions import Move, Regions
 from layoutalg.conversion.program.steps import Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
 
-__all__ = ["Address", "Barrier", "Load", "Permute", "Program", "Select", "Shuffle", "Step", "Store"]
+__all__ = ["Address", "Barrier", "Load", "Move", "Permute", "Program", "Regions", "Select", "Shuffle", "Step", "Store"]

@@ -49,9 +49,15 @@ def program_ways(program: Program) -> list[int]:
     [2]
     """
     found: list[int] = []
+    known: dict[object, int] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in program.steps:
         if isinstance(step, (Store, Load)):
             words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
-            anywhere = replace(step.address, base=0)  # where an access begins rotates the banks, for all lanes alike
-            found.append(access_ways(anywhere, len(words), program.subgroups, program.lanes, where, step.bits))
+            at, bits = step.address, step.bits
+            base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
+            key = len(words), base, at.xor, at.lane, at.sg, at.factors, where, bits
+            if key not in known:
+                anywhere = replace(at, base=base)
+                known[key] = access_ways(anywhere, len(words), program.subgroups, program.lanes, where, bits)
+            found.append(known[key])
     return found

@@ -139,12 +139,12 @@ class Builder:
         self._accesses.append((first, Load(tuple(words), address, bits)))
         return words
 
-    def barrier(self) -> None:
-        """Wait for all subgroups (see `Barrier`).
+    def barrier(self, scope: str = "workgroup") -> None:
+        """Wait for all subgroups, or for the lanes of this one (see `Barrier`).
 
         >>> Builder(1, 2, 32, pack=[0]).barrier()
         """
-        self._accesses.append((len(self._on), Barrier()))
+        self._accesses.append((len(self._on), Barrier(scope)))
 
     def repeat(self, steps: Iterable[Step], names: list[int], offset: int) -> None:
         """Add the steps of another program, `offset` bytes further on in shared memory; `names[w]` is its word w here.
@@ -168,8 +168,8 @@ class Builder:
                     self.store([names[word] for word in words], there, where, bits)
                 case Load(to, address, bits):
                     names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits)
-                case Barrier():
-                    self.barrier()
+                case Barrier(scope):
+                    self.barrier(scope)
 
     def program(self, source_registers: int, registers: int, unpack: Sequence[int], slm_bytes: int = 0) -> Program:
         """The program whose result `unpack` takes from the words: `word * parts + part` for each cell, -1 for none.

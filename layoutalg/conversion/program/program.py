@@ -35,6 +35,7 @@ from layoutalg.conversion.program.steps import (
     Barrier,
     Load,
     Permute,
+    Regions,
     Select,
     Shuffle,
     Step,
@@ -160,6 +161,8 @@ class Program:
                     words[to] = np.take_along_axis(words[word], step.sources(self.subgroups), 1)
                 case Permute(to, low, high):
                     words[to] = step.permuted(words[low], words[high])
+                case Regions(made, read):
+                    words.update(zip(made, step.moved([words[word] for word in read]), strict=True))
                 case Store(stored, address, where, bits):
                     at = _bytes_at(address.of(sg, lane), len(stored), bits)
                     low = np.stack([words[word] for word in stored], -1).astype("<u4").view(np.uint8)

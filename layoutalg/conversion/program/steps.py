@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.program.regions import Regions
+
 __all__ = [
     "BANKS",
     "NEW",
@@ -25,6 +27,7 @@ __all__ = [
     "Barrier",
     "Load",
     "Permute",
+    "Regions",
     "Select",
     "Shuffle",
     "Step",
@@ -229,11 +232,16 @@ class Load(NamedTuple):
 
 
 class Barrier(NamedTuple):
-    """All subgroups wait for one another; what was stored before can be loaded after.
+    """All subgroups of the workgroup wait for one another; what was stored before can be loaded after.
 
-    >>> Barrier()
-    Barrier()
+    With the scope "subgroup" the lanes of each subgroup wait for one another alone. Where they run in step, that only keeps the
+    order of stores and loads.
+
+    >>> Barrier().scope
+    'workgroup'
     """
 
+    scope: str = "workgroup"
 
-Step: TypeAlias = Select | Shuffle | Permute | Store | Load | Barrier
+
+Step: TypeAlias = Select | Shuffle | Permute | Regions | Store | Load | Barrier

@@ -190,17 +190,19 @@ def _repeated(program: Program, before: list[list[int]], after: list[list[int]],
     names = [list(range(v * words, (v + 1) * words)) for v in range(len(before))]
     builder = Builder(program.subgroups, program.lanes, program.element_bits, pack)
     segments: list[list[Step]] = [[]]
+    scope = "workgroup"
     for step in program.steps:
         if isinstance(step, Barrier):
             segments.append([])
+            scope = step.scope
         else:
             segments[-1].append(step)
     for first in range(0, len(before), together):
         if first and room:
-            builder.barrier()
+            builder.barrier(scope)
         for number, segment in enumerate(segments):
             if number:
-                builder.barrier()
+                builder.barrier(scope)
             for block in range(first, min(first + together, len(before))):
                 builder.repeat(segment, names[block], (block - first) * room)
     registers = len(after) * len(after[0])

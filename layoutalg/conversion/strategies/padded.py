@@ -7,7 +7,7 @@ Three subgroups with two elements each that change places with the registers:
 >>> for step in found.steps:
 ...     print(step)
 Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 2),)), where=None, bits=32)
-Barrier()
+Barrier(scope='workgroup')
 Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)), bits=32)
 Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)), bits=32)
 

@@ -8,8 +8,8 @@ Three lanes that rotate their registers:
 >>> source, destination = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
 >>> tables = slot_tables(source, destination)
 >>> found = exchange_by_table(*tables, 32)
->>> found.count(Shuffle), fewest_by_table(*tables, 32)
-(2, 2)
+>>> found.count(Shuffle)
+2
 
 Which word a lane sends, and where it puts what arrives, is picked by selects: one for each bit of the lane's number, shared
 by all words that are rotated alike (240 registers of 15 lanes: 1,920 selects where one for each further word would be 6,496).
@@ -34,7 +34,7 @@ from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["Slots", "exchange_by_table", "fewest_by_table", "kinds_of", "slot_tables", "stays_by_table"]
+__all__ = ["Slots", "exchange_by_table", "kinds_of", "slot_tables", "stays_by_table"]
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -75,27 +75,6 @@ def stays_by_table(source: Slots, destination: Slots) -> bool:
     return all(
         not np.setdiff1d(after[after >= 0], before).size for before, after in zip(source, destination, strict=True)
     )
-
-
-def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int:
-    """The largest number of words that one lane must receive: its own elements count nothing, the nearest replica counts.
-
-    >>> columns = Layout.parse("d0 = 4@lane, d1 = 2@lane:4 4@reg")
-    >>> fewest_by_table(*slot_tables(Layout.parse("d0 = 4@reg, d1 = 8@lane"), columns), 16)
-    3
-    """
-    worst = 0
-    if not stays_by_table(source, destination):  # then lanes of all subgroups count
-        source, destination = (slots.reshape(1, -1, slots.shape[2]) for slots in (source, destination))
-    lanes, registers = int(source.shape[1]), int(source.shape[2])
-    here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
-    for from_lane, from_register in kinds_of(source, destination)[1]:
-        # What each lane wants from each other one: an element that it holds twice comes once.
-        wanted: Slots = ((here * lanes + from_lane) * registers + from_register)[from_lane != here]
-        pairs, counts = np.unique(np.unique(wanted) // registers, return_counts=True)
-        words = -(-counts * element_bits // WORD)
-        worst = max(worst, int(np.bincount(pairs // lanes, words).max(initial=0)))
-    return worst
 
 
 def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> Program:

@@ -19,7 +19,8 @@ fewest bank conflicts. A side that has the lowest address bits in registers move
 >>> [one.bits for one in stores], load.bits
 ([8, 8, 8, 8], 32)
 
-Under a limit of memory, the elements go in several rounds through the same places.
+Where every subgroup loads what it stored itself, it waits for no other one: it has a part of the memory for itself. Under a
+limit of memory, the elements go in several rounds through the same places.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def through_memory(
     """
     wide = 1 if element_bits > WORD else 0
     bits = min(element_bits, WORD)
+    scope = "subgroup" if _keeps_subgroups(source, destination) else "workgroup"
     pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
     pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
     rounds = _rounds(pairs, bits, limit)
@@ -92,11 +94,11 @@ def through_memory(
     arrived: dict[int, int] = {}
     for count, (round_in, round_out) in enumerate(zip(before.rounds, after.rounds, strict=True)):
         if count:
-            builder.barrier()
+            builder.barrier(scope)
         for base, at in before.accesses():
             stored = [number[round_in + base + v] for v in before.vector]
             builder.store(stored, before.address(at), where, before.bits)
-        builder.barrier()
+        builder.barrier(scope)
         for base, at in after.accesses():
             loaded = builder.load(len(after.vector), after.address(at), after.bits)
             arrived |= {round_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
@@ -119,6 +121,12 @@ def storing(layout: View) -> tuple[int, ...] | None:
         return None
     mask = sum(1 << lane for lane in range(lanes) if not lane & ~meant["lane"])
     return tuple(0 if sg & ~meant["sg"] else mask for sg in range(subgroups))
+
+
+def _keeps_subgroups(source: View, destination: View) -> bool:
+    """Whether every subgroup loads what it stored itself, and nothing else."""
+    pairs = set(zip(source.places, destination.places, strict=True))
+    return all((("sg", bit), ("sg", bit)) in pairs for bit in range(source.widths["sg"]))
 
 
 def _rounds(pairs: Sequence[_Pair], bits: int, limit: int | None) -> list[_Pair]:

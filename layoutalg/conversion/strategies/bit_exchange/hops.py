@@ -156,7 +156,7 @@ def fewest(bits: int, shared: int, moving_bits: int = 0, *, chained: bool = Fals
     if shared == 1:
         return classes
     shuffles = max(classes.bit_length(), -(-classes // shared)) if classes > 1 else 1
-    if chained and moving_bits == 1:
+    if chained and (moving_bits == 1 or bits > 4):
         return max(shuffles, -(-(7 * classes - 4) // (3 * shared + 4)))
     while not _has_room(shuffles, classes, shared, moving_bits):
         shuffles += 1
