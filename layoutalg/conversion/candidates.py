@@ -334,7 +334,7 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
-            found = [(name, (make(),)) for name, make in ways(pattern)]
+            found = [(way.name, (way.make(),)) for way in ways(pattern)]
         else:
             program = exchange(a, b, element_bits)
             found = [(_INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []

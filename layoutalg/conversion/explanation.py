@@ -113,7 +113,7 @@ def _accesses(what: str, widths: list[tuple[int, int]]) -> str:
 
 
 def _kind(plan: ConversionPlan) -> str:
-    return f"{plan.kind}: {plan.candidates[0].work}" if plan.kind != "identity" else "identity: nothing to do"
+    return f"{plan.kind}: {plan.chosen.work}" if plan.kind != "identity" else "identity: nothing to do"
 
 
 def _bit_lines(plan: ConversionPlan, a: View, b: View) -> Iterator[str]:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts, repeated_candidates
+from layoutalg.conversion.chosen import chosen_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import check_level
 from layoutalg.conversion.plain import leaves_empty, plain
@@ -101,13 +102,24 @@ class ConversionPlan:
         )
 
     @property
+    def chosen(self) -> Candidate:
+        """The way that is taken, the first of `candidates`; most others are not made for it.
+
+        >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).chosen.name
+        'nothing moves'
+        """
+        return chosen_of(
+            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+        )
+
+    @property
     def programs(self) -> tuple[Program, ...]:
         """The programs of the chosen way, one after another.
 
         >>> convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).programs[0].steps
         ()
         """
-        return self.candidates[0].programs
+        return self.chosen.programs
 
     @property
     def kind(self) -> str:
@@ -116,7 +128,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).kind
         'registers'
         """
-        return self.candidates[0].kind
+        return self.chosen.kind
 
     @property
     def shuffles(self) -> int:
@@ -125,7 +137,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).shuffles
         1
         """
-        return self.candidates[0].count(Shuffle)
+        return self.chosen.count(Shuffle)
 
     @property
     def selects(self) -> int:
@@ -134,7 +146,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).selects
         3
         """
-        return self.candidates[0].count(Select)
+        return self.chosen.count(Select)
 
     @property
     def permutes(self) -> int:
@@ -143,7 +155,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg")).permutes
         0
         """
-        return self.candidates[0].count(Permute)
+        return self.chosen.count(Permute)
 
     @property
     def moves(self) -> int:
@@ -153,7 +165,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@reg:2 2@reg"), Layout.parse("d0 = 2@reg 2@reg:2")).moves
         2
         """
-        return self.candidates[0].moves + self.permutes
+        return self.chosen.moves + self.permutes
 
     @property
     def lower_bound(self) -> int:
@@ -198,7 +210,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).slm_bytes
         128
         """
-        return self.candidates[0].slm_bytes
+        return self.chosen.slm_bytes
 
     @property
     def barriers(self) -> int:
@@ -207,7 +219,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
         """
-        return self.candidates[0].count(Barrier)
+        return self.chosen.count(Barrier)
 
     @property
     def bank_conflicts(self) -> int:
@@ -225,7 +237,7 @@ class ConversionPlan:
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
         3
         """
-        return self.candidates[0].cost
+        return self.chosen.cost
 
     def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
         """Execute the plan on an array `[sg, lane, reg]`, step by step; `done` counts the steps.
@@ -348,6 +360,11 @@ class SymbolicPlan(ConversionPlan):
     def candidates(self) -> tuple[Candidate, ...]:
         """The ways to convert one block, the cheapest first."""
         return self.block.candidates
+
+    @property
+    def chosen(self) -> Candidate:
+        """The way that is taken for one block."""
+        return self.block.chosen
 
     @property
     def kind(self) -> str:
@@ -482,6 +499,10 @@ class _PlanOfBlocks(ConversionPlan):
     def candidates(self) -> tuple[Candidate, ...]:
         return self.ways
 
+    @property
+    def chosen(self) -> Candidate:
+        return self.ways[0]
+
 
 def _of_one_tensor(source: object, destination: object) -> None:
     for layout in (source, destination):
@@ -536,5 +557,5 @@ def convert(
     plan = (SymbolicPlan if symbols else ConversionPlan)(
         a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups
     )
-    _ = plan.candidates  # worked out once, and kept: what can't be planned is an error here
+    _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan

@@ -6,9 +6,9 @@ A 16x16 tile of 16 bits in 16 lanes, two rows to a word: shuffles, selects and b
 >>> from layoutalg.memory.machine_bits import view
 >>> both = view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg"))
 >>> from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
->>> for name, make in ways(pattern_of(*both, 16)):
-...     program = make()
-...     print([program.count(kind) for kind in (Shuffle, Select, Permute)], name)
+>>> for way in ways(pattern_of(*both, 16)):
+...     program = way.make()
+...     print([program.count(kind) for kind in (Shuffle, Select, Permute)], way.name)
 [10, 48, 33] an exchange in registers and lanes
 [11, 48, 28] an exchange in registers and lanes, whole words first
 [15, 48, 24] an exchange in registers and lanes, every element directly
@@ -28,6 +28,7 @@ between all lanes do the same: class d goes from lane l to lane T(l) ^ d (see `p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
@@ -36,7 +37,7 @@ from layoutalg.conversion.strategies.bit_exchange.pattern import Exchanged, Patt
 from layoutalg.conversion.strategies.bit_exchange.words import Words
 from layoutalg.conversion.strategies.renaming import bit_mask, sums, unpacked
 
-__all__ = ["FEWEST", "ways"]
+__all__ = ["FEWEST", "Way", "ways"]
 
 FEWEST = "an exchange in registers and lanes"
 _DIRECT = "an exchange in registers and lanes, every element directly"
@@ -45,31 +46,51 @@ _PARTS = "an exchange in registers and lanes, parts of words first"
 _HALVES = "an exchange in registers and lanes, a bit at a time"
 
 
-def ways(pattern: Pattern) -> list[tuple[str, Callable[[], Program]]]:
-    """The name of each way, and what makes its program; the fewest shuffles first.
+class Way(NamedTuple):
+    """A way to exchange: its name, the shuffles and selects that its program has at least, and what makes that.
+
+    >>> Way("nothing", 0, 0, lambda: None).shuffles
+    0
+    """
+
+    name: str
+    shuffles: int
+    selects: int
+    make: Callable[[], Program]
+
+
+def ways(pattern: Pattern) -> list[Way]:
+    """All ways, that with the fewest shuffles first.
 
     >>> from layoutalg.conversion.program.steps import Shuffle
     >>> from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
     >>> from layoutalg.memory.machine_bits import view
     >>> both = view(Layout.parse("d0 = 4@reg, d1 = 4@lane")), view(Layout.parse("d0 = 4@lane, d1 = 4@reg"))
-    >>> [make().count(Shuffle) for _, make in ways(pattern_of(*both, 32))]
-    [3, 4]
+    >>> [(way.shuffles, way.make().count(Shuffle)) for way in ways(pattern_of(*both, 32))]
+    [(3, 3), (4, 4)]
     """
     bits, shared, moving = len(pattern.exchanged), pattern.shared, pattern.moving_bits > 0
     best = schedule(bits, shared, moving=moving)
-    found = [(FEWEST, lambda: _Exchange(pattern).by_hops(best))]
+
+    def by_hops(name: str, hops: tuple[Hop, ...]) -> Way:
+        return Way(name, len(hops) * pattern.words, 0, lambda: _Exchange(pattern).by_hops(hops))
+
+    found = [by_hops(FEWEST, best)]
     if not bits:
         return found
+    halves = max((1 << pattern.register_bits) // pattern.parts // 2, 1)  # what moves where half of the words do
+    inside = min(shared.bit_length() - 1, bits)
     if shared > 1:
         for name, hops in (
             (_STEPS, two_steps(bits, shared, moving=moving)),
             (_DIRECT, direct(bits, moving=moving)),
         ):
             if hops != best:
-                found.append((name, lambda hops=hops: _Exchange(pattern).by_hops(hops)))
-        found.append((_PARTS, lambda: _Exchange(pattern).by_halves(words=False)))
-    if bits > shared.bit_length() - 1 and (bits > 1 or moving):
-        found.append((_HALVES, lambda: _Exchange(pattern).by_halves(words=True)))
+                found.append(by_hops(name, hops))
+        found.append(Way(_PARTS, halves * inside, 0, lambda: _Exchange(pattern).by_halves(words=False)))
+    if bits > inside and (bits > 1 or moving):
+        selects = 3 * halves * (bits - inside)
+        found.append(Way(_HALVES, halves * bits, selects, lambda: _Exchange(pattern).by_halves(words=True)))
     return found
 
 

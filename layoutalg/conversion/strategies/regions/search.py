@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import count, permutations
-from math import ceil
+from itertools import combinations, count, permutations
 from typing import NamedTuple
 
+from layoutalg.conversion.strategies.regions.distances import index, least_moves
 from layoutalg.conversion.strategies.regions.shapes import COPY, ENTERS, PAIR, Template, templates
 
 __all__ = ["ANY", "FREE", "NEITHER", "SAME", "Stage", "Task", "cheapest"]
@@ -36,7 +36,8 @@ NEITHER = -2
 """No bit does: the registers are not neighbours."""
 
 _OTHER = -3
-_MOST_STATES = 20_000
+_MOST_STAGES = 60_000
+"""The stages that are looked at: half a second."""
 
 
 class Task(NamedTuple):
@@ -93,25 +94,28 @@ def cheapest(task: Task) -> tuple[Stage, ...] | None:
     start = _State(task.source, task.below)
     costs, parents = {ways.key(start): 0}, dict[_State, tuple[_State, Stage]]()
     order = count()
-    queue = [(ways.least_cost(task.source), 0, 0, start)]
+    queue = [(ways.least_cost(task.source), 0, 0, 0, start)]
     done: set[_State] = set()
+    looked_at = 0
     while queue:
-        _, _, so_far, state = heappop(queue)
+        _, _, _, so_far, state = heappop(queue)
         key = ways.key(state)
         if key in done:
             continue
         done.add(key)
         if ways.reached(state):
             return _path(parents, state)
-        if len(done) > _MOST_STATES:
+        if looked_at > _MOST_STAGES:
             return None
         for stage in ways.stages(state):
+            looked_at += 1
             following = _State(stage.after, stage.above)
             cost, name = so_far + stage.moves, ways.key(following)
             if cost < costs.get(name, 1 << 60):
                 costs[name] = cost
                 parents[following] = state, stage
-                heappush(queue, (cost + ways.least_cost(stage.after), next(order), cost, following))
+                left = ways.least_cost(stage.after)
+                heappush(queue, (cost + left, left, next(order), cost, following))
     return None
 
 
@@ -133,11 +137,11 @@ class _Ways:
         self.names = {bit: bit if bit in own else _OTHER for bit in range(task.bits)} | {SAME: SAME, ANY: ANY}
         same = SAME in task.wanted
         self.templates = [one for one in templates(task.width, task.least) if same or COPY not in one.comes]
-        # Bits that come from the register's number, for each move of a register.
-        self.speed = max(
-            sum(what in (ENTERS, PAIR) for what in one.comes) / one.shape.moves(task.width) for one in self.templates
-        )
-        self.fewest_registers = 1 << max(task.bits - sum(what >= 0 or what == ANY for what in task.wanted), 0)
+        self.least_moves = least_moves(task.width, task.least, copies=same)
+        homes = [(what, place) for place, what in enumerate(task.wanted) if what >= 0]
+        homes += homes[:1] * (3 - len(homes)) if homes else []
+        self.triples = list(combinations(homes, 3))
+        self.fewest_registers = 1 << max(task.bits - task.width + task.least, 0)
 
     def key(self, state: _State) -> _State:
         """The same for states that differ in bits of which none is wanted in a place of its own."""
@@ -154,8 +158,13 @@ class _Ways:
     def least_cost(self, now: tuple[int, ...]) -> int:
         """A lower bound of the moves that are still needed."""
         wrong = any(one not in (what, ANY) for what, one in zip(now, self.task.wanted, strict=True))
-        missing = sum(what not in now for what in self.entering)
-        return max(ceil(missing / self.speed), int(wrong)) * self.fewest_registers
+        width = self.task.width
+        places = dict(zip(now, range(width), strict=True))
+        most = int(wrong)
+        for (a, x), (b, y), (c, z) in self.triples:
+            at = places.get(a, width), places.get(b, width), places.get(c, width)
+            most = max(most, self.least_moves[index(at, (x, y, z), width)])
+        return most * self.fewest_registers
 
     def stages(self, state: _State) -> Iterator[Stage]:
         """All stages from a state."""

@@ -13,14 +13,15 @@ bit 5. What was bit 2 (odd or even) goes to the register's number: two moves, fr
 A source region `<V;W,H>` is rows of W elements, H apart, that begin V apart. A row stays in its register, a region in two
 neighbours. Elements below 32 bits have more rules on Xe-HPC and later; where they are broken, Intel's compiler puts a second
 move beside the first. The shapes here are those that it leaves alone: 330 shapes were compiled for pvc and bmg by IGC
-1.0.12504 and 2.40.14, and `one_move` is the rule that tells those of one instruction from those of two.
+1.0.12504 and 2.40.14, and `one_move` is the rule that tells those of one instruction from those of two. Strides of 0, which
+repeat elements, are used for whole words alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import chain, product
 from typing import NamedTuple
 
 __all__ = ["COPY", "ENTERS", "Shape", "Template", "one_move", "shapes", "templates"]
@@ -90,9 +91,7 @@ def one_move(element: int, stride: int, bits: tuple[int, ...]) -> bool:
     """
     if element + stride >= 2:
         return True
-    if COPY in bits:
-        return False  # not tried
-    even = all(after == before + 1 for before, after in pairwise(bits))
+    even = all(after == before + 1 for before, after in zip(bits, bits[1:], strict=False))
     if element == 1:
         return bits[0] <= 1 if even else bits[0] == 0
     if stride == 1:
@@ -113,7 +112,10 @@ def shapes(width: int, least: int) -> tuple[Shape, ...]:
             for stride in range(_STRIDES):
                 if element + stride + count > width + 1:
                     continue
-                for bits, region in _regions(count, width - element):
+                regions = chain(
+                    _regions(count, width - element), _copies(count, width - element) if element == 2 else ()
+                )
+                for bits, region in regions:
                     if one_move(element, stride, bits):
                         key = element, count, stride, bits
                         found.setdefault(key, Shape(*key, region))
@@ -122,7 +124,6 @@ def shapes(width: int, least: int) -> tuple[Shape, ...]:
 
 def _regions(count: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int, int, int]]]:
     """The source regions of 2^count elements, where a register has 2^top: their bits, and how they are written."""
-    yield (COPY,) * count, (0, 1, 0)
     for rows in range(_FARTHEST + 1):  # rows of one element
         yield from _within(tuple(range(rows, rows + count)), (1 << rows, 1, 0), top)
     for inside in range(1, min(count, _WIDEST + 1)):
@@ -132,9 +133,19 @@ def _regions(count: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int,
                 continue
             row = tuple(range(apart, apart + inside))
             written = (1 << inside, 1 << apart)
-            yield from _within(row + (COPY,) * beside, (0, *written), top)
             for rows in range(_FARTHEST + 1):
                 yield from _within(row + tuple(range(rows, rows + beside)), (1 << rows, *written), top)
+
+
+def _copies(count: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int, int, int]]]:
+    """The regions that repeat elements, with a stride of 0."""
+    yield (COPY,) * count, (0, 1, 0)
+    for inside in range(1, min(count, _WIDEST + 1)):
+        beside = count - inside
+        for apart in range(_STRIDES):
+            if apart + inside <= top:
+                row = tuple(range(apart, apart + inside))
+                yield from _within(row + (COPY,) * beside, (0, 1 << inside, 1 << apart), top)
         for rows in range(_FARTHEST + 1):
             bits = (COPY,) * inside + tuple(range(rows, rows + beside))
             yield from _within(bits, (1 << rows, 1 << inside, 0), top)
