@@ -205,7 +205,7 @@ def repeated_candidates(
     for one in candidates:
         steps = blocks.count * sum(len(program.steps) for program in one.programs)
         if steps > MOST_STEPS:
-            if one is candidates[-1] and not found:
+            if len(candidates) == 1:
                 raise SizeError(f"{steps} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
             continue
         programs = blocks.programs(one.programs, limit)

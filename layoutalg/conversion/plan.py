@@ -34,6 +34,7 @@ from layoutalg.conversion.plain import leaves_empty, plain
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
+from layoutalg.conversion.strategies.blocks import Blocks
 from layoutalg.conversion.strategies.symbolic_blocks import SymbolicBlocks, has_symbols, symbolic_blocks
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.extents import Extent, extent_text, multiply
@@ -484,24 +485,29 @@ class SymbolicPlan(ConversionPlan):
             machine_counts(layout)
         limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
         blocks = _symbolic(self.source, self.destination).blocks(source, destination, numbers)
-        ways = repeated_candidates(self.block.candidates, blocks, limit * self.workgroups, self.target)
+        chosen = repeated_candidates((self.block.chosen,), blocks, limit * self.workgroups, self.target)[0]
         given = (source, destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups)
-        return _PlanOfBlocks(*given, ways)
+        return _PlanOfBlocks(*given, chosen, self.block, blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class _PlanOfBlocks(ConversionPlan):
     """A plan whose ways are those of one block, repeated."""
 
-    ways: tuple[Candidate, ...] = field(default=(), repr=False, compare=False)
+    first: Candidate | None = field(default=None, repr=False, compare=False)
+    block: ConversionPlan | None = field(default=None, repr=False, compare=False)
+    blocks: Blocks | None = field(default=None, repr=False, compare=False)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        return self.ways
+        limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
+        assert self.block is not None
+        return repeated_candidates(self.block.candidates, self.blocks, limit * self.workgroups, self.target)
 
     @property
     def chosen(self) -> Candidate:
-        return self.ways[0]
+        assert self.first is not None
+        return self.first
 
 
 def _of_one_tensor(source: object, destination: object) -> None:

@@ -29,6 +29,7 @@ def test_numbers_are_put_in_without_planning_again(
     monkeypatch.setattr(candidates, "_ways", None)
     concrete = plan.substitute(**names)
     monkeypatch.undo()
+    assert concrete.chosen in concrete.candidates
     for symbolic, number in zip(counts, (concrete.shuffles, concrete.selects), strict=True):
         assert substitute(symbolic, names) == number
     tensor = np.random.default_rng(1).integers(0, 255, concrete.source.shape).astype(f"u{bits // 8}")
