@@ -188,19 +188,16 @@ def candidates_of(
     return tuple(candidates)
 
 
-def repeated_candidates(
-    candidates: Sequence[Candidate], blocks: Blocks | None, limit: int, target: str
-) -> tuple[Candidate, ...]:
+def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, limit: int) -> tuple[Candidate, ...]:
     """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
 
-    Raises `SizeError` for too many steps.
+    Raises `SizeError` where the only way has too many steps.
 
-    >>> repeated_candidates((), None, 0, "pvc")
+    >>> repeated_candidates((), None, 0)
     ()
     """
     if blocks is None:
         return tuple(candidates)
-    cost = cost_of(target)
     found: list[Candidate] = []
     for one in candidates:
         steps = blocks.count * sum(len(program.steps) for program in one.programs)
@@ -210,8 +207,10 @@ def repeated_candidates(
             continue
         programs = blocks.programs(one.programs, limit)
         idle = not any(program.steps or program.moves for program in programs)
-        name = one.name if idle else f"{one.name}, for each of {blocks.count} blocks"
-        found.append(Candidate(name, programs, 0 if idle else cost.of_chain(programs)))
+        name = (
+            one.name if idle else f"{_INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
+        )
+        found.append(Candidate(name, programs, blocks.count * one.cost))
     return tuple(sorted(found, key=lambda one: one.cost))
 
 

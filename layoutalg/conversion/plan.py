@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -347,15 +347,12 @@ class SymbolicPlan(ConversionPlan):
         'd0 = 2@reg, d1 = 4@lane'
         """
         found = _symbolic(self.source, self.destination)
-        return ConversionPlan(
-            found.source,
-            found.destination,
-            self.element_bits,
-            self.target,
-            self.slm_limit,
-            self.level,
-            self.workgroups,
-        )
+        return ConversionPlan(**self._settings(found.source, found.destination))
+
+    def _settings(self, source: Layout, destination: Layout) -> dict[str, Any]:
+        """The arguments of a plan between other layouts."""
+        own = {one.name: getattr(self, one.name) for one in fields(ConversionPlan)}
+        return own | {"source": source, "destination": destination}
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -485,9 +482,9 @@ class SymbolicPlan(ConversionPlan):
             machine_counts(layout)
         limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
         blocks = _symbolic(self.source, self.destination).blocks(source, destination, numbers)
-        chosen = repeated_candidates((self.block.chosen,), blocks, limit * self.workgroups, self.target)[0]
-        given = (source, destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups)
-        return _PlanOfBlocks(*given, chosen, self.block, blocks)
+        chosen = repeated_candidates((self.block.chosen,), blocks, limit * self.workgroups)[0]
+        given = self._settings(source, destination)
+        return _PlanOfBlocks(**given, first=chosen, block=self.block, blocks=blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,7 +499,7 @@ class _PlanOfBlocks(ConversionPlan):
     def candidates(self) -> tuple[Candidate, ...]:
         limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
         assert self.block is not None
-        return repeated_candidates(self.block.candidates, self.blocks, limit * self.workgroups, self.target)
+        return repeated_candidates(self.block.candidates, self.blocks, limit * self.workgroups)
 
     @property
     def chosen(self) -> Candidate:
