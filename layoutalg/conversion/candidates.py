@@ -8,10 +8,10 @@ block goes by tables of elements in a subgroup (`tables`), or, where elements cr
 by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
->>> for one in candidates_of(source, destination, 32, "pvc", None):
+>>> for one in candidates_of(source, destination, 32, "generic", None):
 ...     print(one.cost, one.name)
-22 only what crosses goes through shared memory
-28 everything goes through shared memory
+323 only what crosses goes through shared memory
+448 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
 """
@@ -32,7 +32,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Regions, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
-from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
@@ -49,7 +49,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "machine_counts"]
+__all__ = ["Candidate", "candidates_of", "machine_counts", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
@@ -199,6 +199,32 @@ def candidates_of(
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
     return tuple(candidates)
+
+
+def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, limit: int) -> tuple[Candidate, ...]:
+    """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
+
+    Raises `SizeError` where the only way has too many steps.
+
+    >>> repeated_candidates((), None, 0)
+    ()
+    """
+    if blocks is None:
+        return tuple(candidates)
+    found: list[Candidate] = []
+    for one in candidates:
+        steps = blocks.count * sum(len(program.steps) for program in one.programs)
+        if steps > MOST_STEPS:
+            if len(candidates) == 1:
+                raise SizeError(f"{steps} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
+            continue
+        programs = blocks.programs(one.programs, limit)
+        idle = not any(program.steps or program.moves for program in programs)
+        name = (
+            one.name if idle else f"{_INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
+        )
+        found.append(Candidate(name, programs, blocks.count * one.cost))
+    return tuple(sorted(found, key=lambda one: one.cost))
 
 
 class _Memory(NamedTuple):
