@@ -121,8 +121,8 @@ class Cost:
                     found += self.broadcast if _is_broadcast(step) else self.shuffle
                 case Permute():
                     found += self.permute
-                case Regions():
-                    found += len(step.moves) * self.move
+                case Regions(moves=moves):
+                    found += len(moves) * self.move
                 case Barrier():
                     found += self.barrier
                 case Store() | Load():

@@ -38,6 +38,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import as_flag, instance_of
+from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import distributions, element_size
 
 __all__ = ["ConversionPlan", "convert"]
@@ -68,6 +69,7 @@ class ConversionPlan:
     slm_limit: int | None = None
     level: str = "workgroup"
     workgroups: int = 1
+    regions: bool = False
 
     def __post_init__(self) -> None:
         a, b, limit = self.source, self.destination, self.slm_limit
@@ -92,6 +94,10 @@ class ConversionPlan:
                 )
         plain(a, b)
         check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
+        if as_flag(self.regions, "regions") and not target_info(self.target).grf_bytes:
+            raise ConversionError(
+                f"regions=True: {self.target} has no register regions; expected a target of Intel's, such as pvc or bmg"
+            )
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -102,7 +108,14 @@ class ConversionPlan:
         ['only what crosses goes through shared memory', 'everything goes through shared memory']
         """
         return candidates_of(
-            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+            self.source,
+            self.destination,
+            self.element_bits,
+            self.target,
+            self.slm_limit,
+            self.level,
+            self.workgroups,
+            self.regions,
         )
 
     @property
@@ -113,7 +126,14 @@ class ConversionPlan:
         'nothing moves'
         """
         return chosen_of(
-            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+            self.source,
+            self.destination,
+            self.element_bits,
+            self.target,
+            self.slm_limit,
+            self.level,
+            self.workgroups,
+            self.regions,
         )
 
     @property
@@ -316,6 +336,7 @@ def convert(
     slm_limit: int | None = None,
     level: str = "workgroup",
     workgroups: int = 1,
+    regions: bool = False,
 ) -> ConversionPlan:
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
@@ -324,10 +345,12 @@ def convert(
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given; 0: none). `level` says how far
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
     the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`).
+    With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
+    They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
 
-    Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
-    16, 32 or 64 bits; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16 steps, and where
-    what has to be in shared memory at a time is more than the limit.
+    Raises `ConversionError` for layouts of different tensors or on different machines, for elements that are not 8, 16, 32 or
+    64 bits, and for `regions` on other chips; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16
+    steps, and where what has to be in shared memory at a time is more than the limit.
 
     >>> from layoutalg.xegpu import LayoutAttr
     >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
@@ -335,6 +358,6 @@ def convert(
     'identity'
     """
     a, b = distributions((source, destination), shape, machine, "converting it")
-    plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups)
+    plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups, regions)
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan
