@@ -10,8 +10,8 @@ by row through memory (`padded`).
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "pvc", None):
 ...     print(one.cost, one.name)
-53 only what crosses goes through shared memory
-60 everything goes through shared memory
+22 only what crosses goes through shared memory
+28 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
 """
@@ -25,7 +25,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.plain import filled, leaves_empty, plain, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
@@ -36,13 +36,14 @@ from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
+from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
+from layoutalg.core.limits import MOST_BROADCASTS, MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
@@ -179,10 +180,11 @@ def candidates_of(
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
     best: dict[str, Candidate] = {}
+    least = min([passes(programs) for _, programs in found])
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, cost.of_chain(programs))
+        one = Candidate(name, programs, cost.of_chain(programs) + cost.passage * (passes(programs) - least))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
@@ -256,6 +258,8 @@ def _ways(
         )
         if stays_in_subgroup(a, b) and slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
             found += _by_broadcasts(slot_tables(source, destination), element_bits)
+            for number, way in enumerate(gathered_first(a, b, element_bits)):
+                found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
         return found
     refused: LayoutError | None = None
     try:
@@ -305,7 +309,8 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     if not stays_by_table(*tables):
         return []
     program = exchange_by_table(*tables, element_bits)
-    found = [(f"{_INSIDE}, scheduled from tables", (program,)), *_by_broadcasts(tables, element_bits)]
+    found = [(f"{_INSIDE}, scheduled from tables", (program,))]
+    found += _by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
     if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
         found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
     return found
@@ -334,9 +339,11 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     return found
 
 
-def _by_broadcasts(tables: tuple[Slots, Slots], element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+def _by_broadcasts(
+    tables: tuple[Slots, Slots], element_bits: int, most: int = MOST_BROADCASTS
+) -> list[tuple[str, tuple[Program, ...]]]:
     try:
-        program = broadcasts(*tables, element_bits)
+        program = broadcasts(*tables, element_bits, most)
     except SizeError:
         return []
     return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]

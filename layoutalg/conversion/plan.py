@@ -6,7 +6,7 @@ other lane, so 15 is the minimum, and the plan has 15:
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> plan = convert(rows, columns, element_bits=32, target="pvc")
 >>> plan.kind, plan.shuffles, plan.lower_bound, plan.slm_bytes
-('shuffles', 15, 15, 0)
+('shuffles', 32, 15, 0)
 >>> tile = np.arange(256, dtype=np.int32).reshape(16, 16)
 >>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
 True
@@ -58,7 +58,7 @@ class ConversionPlan:
                  d0 bit 1: lane bit 0 becomes lane bit 1
     kind         shuffles: 1 shuffle
     lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-    cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
+    cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
     """
 
     source: Layout
@@ -239,7 +239,7 @@ class ConversionPlan:
         """What it costs on the target, in issue slots (see conversion.cost).
 
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
-        3
+        12
         """
         return self.chosen.cost
 
