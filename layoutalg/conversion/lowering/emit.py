@@ -31,8 +31,8 @@ What LLVM 22 takes on the way to SPIR-V for Intel GPUs, as it was found by askin
 - Shared local memory is a `memref.global` in address space 3. A `memref.alloca` or `llvm.alloca` there becomes an invalid
   OpVariable, `memref.alloc` a call of malloc, a `workgroup(...)` attribution one more argument of the kernel;
   `#gpu.address_space<workgroup>` is not converted ("conversion of memref memory space ... to integer address space failed").
-- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too. A barrier inside a subgroup is, for
-  Intel's GPUs, a call of `__spirv_ControlBarrier` that becomes OpControlBarrier; their compilers make no instruction of it.
+- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too. A barrier inside a subgroup is,
+  for Intel's GPUs, a call of `__spirv_ControlBarrier` that becomes OpControlBarrier; their compilers make no instruction of it.
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
   `func.func` it is "explicitly marked illegal". `gpu.lane_id` is SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
 - A reversal of bits that its optimizer finds in masks and shifts stops the backend (see `indices`), a loaded vector that it
