@@ -24,7 +24,19 @@ from itertools import compress, count, repeat
 from operator import eq
 
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import NEW, WORD, Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.steps import (
+    NEW,
+    WORD,
+    Address,
+    Barrier,
+    Load,
+    Permute,
+    Regions,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+)
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
 
@@ -57,7 +69,7 @@ class Builder:
         self._masks: set[int] = set()
         self._alike: list[int] = []
         """Selects of which a side is a select by the same mask."""
-        self._accesses: list[tuple[int, Store | Load | Barrier]] = []
+        self._accesses: list[tuple[int, Store | Load | Barrier | Regions]] = []
         """Each with the number of words that are there before it."""
 
     @property
@@ -161,6 +173,21 @@ class Builder:
         """
         self._accesses.append((len(self._on), Barrier(scope)))
 
+    def regions(self, step: Regions) -> list[int]:
+        """The new words of a step of region moves (see `Regions`), whatever it calls them.
+
+        >>> Builder(1, 16, 32, pack=[0, 1]).regions(Regions((9,), (0,), 64, (), ()))
+        [2]
+        """
+        first = len(self._on)
+        words = list(range(first, first + len(step.to)))
+        self._on += words
+        self._off += words
+        self._asked += [0] * len(words)
+        self._checked()
+        self._accesses.append((first, step._replace(to=tuple(words))))
+        return words
+
     def repeat(self, steps: Iterable[Step], names: list[int], offset: int) -> None:
         """Add the steps of another program, `offset` bytes further on in shared memory; `names[w]` is its word w here.
 
@@ -185,6 +212,8 @@ class Builder:
                     names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits)
                 case Barrier(scope):
                     self.barrier(scope)
+                case Regions():
+                    names += self.regions(step._replace(words=tuple([names[word] for word in step.words])))
 
     def program(self, source_registers: int, registers: int, unpack: Sequence[int], slm_bytes: int = 0) -> Program:
         """The program whose result `unpack` takes from the words: `word * parts + part` for each cell, -1 for none.
@@ -243,6 +272,7 @@ class Builder:
         wanted = {place // parts for place in unpack if place >= 0}
         for _, step in self._accesses:
             wanted.update(() if isinstance(step, Barrier) else step[0])
+            wanted.update(step.words if isinstance(step, Regions) else ())
         used = wanted.union(on[given:], off[given:])
         unused = [word for word in range(given, words) if word not in used]
         if not unused:
@@ -270,6 +300,10 @@ class Builder:
                     found.append(access._replace(words=tuple([names[word] for word in words])))
                 case Load(to):
                     found.append(access._replace(to=tuple([names[word] for word in to])))
+                    first += len(to)
+                case Regions(to, words):
+                    made = tuple([names[word] for word in to])
+                    found.append(access._replace(to=made, words=tuple([names[word] for word in words])))
                     first += len(to)
                 case Barrier():
                     found.append(access)
