@@ -235,7 +235,7 @@ class ConversionPlan:
 
     @property
     def barriers(self) -> int:
-        """Barriers of the workgroup.
+        """Barriers, of the workgroup or inside its subgroups.
 
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
