@@ -6,7 +6,7 @@ other lane, so 15 is the minimum, and the plan has 15:
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> plan = convert(rows, columns, element_bits=32, target="pvc")
 >>> plan.kind, plan.shuffles, plan.lower_bound, plan.slm_bytes
-('shuffles', 15, 15, 0)
+('shuffles', 32, 15, 0)
 >>> tile = np.arange(256, dtype=np.int32).reshape(16, 16)
 >>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
 True
@@ -42,6 +42,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import as_flag, instance_of
+from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import distributions, element_size
 
 __all__ = ["ConversionPlan", "SymbolicPlan", "convert"]
@@ -62,7 +63,7 @@ class ConversionPlan:
                  d0 bit 1: lane bit 0 becomes lane bit 1
     kind         shuffles: 1 shuffle
     lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-    cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
+    cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
     """
 
     source: Layout
@@ -72,6 +73,7 @@ class ConversionPlan:
     slm_limit: int | None = None
     level: str = "workgroup"
     workgroups: int = 1
+    regions: bool = False
 
     def __post_init__(self) -> None:
         a, b, limit = self.source, self.destination, self.slm_limit
@@ -89,6 +91,10 @@ class ConversionPlan:
                 )
         plain(a, b)
         check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
+        if as_flag(self.regions, "regions") and not target_info(self.target).grf_bytes:
+            raise ConversionError(
+                f"regions=True: {self.target} has no register regions; expected a target of Intel's, such as pvc or bmg"
+            )
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -99,7 +105,14 @@ class ConversionPlan:
         ['only what crosses goes through shared memory', 'everything goes through shared memory']
         """
         return candidates_of(
-            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+            self.source,
+            self.destination,
+            self.element_bits,
+            self.target,
+            self.slm_limit,
+            self.level,
+            self.workgroups,
+            self.regions,
         )
 
     @property
@@ -110,7 +123,14 @@ class ConversionPlan:
         'nothing moves'
         """
         return chosen_of(
-            self.source, self.destination, self.element_bits, self.target, self.slm_limit, self.level, self.workgroups
+            self.source,
+            self.destination,
+            self.element_bits,
+            self.target,
+            self.slm_limit,
+            self.level,
+            self.workgroups,
+            self.regions,
         )
 
     @property
@@ -236,7 +256,7 @@ class ConversionPlan:
         """What it costs on the target, in issue slots (see conversion.cost).
 
         >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
-        3
+        12
         """
         return self.chosen.cost
 
@@ -434,13 +454,13 @@ class SymbolicPlan(ConversionPlan):
         nx4 elements of 32 bits in n blocks
         source       d0 = n@reg, d1 = 2@lane 2@lane:2
         destination  d0 = n@reg, d1 = 2@lane:2 2@lane
-        all blocks   n shuffles; 3*n issue slots on pvc
+        all blocks   n shuffles; 12*n issue slots on pvc
         each block   1x4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
         moves        d1 bit 0: lane bit 1 becomes lane bit 0
                      d1 bit 1: lane bit 0 becomes lane bit 1
         kind         shuffles: 1 shuffle
         lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-        cost         3 issue slots on pvc, estimated: an exchange in registers and lanes
+        cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
         """
         shape, count = "x".join(map(extent_text, self.source.shape)), extent_text(self.count)
         counts = {"shuffles": self.shuffles, "selects": self.selects, "byte permutes": self.permutes}
@@ -536,6 +556,7 @@ def convert(
     slm_limit: int | None = None,
     level: str = "workgroup",
     workgroups: int = 1,
+    regions: bool = False,
 ) -> ConversionPlan:
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
@@ -545,10 +566,12 @@ def convert(
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
     the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`). Extents of registers
     that stay where they are may be symbols: then the plan is a `SymbolicPlan`.
+    With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
+    They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
 
-    Raises `ConversionError` for layouts of different tensors or on different machines, and for elements that are not 8,
-    16, 32 or 64 bits; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16 steps, and where
-    what has to be in shared memory at a time is more than the limit.
+    Raises `ConversionError` for layouts of different tensors or on different machines, for elements that are not 8, 16, 32 or
+    64 bits, and for `regions` on other chips; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16
+    steps, and where what has to be in shared memory at a time is more than the limit.
 
     >>> from layoutalg.xegpu import LayoutAttr
     >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
@@ -558,7 +581,7 @@ def convert(
     a, b = distributions((source, destination), shape, machine, "converting it", symbols=True)
     symbols = has_symbols(a) or has_symbols(b)
     plan = (SymbolicPlan if symbols else ConversionPlan)(
-        a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups
+        a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups, regions
     )
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from layoutalg.conversion.drawing.contents import Carried, Contents, carried_by
 from layoutalg.conversion.drawing.page import MARGIN, Page
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_STRIPS
 from layoutalg.core.plurals import counted
 
@@ -184,6 +184,7 @@ def draw_exchange(
     """
     found = families(program, sg)
     if not found:
+        _draw_rest(page, program, "no shuffles, but")
         return
     labels = _Labels(program, contents, sg, name)
     rows = MOST_STRIPS
@@ -207,14 +208,21 @@ def draw_exchange(
         page.line(
             "5 above 3→7: a word of lane 5 with what was register 3 (of that lane, or of one before it) and becomes register 7"
         )
+    _draw_rest(page, program, "then")
+
+
+def _draw_rest(page: Page, program: Program, word: str) -> None:
+    """What is done after the last shuffle."""
     after = Counter[str]()
     for step in program.steps:
         if isinstance(step, Shuffle):
             after.clear()
+        elif isinstance(step, Regions):
+            after["Region"] += len(step.moves)
         elif not isinstance(step, (Store, Load, Barrier)):
             after[type(step).__name__] += 1
     if after:
-        page.line(f"then {_work(after)}")
+        page.line(f"{word} {_work(after)}")
 
 
 class _Labels:
