@@ -36,6 +36,7 @@ def chosen_of(
     slm_limit: int | None,
     level: str = "workgroup",
     workgroups: int = 1,
+    regions: bool = False,
 ) -> Candidate:
     """The first of `candidates_of` the same.
 
@@ -50,7 +51,7 @@ def chosen_of(
             found = _exchange(pattern, cost)
             if found is not None:
                 return found
-    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups)[0]
+    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups, regions)[0]
 
 
 @lru_cache(maxsize=64)

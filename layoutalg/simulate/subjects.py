@@ -17,6 +17,7 @@ SUBJECTS = (
     "layoutalg.simulate.operations.gpu",
     "layoutalg.simulate.operations.host",
     "layoutalg.simulate.operations.indices",
+    "layoutalg.simulate.operations.inline_assembly",
     "layoutalg.simulate.operations.intrinsics",
     "layoutalg.simulate.operations.llvm",
     "layoutalg.simulate.operations.layouts",

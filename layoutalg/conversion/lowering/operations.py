@@ -290,7 +290,7 @@ class _Body:
             given = given[size:]
         kinds = [typed(size, "i32") for size in text.results]
         kind = kinds[0] if len(kinds) == 1 else f"!llvm.struct<({', '.join(kinds)})>"
-        body = text.body.replace("\n", "\\n")
+        body = text.body.replace("\n", "\\0A")
         taken = ", ".join(operand.kind for operand in operands)
         form = f"({taken}) -> {kind}"
         places = ", ".join(["%s"] * len(operands))

@@ -90,7 +90,7 @@ def assembly(step: Regions, lanes: int) -> Assembly:
         to = variable(move.to, int(move.bytes_written.max()), move.element, "writes")
         source = variable(move.source, int(move.bytes_read.max()), move.element, "reads")
         apart, width, inside = move.region
-        lines.append(f"mov (M1_NM, {move.count}) {to}<{move.stride}> {source}<{apart};{width},{inside}>")
+        lines.append(f"mov (M1_NM, {move.length}) {to}<{move.stride}> {source}<{apart};{width},{inside}>")
     constraints = ",".join([*["=rw"] * len(results), *["rw"] * len(operands)])
     return Assembly("\n".join(["{", *declared.values(), *lines, "}"]), constraints, results, operands)
 

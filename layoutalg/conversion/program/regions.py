@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One `mov` of `count` elements of so many bytes.
+    """One `mov` of `length` elements of so many bytes.
 
     They go to places `stride` elements apart, and come from a region `<V;W,H>`, counted in elements.
 
@@ -45,7 +45,7 @@ class Move(NamedTuple):
     """
 
     element: int
-    count: int
+    length: int
     to: Place
     stride: int
     source: Place
@@ -59,7 +59,7 @@ class Move(NamedTuple):
         [3, 7, 11, 15]
         """
         apart, width, inside = self.region
-        numbers = np.arange(self.count)
+        numbers = np.arange(self.length)
         return self.source.byte + self.element * (numbers // width * apart + numbers % width * inside)
 
     @property
@@ -69,7 +69,7 @@ class Move(NamedTuple):
         >>> Move(1, 4, Place(1, 2), 4, Place(0, 3), (4, 1, 0)).bytes_written.tolist()
         [2, 6, 10, 14]
         """
-        return self.to.byte + self.element * self.stride * np.arange(self.count)
+        return self.to.byte + self.element * self.stride * np.arange(self.length)
 
 
 class Regions(NamedTuple):

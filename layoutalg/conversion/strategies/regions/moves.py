@@ -137,7 +137,7 @@ class _Network:
         shape = stage.template.shape
         source = {bit: 1 << i for i, bit in enumerate((*stage.before, *held)) if bit >= 0}
         start = shape.element + shape.stride
-        run = range(start, start + shape.count)
+        run = range(start, start + shape.length)
         open_bits = [
             (1 << i, source.get(bit, 0))
             for i, bit in enumerate((*stage.after, *made))
@@ -147,7 +147,7 @@ class _Network:
         return [
             Move(
                 1 << shape.element,
-                1 << shape.count,
+                1 << shape.length,
                 Place(number + 1, to),
                 1 << shape.stride,
                 Place(number, at),

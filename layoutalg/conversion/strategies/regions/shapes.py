@@ -3,7 +3,7 @@
 A register of 64 bytes has 6 address bits: 2 inside a word, 4 for the lane. `mov (16) dst<1>:ud src<2;1,0>:ud` reads every
 other word of two registers. Bits 1 to 4 of the source, counted in words, become bits 0 to 3 of the destination:
 
->>> shape = Shape(element=2, count=4, stride=0, bits=(1, 2, 3, 4), region=(2, 1, 0))
+>>> shape = Shape(element=2, length=4, stride=0, bits=(1, 2, 3, 4), region=(2, 1, 0))
 >>> shape in shapes(6, 2)
 True
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, product
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 __all__ = ["COPY", "ENTERS", "Shape", "Template", "one_move", "shapes", "templates"]
@@ -40,7 +40,7 @@ _STRIDES = 3
 
 
 class Shape(NamedTuple):
-    """A `mov` by the bits of addresses: 2^count elements of 2^element bytes, 2^stride elements apart in the destination.
+    """A `mov` by the bits of addresses: 2^length elements of 2^element bytes, 2^stride elements apart in the destination.
 
     `bits[i]` is the address bit, counted in elements, that bit i of the element's number is in the source; `region` is how
     vISA writes that.
@@ -50,7 +50,7 @@ class Shape(NamedTuple):
     """
 
     element: int
-    count: int
+    length: int
     stride: int
     bits: tuple[int, ...]
     region: tuple[int, int, int]
@@ -61,7 +61,7 @@ class Shape(NamedTuple):
         >>> Shape(0, 4, 2, (0, 1, 2, 3), (1, 1, 0)).moves(6)
         4
         """
-        return 1 << (width - self.element - self.count)
+        return 1 << (width - self.element - self.length)
 
 
 class Template(NamedTuple):
@@ -91,7 +91,7 @@ def one_move(element: int, stride: int, bits: tuple[int, ...]) -> bool:
     """
     if element + stride >= 2:
         return True
-    even = all(after == before + 1 for before, after in zip(bits, bits[1:], strict=False))
+    even = all(after == before + 1 for before, after in pairwise(bits))
     if element == 1:
         return bits[0] <= 1 if even else bits[0] == 0
     if stride == 1:
@@ -108,26 +108,26 @@ def shapes(width: int, least: int) -> tuple[Shape, ...]:
     """
     found: dict[tuple[int, int, int, tuple[int, ...]], Shape] = {}
     for element in range(least, 3):
-        for count in range(width - 2, width if element < 2 else width - 1):
+        for length in range(width - 2, width if element < 2 else width - 1):
             for stride in range(_STRIDES):
-                if element + stride + count > width + 1:
+                if element + stride + length > width + 1:
                     continue
                 regions = chain(
-                    _regions(count, width - element), _copies(count, width - element) if element == 2 else ()
+                    _regions(length, width - element), _copies(length, width - element) if element == 2 else ()
                 )
                 for bits, region in regions:
                     if one_move(element, stride, bits):
-                        key = element, count, stride, bits
+                        key = element, length, stride, bits
                         found.setdefault(key, Shape(*key, region))
     return tuple(found.values())
 
 
-def _regions(count: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int, int, int]]]:
-    """The source regions of 2^count elements, where a register has 2^top: their bits, and how they are written."""
+def _regions(length: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int, int, int]]]:
+    """The source regions of 2^length elements, where a register has 2^top: their bits, and how they are written."""
     for rows in range(_FARTHEST + 1):  # rows of one element
-        yield from _within(tuple(range(rows, rows + count)), (1 << rows, 1, 0), top)
-    for inside in range(1, min(count, _WIDEST + 1)):
-        beside = count - inside
+        yield from _within(tuple(range(rows, rows + length)), (1 << rows, 1, 0), top)
+    for inside in range(1, min(length, _WIDEST + 1)):
+        beside = length - inside
         for apart in range(_STRIDES):
             if apart + inside > top:
                 continue
@@ -137,11 +137,11 @@ def _regions(count: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int,
                 yield from _within(row + tuple(range(rows, rows + beside)), (1 << rows, *written), top)
 
 
-def _copies(count: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int, int, int]]]:
+def _copies(length: int, top: int) -> Iterator[tuple[tuple[int, ...], tuple[int, int, int]]]:
     """The regions that repeat elements, with a stride of 0."""
-    yield (COPY,) * count, (0, 1, 0)
-    for inside in range(1, min(count, _WIDEST + 1)):
-        beside = count - inside
+    yield (COPY,) * length, (0, 1, 0)
+    for inside in range(1, min(length, _WIDEST + 1)):
+        beside = length - inside
         for apart in range(_STRIDES):
             if apart + inside <= top:
                 row = tuple(range(apart, apart + inside))
