@@ -82,8 +82,8 @@ class Cost:
     def of(self, program: Program) -> int:
         """What a program costs.
 
-        >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
-        4
+        >>> cost_of(None).of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
+        32
         """
         return self.of_chain((program,))
 
