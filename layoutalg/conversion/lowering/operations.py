@@ -360,6 +360,17 @@ class _Body:
         alike = len(set(step.lanes)) == 1 and not any(step.sg) and not step.others
         return self.indices.vendor == "amd" and whole and alike
 
+    def _wait(self, scope: str) -> None:
+        """A barrier. The lanes of a wavefront execute together: there it only keeps LLVM from moving loads before stores."""
+        match (scope, self.indices.vendor):
+            case ("subgroup", "nvidia"):
+                everyone = self.indices.constant(0xFFFFFFFF)
+                self.writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
+            case ("subgroup", "amd"):
+                self.writer.do('llvm.fence syncscope("wavefront") acq_rel')
+            case _:
+                self.writer.do("gpu.barrier")
+
     def _accesses(self, step: Store | Load, count: int, *, vectors: bool) -> list[tuple[Value, int, int, str]]:
         """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
         address, size_of = step.address, step.bits // 8
