@@ -5,7 +5,7 @@
 (15, 10)
 >>> print(bound_of(*transposed, 16).reason)
 each lane needs 15 elements of 16 bits from 15 other lanes; with 9 shuffles at most 9 come directly, the others take two: 21
-places, in 9 words of 2
+places, but 9 words of 2 have 18
 
 It counts schedules of any kind that move elements whole: several hops, words that elements of several lanes share, and
 words that several lanes read. Conversions that cross subgroups are counted as if all lanes were in one.
@@ -98,14 +98,16 @@ def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
     if not less:
         return Bound(shuffles, reason)
     if (1 << less) <= lanes:
-        return Bound(shuffles, f"{reason}; {counted(less, 'shuffle')} reach {(1 << less) - 1}")
+        return Bound(
+            shuffles, f"{reason}; {counted(less, 'shuffle')} {'reaches' if less == 1 else 'reach'} {(1 << less) - 1}"
+        )
     groups = "" if not pattern.staying else f" (groups of {1 << len(pattern.staying)} travel together)"
     if moving:
         reason += f"{groups}; some of them take two hops, and {counted(less, 'word')} of {shared} have no room for that"
         return Bound(shuffles, reason)
     places = 2 * lanes - less
     reason += f"{groups}; with {counted(less, 'shuffle')} at most {less} come directly, the others take two: {places} places, "
-    return Bound(shuffles, f"{reason}in {counted(less, 'word')} of {shared}")
+    return Bound(shuffles, f"{reason}but {counted(less, 'word')} of {shared} have {less * shared}")
 
 
 def _received(source: View, destination: View, element_bits: int) -> Bound:

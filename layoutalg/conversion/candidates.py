@@ -195,7 +195,7 @@ def candidates_of(
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, cost.of_chain(programs) + cost.passage * (passes(programs) - least))
+        one = Candidate(name, programs, cost.of_chain(programs) + cost.of_passage(passes(programs), least))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
