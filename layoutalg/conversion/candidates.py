@@ -8,10 +8,10 @@ block goes by tables of elements in a subgroup (`tables`), or, where elements cr
 by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
->>> for one in candidates_of(source, destination, 32, "pvc", None):
-...     print(one.name)
-only what crosses goes through shared memory
-everything goes through shared memory
+>>> for one in candidates_of(source, destination, 32, "generic", None):
+...     print(one.cost, one.name)
+323 only what crosses goes through shared memory
+448 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
 """

@@ -1,7 +1,7 @@
 """A conversion plan in words.
 
 >>> from layoutalg.conversion.plan import convert
->>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc", level="subgroup")
+>>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), level="subgroup")
 >>> print(explain(plan))
 4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
 source       d0 = 2@lane 2@lane:2
@@ -10,7 +10,7 @@ moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
 kind         shuffles: 1 shuffle
 lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
+cost         32 issue slots on generic, estimated: an exchange in registers and lanes
 """
 
 from __future__ import annotations

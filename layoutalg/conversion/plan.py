@@ -54,7 +54,7 @@ class ConversionPlan:
 
     Raises `ConversionError` as `convert` does.
 
-    >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")
+    >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"))
     >>> print(str(plan).partition("\\ninstead")[0])
     4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
     source       d0 = 2@lane 2@lane:2
@@ -63,7 +63,7 @@ class ConversionPlan:
                  d0 bit 1: lane bit 0 becomes lane bit 1
     kind         shuffles: 1 shuffle
     lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-    cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
+    cost         32 issue slots on generic, estimated: an exchange in registers and lanes
     """
 
     source: Layout
@@ -255,8 +255,8 @@ class ConversionPlan:
     def cost(self) -> int:
         """What it costs on the target, in issue slots (see conversion.cost).
 
-        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
-        12
+        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).cost
+        32
         """
         return self.chosen.cost
 
@@ -376,12 +376,20 @@ class SymbolicPlan(ConversionPlan):
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The ways to convert one block, the cheapest first."""
+        """The ways to convert one block, the cheapest first.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").candidates[0].name
+        'an exchange in registers and lanes'
+        """
         return self.block.candidates
 
     @property
     def chosen(self) -> Candidate:
-        """The way that is taken for one block."""
+        """The way that is taken for one block.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").chosen.kind
+        'shuffles'
+        """
         return self.block.chosen
 
     @property
@@ -396,71 +404,119 @@ class SymbolicPlan(ConversionPlan):
 
     @property
     def shuffles(self) -> Extent:
-        """Shuffles of all blocks."""
+        """Shuffles of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").shuffles
+        n
+        """
         return multiply(self.count, self.block.shuffles) if self.block.shuffles else 0
 
     @property
     def selects(self) -> Extent:
-        """Selects of all blocks."""
+        """Selects of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").selects
+        0
+        """
         return multiply(self.count, self.block.selects) if self.block.selects else 0
 
     @property
     def permutes(self) -> Extent:
-        """Byte permutes of all blocks."""
+        """Byte permutes of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").permutes
+        0
+        """
         return multiply(self.count, self.block.permutes) if self.block.permutes else 0
 
     @property
     def moves(self) -> Extent:
-        """Register moves of all blocks."""
+        """Register moves of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").moves
+        0
+        """
         return multiply(self.count, self.block.moves) if self.block.moves else 0
 
     @property
     def lower_bound(self) -> Extent:
-        """The bound of all blocks, each on its own."""
+        """The bound of all blocks, each on its own.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").lower_bound
+        n
+        """
         return multiply(self.count, self.block.lower_bound) if self.block.lower_bound else 0
 
     @property
     def bound_reason(self) -> str:
-        """The sentence that proves the bound of one block."""
+        """The sentence that proves the bound of one block.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").bound_reason[:27]
+        'some lane needs 1 word from'
+        """
         return self.block.bound_reason
 
     @property
     def optimal(self) -> bool:
-        """Whether the plan of one block has no more shuffles than its bound."""
+        """Whether the plan of one block has no more shuffles than its bound.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").optimal
+        True
+        """
         return self.block.optimal
 
     @property
     def cost(self) -> Extent:
-        """What all blocks cost, one after another."""
+        """What all blocks cost, one after another.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").cost
+        32*n
+        """
         return multiply(self.count, self.block.cost) if self.block.cost else 0
 
     def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
-        """Raises `ConversionError`: numbers are needed first."""
+        """Raises `ConversionError`: numbers are needed first.
+
+        >>> convert("d0 = n@reg, d1 = 4@lane", "d0 = n@reg, d1 = 4@lane").apply(np.zeros((1, 4, 1), np.int32))
+        Traceback (most recent call last):
+        layoutalg.core.errors.ConversionError: d0 = n@reg, d1 = 4@lane to d0 = n@reg, d1 = 4@lane: put numbers for its symbols
+        with substitute() before applying the plan
+        """
         raise self._needs_numbers("applying")
 
     def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
-        """Raises `ConversionError`: numbers are needed first."""
+        """Raises `ConversionError`: numbers are needed first.
+
+        >>> convert("d0 = n@reg, d1 = 4@lane", "d0 = n@reg, d1 = 4@lane").emit()
+        Traceback (most recent call last):
+        layoutalg.core.errors.ConversionError: d0 = n@reg, d1 = 4@lane to d0 = n@reg, d1 = 4@lane: put numbers for its symbols
+        with substitute() before emitting the plan
+        """
         raise self._needs_numbers("emitting")
 
     def svg(self) -> str:
-        """The conversion of one block as an SVG document."""
+        """The conversion of one block as an SVG document.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").svg()[:4]
+        '<svg'
+        """
         return self.block.svg()
 
     def __str__(self) -> str:
         """The plan of one block, and what all blocks take.
 
         >>> sides = "d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane"
-        >>> print(convert(*sides, target="pvc", level="subgroup"))
+        >>> print(convert(*sides, level="subgroup"))
         nx4 elements of 32 bits in n blocks
         source       d0 = n@reg, d1 = 2@lane 2@lane:2
         destination  d0 = n@reg, d1 = 2@lane:2 2@lane
-        all blocks   n shuffles; 12*n issue slots on pvc
+        all blocks   n shuffles; 32*n issue slots on generic
         each block   1x4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
         moves        d1 bit 0: lane bit 1 becomes lane bit 0
                      d1 bit 1: lane bit 0 becomes lane bit 1
         kind         shuffles: 1 shuffle
         lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-        cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
+        cost         32 issue slots on generic, estimated: an exchange in registers and lanes
         """
         shape, count = "x".join(map(extent_text, self.source.shape)), extent_text(self.count)
         counts = {"shuffles": self.shuffles, "selects": self.selects, "byte permutes": self.permutes}
@@ -566,6 +622,7 @@ def convert(
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
     the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`). Extents of registers
     that stay where they are may be symbols: then the plan is a `SymbolicPlan`.
+
     With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
     They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
 
