@@ -61,8 +61,10 @@ def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
         if element_bits < WORD and max(prod(one.axes.values()) for one in (source, destination)) <= MOST_SLOTS_TRIED:
             return max(_by_table(source, destination, element_bits), found, key=lambda one: one.shuffles)
         return found
-    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
-    if blocks is not None:  # words are words: every block has as many
+    # Words are words: every block has as many. (Not with copies: which of them is shown may differ from block to block.)
+    copies = source.canonical().replicas or destination.canonical().replicas
+    blocks = split(source, destination, odd=False) if element_bits >= WORD and not copies else None
+    if blocks is not None:
         one = bound_of(blocks.source, blocks.destination, element_bits)
         shuffles = blocks.count * one.shuffles
         return Bound(shuffles, f"{one.reason}, in each of {blocks.count} blocks" if shuffles else "")
