@@ -13,6 +13,9 @@ Triton 3.9 takes shuffles where at most one lane bit becomes a register bit, and
 `force_warp_shuffle` makes it shuffle all the same: the last two columns. Counted are words of 32 bits: a select of 64 bits
 is two. Triton picks among packed elements with byte permutes (`prmt`), which count as selects; the packing of elements
 below 32 bits counts on neither side.
+
+Where elements cross warps both take shared memory. For 64 random pairs of layouts in 2 to 8 warps, with elements of 8, 16 and
+32 bits, the bytes are compared: those that Triton's pass for the allocation of shared memory gives the conversion.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ import importlib.util
 import os
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
@@ -53,6 +58,87 @@ CONVERSIONS: tuple[Conversion, ...] = (
     ("four bits: two tiles of 16x16 transposed", 32, "d0 = 16@reg, d1 = 2@lane:16 16@lane",
      "d0 = 16@lane, d1 = 2@lane:16 16@reg"),
 )  # fmt: skip
+
+
+def crossing_pairs(count: int = 64, seed: int = 1) -> list[tuple[la.Layout, la.Layout]]:
+    """Random pairs of layouts, bit by bit, between which elements cross warps; lane and warp bits left over are replicas."""
+    rng = Random(seed)
+    found: list[tuple[la.Layout, la.Layout]] = []
+    while len(found) < count:
+        warp_bits, bits = rng.randint(1, 3), rng.randint(5, 12)
+        rows = rng.randint(0, bits)
+        machine = [("lane", bit) for bit in range(LANE_BITS)] + [("sg", bit) for bit in range(warp_bits)]
+        pair: list[la.Layout] = []
+        for _ in range(2):
+            registers = rng.randint(max(0, bits - len(machine)), min(bits, 6))
+            taken = rng.sample(machine, bits - registers)
+            places = [(2, 1 << bit, axis) for axis, bit in taken] + [(2, 1 << bit, "reg") for bit in range(registers)]
+            rng.shuffle(places)
+            free = [(2, 1 << bit, axis) for axis, bit in machine if (axis, bit) not in taken]
+            pair.append(la.Layout([places[:rows], places[rows:]], free))
+        if la.convert(pair[0], pair[1]).kind == "shared memory":
+            found.append((pair[0], pair[1]))
+    return found
+
+
+@cache
+def allocator() -> Any:
+    """Triton's reader of modules, its pass that allocates shared memory, and a context for both."""
+    library: Any = import_module("triton._C.libtriton")
+    context = library.ir.context()
+    library.ir.load_dialects(context)
+    library.nvidia.load_dialects(context)
+    return library, context
+
+
+def triton_shared_bytes(source: la.Layout, destination: la.Layout, element_bits: int) -> int:
+    """The bytes of shared memory that Triton allocates for a conversion alone, in any number of warps."""
+    library, context = allocator()
+    one, other = la.to_linear_layout(source), la.to_linear_layout(destination)
+    shape = "x".join([*map(str, source.shape), ELEMENTS[element_bits]])
+    text = f"""
+module attributes {{ttg.target = "cuda:{CAPABILITY}", "ttg.num-ctas" = 1 : i32, "ttg.num-warps" = {1 << len(one.warp)} : i32,
+                   "ttg.threads-per-warp" = {1 << LANE_BITS} : i32}} {{
+  tt.func public @convert(%v: tensor<{shape}, {one}>) -> tensor<{shape}, {other}> {{
+    %x = ttg.convert_layout %v : tensor<{shape}, {one}> -> tensor<{shape}, {other}>
+    tt.return %x : tensor<{shape}, {other}>
+  }}
+}}
+"""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "convert.ttgir")
+        file.write_text(text)
+        module = library.ir.parse_mlir_module(str(file), context)
+    passes = library.ir.pass_manager(context)
+    library.nvidia.passes.ttgpuir.add_allocate_shared_memory_nv(passes, CAPABILITY, CAPABILITY)
+    passes.run(module, "allocate")
+    return int(module.get_int_attr("ttg.shared"))
+
+
+def shared_bytes() -> list[tuple[str, str, int, int, int]]:
+    """Source, destination, bits of an element, our bytes and Triton's, for each of 192 conversions."""
+    return [
+        (str(a), str(b), bits, la.convert(a, b, element_bits=bits).slm_bytes, triton_shared_bytes(a, b, bits))
+        for a, b in crossing_pairs()
+        for bits in (8, 16, 32)
+    ]
+
+
+def shared_table() -> str:
+    """The bytes of all conversions that cross warps, added up; empty where triton is not installed."""
+    if importlib.util.find_spec("triton") is None:
+        return ""
+    found = shared_bytes()
+    lines = [
+        "| across warps: shared bytes | conversions | layoutalg | Triton | layoutalg above Triton |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for bits in (8, 16, 32):
+        pairs = [(ours, theirs) for _, _, of, ours, theirs in found if of == bits]
+        above = sum(ours > theirs for ours, theirs in pairs)
+        ours, theirs = map(sum, zip(*pairs, strict=True))
+        lines.append(f"| {ELEMENTS[bits]} | {len(pairs)} | {ours} | {theirs} | {above} |")
+    return "\n".join(lines)
 
 
 def kernel(source: la.Layout, destination: la.Layout, element_bits: int, middle: str) -> str:
@@ -141,6 +227,7 @@ def table() -> str:
 
 def main() -> None:
     print(table())
+    print(f"\n{shared_table()}".rstrip())
 
 
 if __name__ == "__main__":

@@ -153,3 +153,30 @@ def _mixed(rng: random.Random, shape: tuple[int, ...], left: dict[str, int]) -> 
         factors[d][i] = (extent, strides[axis], axis)
         strides[axis] *= extent
     return Layout(factors, [(n, strides[axis], axis) for axis, n in left.items() if n > 1])
+
+
+def filled_pair(rng: random.Random) -> tuple[Layout, Layout]:
+    """Two layouts of one tensor of mixed factors onto one subgroup, where every register holds another element."""
+    lanes, registers = rng.choice([6, 9, 10, 12, 15, 16]), rng.choice([2, 3, 4, 6, 8, 9, 12, 15, 16])
+    of_lanes, of_registers = (
+        [p for p in (2, 3, 5) for _ in range(4) if n % p ** (_ + 1) == 0] for n in (lanes, registers)
+    )
+    primes = of_lanes + of_registers
+    rows = rng.sample(range(len(primes)), rng.randint(0, len(primes)))
+    dims = [[primes[i] for i in rows], [p for i, p in enumerate(primes) if i not in rows]]
+    return _filled(rng, dims, of_lanes), _filled(rng, dims, of_lanes)
+
+
+def _filled(rng: random.Random, dims: list[list[int]], of_lanes: list[int]) -> Layout:
+    digits = [(p, d) for d, dim in enumerate(dims) for p in rng.sample(dim, len(dim))]
+    order = rng.sample(range(len(digits)), len(digits))
+    left, strides = list(of_lanes), {"lane": 1, "reg": 1}
+    factors: dict[int, Factor] = {}
+    for i in order:
+        extent = digits[i][0]
+        axis = "lane" if extent in left else "reg"
+        if axis == "lane":
+            left.remove(extent)
+        factors[i] = Factor(extent, strides[axis], axis)
+        strides[axis] *= extent
+    return Layout([[factors[i] for i, (_, d) in enumerate(digits) if d == dim] for dim in range(len(dims))])

@@ -5,7 +5,7 @@
 (15, 10)
 >>> print(bound_of(*transposed, 16).reason)
 each lane needs 15 elements of 16 bits from 15 other lanes; with 9 shuffles at most 9 come directly, the others take two: 21
-places, in 9 words of 2
+places, but 9 words of 2 have 18
 
 It counts schedules of any kind that move elements whole: several hops, words that elements of several lanes share, and
 words that several lanes read. Conversions that cross subgroups are counted as if all lanes were in one.
@@ -14,6 +14,7 @@ words that several lanes read. Conversions that cross subgroups are counted as i
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 from layoutalg.conversion.program.steps import WORD
@@ -24,8 +25,9 @@ from layoutalg.conversion.strategies.renaming import renamed
 from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_SLOTS_TRIED
 from layoutalg.core.plurals import counted
-from layoutalg.memory.machine_bits import View, view
+from layoutalg.memory.machine_bits import Place, View, view
 
 __all__ = ["Bound", "bound_of"]
 
@@ -53,12 +55,24 @@ def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         pattern = pattern_of(a, b, element_bits)
-        return _received(a, b, element_bits) if pattern is None else _exchanged(pattern, element_bits)
-    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
-    if blocks is not None:  # words are words: every block has as many
+        if pattern is not None:
+            return _exchanged(pattern, element_bits)
+        found = _received(a, b, element_bits)
+        if element_bits < WORD and max(prod(one.axes.values()) for one in (source, destination)) <= MOST_SLOTS_TRIED:
+            return max(_by_table(source, destination, element_bits), found, key=lambda one: one.shuffles)
+        return found
+    # Words are words: every block has as many. (Not with copies: which of them is shown may differ from block to block.)
+    copies = source.canonical().replicas or destination.canonical().replicas
+    blocks = split(source, destination, odd=False) if element_bits >= WORD and not copies else None
+    if blocks is not None:
         one = bound_of(blocks.source, blocks.destination, element_bits)
         shuffles = blocks.count * one.shuffles
         return Bound(shuffles, f"{one.reason}, in each of {blocks.count} blocks" if shuffles else "")
+    return _by_table(source, destination, element_bits)
+
+
+def _by_table(source: Layout, destination: Layout, element_bits: int) -> Bound:
+    """Slot by slot (see `strategies.table_bounds`)."""
     shuffles = fewest_by_table(*slot_tables(source, destination), element_bits)
     return Bound(shuffles, f"some lane must receive {counted(shuffles, 'word')}" if shuffles else "")
 
@@ -84,18 +98,20 @@ def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
     if not less:
         return Bound(shuffles, reason)
     if (1 << less) <= lanes:
-        return Bound(shuffles, f"{reason}; {counted(less, 'shuffle')} reach {(1 << less) - 1}")
+        return Bound(
+            shuffles, f"{reason}; {counted(less, 'shuffle')} {'reaches' if less == 1 else 'reach'} {(1 << less) - 1}"
+        )
     groups = "" if not pattern.staying else f" (groups of {1 << len(pattern.staying)} travel together)"
     if moving:
         reason += f"{groups}; some of them take two hops, and {counted(less, 'word')} of {shared} have no room for that"
         return Bound(shuffles, reason)
     places = 2 * lanes - less
     reason += f"{groups}; with {counted(less, 'shuffle')} at most {less} come directly, the others take two: {places} places, "
-    return Bound(shuffles, f"{reason}in {counted(less, 'word')} of {shared}")
+    return Bound(shuffles, f"{reason}but {counted(less, 'word')} of {shared} have {less * shared}")
 
 
 def _received(source: View, destination: View, element_bits: int) -> Bound:
-    """The words that some lane must receive, as many elements in each as it has room for.
+    """The words that some lane must receive, or show if that is more, as many elements in each as it has room for.
 
     A lane receives from the lanes of each value of the exchanged bits but its own; where other lane bits change places too,
     some lane has nothing that it needs. Lanes of other subgroups count like others.
@@ -109,4 +125,33 @@ def _received(source: View, destination: View, element_bits: int) -> Bound:
     foreign = any(place[0] != "reg" and place != (axis, bit) for axis, bit, place in senders)
     lanes = (1 << exchanged) - (0 if foreign else 1)
     words = -(-(lanes * element_bits << together) // WORD)
+    shown = _shown(names, element_bits)
+    if shown > words:
+        return Bound(shown, f"some lane must show {counted(shown, 'word')}, one in a shuffle")
     return Bound(words, f"some lane must receive {counted(words, 'word')}" if words else "")
+
+
+def _shown(names: dict[str, tuple[Place | None, ...]], element_bits: int) -> int:
+    """The words that some lane must show: an element that somebody wants and does not hold is shown by one of its holders.
+
+    Lanes that differ in free bits hold the same 2^r elements, and share the work; none else has any of these. An element
+    stays where it is if each other lane bit of the destination is the same bit of the source, or a register bit that has the
+    right value, as 2^(r - n) of the elements have where n bits are such. Where a lane bit comes from another one, or from
+    nowhere (so that lanes without it want the element, too), some lane's elements are all wanted elsewhere.
+    """
+    if any(place is not None and place != ("sg", bit) for bit, place in enumerate(names["sg"])):
+        return 0  # lanes of other subgroups have some
+    comes = {
+        place: (axis, bit) for axis, places in names.items() for bit, place in enumerate(places) if place is not None
+    }
+    elements = sum(place is not None and place[0] != "sg" for place in names["reg"])
+    copies = sum(place is None for place in names["lane"])
+    from_registers, foreign = 0, False
+    for bit, place in enumerate(names["lane"]):
+        if place is not None:
+            origin = comes.get(("lane", bit))
+            from_registers += origin is not None and origin[0] == "reg"
+            foreign |= origin is None or (origin[0] != "reg" and origin != ("lane", bit))
+    wanted = (1 << elements) - (0 if foreign else 1 << elements - from_registers)
+    most = -(-wanted // (1 << copies))
+    return -(-most * element_bits // WORD)

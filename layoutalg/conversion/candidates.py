@@ -8,10 +8,10 @@ block goes by tables of elements in a subgroup (`tables`), or, where elements cr
 by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
->>> for one in candidates_of(source, destination, 32, "pvc", None):
+>>> for one in candidates_of(source, destination, 32, "generic", None):
 ...     print(one.cost, one.name)
-53 only what crosses goes through shared memory
-60 everything goes through shared memory
+323 only what crosses goes through shared memory
+448 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
 """
@@ -25,30 +25,33 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.plain import filled, leaves_empty, plain, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Regions, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
-from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
+from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
+from layoutalg.conversion.strategies.relays import relayed
+from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
+from layoutalg.core.limits import MOST_BROADCASTS, MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "machine_counts"]
+__all__ = ["Candidate", "candidates_of", "machine_counts", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
@@ -175,8 +178,9 @@ def candidates_of(
     """
     cost = cost_of(target)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
+    memory = _Memory(most, sparing=slm_limit is None, matrices=target_info(target).vendor not in ("intel", "amd"))
     source, destination, starts = plain(source, destination)
-    found = _ways_within(source, destination, element_bits, _Memory(most, sparing=slm_limit is None), level)
+    found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
         found += _ways_by_regions(source, destination, element_bits, target)
     if any(starts):
@@ -187,10 +191,11 @@ def candidates_of(
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
     best: dict[str, Candidate] = {}
+    least = min([passes(programs) for _, programs in found])
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, cost.of_chain(programs))
+        one = Candidate(name, programs, cost.of_chain(programs) + cost.of_passage(passes(programs), least))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
@@ -198,14 +203,46 @@ def candidates_of(
     return tuple(candidates)
 
 
+def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, limit: int) -> tuple[Candidate, ...]:
+    """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
+
+    Raises `SizeError` where the only way has too many steps.
+
+    >>> repeated_candidates((), None, 0)
+    ()
+    """
+    if blocks is None:
+        return tuple(candidates)
+    found: list[Candidate] = []
+    for one in candidates:
+        steps = blocks.count * sum(len(program.steps) for program in one.programs)
+        if steps > MOST_STEPS:
+            if len(candidates) == 1:
+                raise SizeError(f"{steps} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
+            continue
+        programs = blocks.programs(one.programs, limit)
+        idle = not any(program.steps or program.moves for program in programs)
+        name = (
+            one.name if idle else f"{_INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
+        )
+        found.append(Candidate(name, programs, blocks.count * one.cost))
+    return tuple(sorted(found, key=lambda one: one.cost))
+
+
 class _Memory(NamedTuple):
-    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need."""
+    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
+
+    `matrices` says that those may be loads of 8x8 matrices.
+    """
 
     most: int
     sparing: bool
+    matrices: bool
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
-        return min(self.most, fewest_bytes(a, b, element_bits)) if self.sparing else self.most
+        if not self.sparing:
+            return self.most
+        return min(self.most, fewest_bytes(a, b, element_bits, matrices=self.matrices))
 
     def of(self, layout: Layout, element_bits: int) -> int:
         return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
@@ -269,6 +306,8 @@ def _ways(
         )
         if stays_in_subgroup(a, b) and slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
             found += _by_broadcasts(slot_tables(source, destination), element_bits)
+            for number, way in enumerate(gathered_first(a, b, element_bits)):
+                found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
         return found
     refused: LayoutError | None = None
     try:
@@ -318,9 +357,14 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     if not stays_by_table(*tables):
         return []
     program = exchange_by_table(*tables, element_bits)
-    found = [(f"{_INSIDE}, scheduled from tables", (program,)), *_by_broadcasts(tables, element_bits)]
+    found = [(f"{_INSIDE}, scheduled from tables", (program,))]
+    found += _by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
     if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
         found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
+        fewest = min(program.count(Shuffle), shared.count(Shuffle))
+        over = relayed(*tables, element_bits, fewest_by_table(*tables, element_bits), fewest)
+        if over is not None:
+            found.append((f"{_INSIDE}, over other lanes", (over,)))
     return found
 
 
@@ -347,9 +391,11 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
     return found
 
 
-def _by_broadcasts(tables: tuple[Slots, Slots], element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+def _by_broadcasts(
+    tables: tuple[Slots, Slots], element_bits: int, most: int = MOST_BROADCASTS
+) -> list[tuple[str, tuple[Program, ...]]]:
     try:
-        program = broadcasts(*tables, element_bits)
+        program = broadcasts(*tables, element_bits, most)
     except SizeError:
         return []
     return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]

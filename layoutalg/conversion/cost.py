@@ -1,10 +1,19 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
-Costs rank candidates; they are not timings. Where no listing was counted, a slot is one instruction of the ALUs for the whole
-subgroup, and three estimates make the prices: the unit of shared memory, which also carries shuffles, is an eighth as wide
-as the ALUs; a shuffle passes it once, a word that goes through memory twice; a message waits for as long as 16 instructions, a
-barrier for 32. One lane's word for all lanes is cheaper than a shuffle: 2 slots. Without a target nothing is known but that
-lanes wait for what they do not have: all that leaves a lane has four times these prices, so that the fewest shuffles win.
+Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
+that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
+unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged 8
+slots there and 8 back (`Cost.passage`). Where all ways need it, one is charged its instructions, and a slot for each word that
+another does not pass.
+
+>>> cost_of("pvc").origin, cost_of("generic").origin
+('from listings', 'estimated')
+
+Elsewhere a slot is one instruction of the ALUs for the whole subgroup, and three estimates make the prices: the unit of
+shared memory, which also carries shuffles, is an eighth as wide as the ALUs; a shuffle passes it once, a word that goes through
+memory twice; a message waits for as long as 16 instructions, a barrier for 32. One lane's word for all lanes is cheaper than a
+shuffle: 2 slots. Without a target nothing is known but that lanes wait for what they do not have: all that leaves a lane has
+four times these prices, so that the fewest shuffles win.
 
 >>> generic = cost_of(None)
 >>> generic.shuffle, generic.broadcast, generic.select, generic.permute, generic.word
@@ -19,15 +28,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from layoutalg.conversion.charges import charges_of
+from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.hardware.chips import target_info
 
-__all__ = ["Cost", "cost_of"]
+__all__ = ["Cost", "cost_of", "passes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +65,25 @@ class Cost:
     broadcast: int = 2
     """A shuffle in which all lanes read the same one."""
     at_once: int = 0
+    passage: int = 0
+    """Per word, stored or loaded, that passes through shared memory though another way needs none (0: `word` says it)."""
+    counted: bool = False
+    """Whether programs have the prices of `conversion.prices`; the others here are then round figures for single steps."""
+
+    @property
+    def origin(self) -> str:
+        """Where costs come from: "from listings" or "estimated".
+
+        >>> Cost("mine", 1).origin
+        'estimated'
+        """
+        return "from listings" if self.counted else "estimated"
 
     def of(self, program: Program) -> int:
         """What a program costs.
 
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
-        3
+        4
         """
         return self.of_chain((program,))
 
@@ -69,33 +94,57 @@ class Cost:
         >>> cost_of(None).of_chain([repeat, repeat])
         16
         """
-        for program in programs:
+        chain = listed(programs, "programs", error=ConversionError)
+        for program in chain:
             instance_of(program, Program, "program", ConversionError)
-        return sum(map(self._of, programs))
+        found = prices_of(self.name, chain[0].lanes) if self.counted and chain else None
+        if found is None:
+            return sum(map(self._of, chain))
+        return round(sum([found.prices[name] * count for name, count in charges_of(chain).items()]))
+
+    def of_passage(self, passed: int, least: int) -> int:
+        """What so many words are charged for their way through shared memory, where another way passes only `least`.
+
+        >>> cost_of("pvc").of_passage(32, 0), cost_of("pvc").of_passage(32, 24), cost_of(None).of_passage(32, 0)
+        (256, 8, 0)
+        """
+        more = whole_number(passed, "passed =", 0) - whole_number(least, "least =", 0)
+        return more * (min(self.passage, 1) if least else self.passage)
 
     def _of(self, program: Program) -> int:
-        found = program.moves * self.move
-        accesses: list[Store | Load] = []
+        kinds: dict[type, list[Any]] = {}
         for step in program.steps:
-            match step:
-                case Select():
-                    found += self.select
-                case Shuffle():
-                    found += self.broadcast if _is_broadcast(step) else self.shuffle
-                case Permute():
-                    found += self.permute
-                case Regions(moves=moves):
-                    found += len(moves) * self.move
-                case Barrier():
-                    found += self.barrier
-                case Store() | Load():
-                    accesses.append(step)
+            kinds.setdefault(step.__class__, []).append(step)
+        counts = {kind: len(steps) for kind, steps in kinds.items()}
+        broadcasts = sum(map(_is_broadcast, kinds.get(Shuffle, ())))
+        regions: list[Regions] = kinds.get(Regions, [])
+        found = (program.moves + sum(len(step.moves) for step in regions)) * self.move
+        found += counts.get(Select, 0) * self.select + counts.get(Permute, 0) * self.permute
+        found += (counts.get(Shuffle, 0) - broadcasts) * self.shuffle + broadcasts * self.broadcast
+        found += counts.get(Barrier, 0) * self.barrier
+        accesses = [step for step in program.steps if isinstance(step, (Store, Load))] if program.slm_bytes else []
         if accesses:
             served = max(program.lanes // self.at_once, 1) if self.at_once else 1
             for step, ways in zip(accesses, program_ways(program), strict=True):
                 words = step.words if isinstance(step, Store) else step.to
                 found += self.message + len(words) * served * self.word * ways
         return found
+
+
+def passes(programs: Sequence[Program]) -> int:
+    """The words that a lane stores to shared memory and loads from it, those of 32 lanes twice.
+
+    >>> from layoutalg.conversion.program.steps import Address
+    >>> passes([Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)])
+    2
+    """
+    found = 0
+    for program in listed(programs, "programs", error=ConversionError):
+        instance_of(program, Program, "a program", ConversionError)
+        if program.slm_bytes:
+            words = sum(len(step[0]) for step in program.steps if isinstance(step, (Store, Load)))
+            found += words * max(program.lanes // 16, 1)
+    return found
 
 
 def _is_broadcast(step: Shuffle) -> bool:
@@ -114,8 +163,10 @@ def cost_of(target: str | None) -> Cost:
     gfx942, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
+    counted = prices_of(chip.name, chip.subgroup_size) is not None
     if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address
-        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16)
+        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=8, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
-    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes)
+    passage = 4 if counted else 0
+    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, passage=passage, counted=counted)

@@ -10,7 +10,7 @@
 >>> found.conversions[0].words
 'element (0, 1) is in lane 1, register 0 in the first and in lane 0, register 1 in the second'
 >>> found.conversions[0].cost
-'15 shuffles, no shared memory, no barriers, 247 issue slots on generic'
+'15 shuffles, no shared memory, no barriers, 607 issue slots on generic'
 
 Many operations have the same layout of the same shape: each such pair is described once.
 """

@@ -101,7 +101,7 @@ def test_json_has_every_layout_and_conversion(kernel: str, capsys: Capture) -> N
     }
     assert first["owners"] == [{"sg": 0, "lane": 2, "reg": 1}]
     moved, kept = found["conversions"]
-    assert (moved["same"], moved["element"], moved["shuffles"], moved["slm_bytes"]) == (False, [0, 1], 15, 0)
+    assert (moved["same"], moved["element"], moved["shuffles"] > 0, moved["slm_bytes"]) == (False, [0, 1], True, 0)
     assert kept["same"]
     assert "shuffles" not in kept
     one = answer(capsys, "show", kernel, "--op", "%0")

@@ -525,10 +525,33 @@ NAMED = [
     ("d0 = 2@sg, d1 = 16@lane, d2 = 3@reg:4 4@reg", "d0 = 2@lane:8, d1 = 2@sg 8@lane, d2 = 3@reg 4@reg:3", 32, 512),
     # 15 registers dealt out anew: selects shared between words
     ("d0 = 16@lane 15@reg", "d0 = 15@reg 16@lane", 32, None),
+    # bytes and halves in memory: single ones, stored singly and loaded as words, in pairs, by one replica, of odd factors
+    ("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane", 8, None),
+    ("d0 = 2@sg 16@lane 4@reg", "d0 = 4@reg 2@sg 16@lane", 8, None),
+    ("d0 = 2@sg 16@lane 2@reg", "d0 = 2@lane:8 2@sg 8@lane 2@reg", 8, None),
+    ("d0 = 2@sg 2@reg 16@lane | replicas 2@sg:2", "d0 = 2@reg 2@sg 16@lane | replicas 2@sg:2", 16, None),
+    ("d0 = 2@sg 2@reg, d1 = 16@lane", "d0 = 2@lane 2@sg, d1 = 2@lane:2 4@lane:4 2@reg", 8, None),
+    ("d0 = 3@sg 5@reg, d1 = 16@lane", "d0 = 5@reg 3@sg, d1 = 16@lane", 8, None),
 ]
+IN_SUBGROUPS = [
+    ("d0 = 16@reg, d1 = 16@lane | replicas 2@sg", "d0 = 16@lane, d1 = 16@reg | replicas 2@sg", 8),
+    ("d0 = 2@sg, d1 = 8@reg, d2 = 16@lane", "d0 = 2@sg, d1 = 8@lane, d2 = 8@reg 2@lane:8", 16),
+    ("d0 = 4@reg, d1 = 16@lane, d2 = 2@sg", "d0 = 4@lane, d1 = 4@reg 4@lane:4, d2 = 2@sg", 32),
+    ("d0 = 3@reg 2@lane, d1 = 8@lane:2", "d0 = 2@lane:8 3@reg, d1 = 8@lane", 8),
+]
+"""Conversions of which every way through memory is taken, though shuffles do it too."""
+
+
+def inside() -> Iterator[Case]:
+    for number, (a, b, bits) in enumerate(IN_SUBGROUPS):
+        plan = la.convert(la.Layout.parse(a), la.Layout.parse(b), element_bits=bits)
+        for i, way in enumerate(one.programs for one in plan.candidates if one.slm_bytes):
+            yield converting(f"inside{number}_{i}", way, plan.source, plan.destination, f"i{bits}")
+
 
 CASES = [
     *planned(),
+    *inside(),
     *transposes(),
     *permutations(),
     *bit_orders(),
@@ -636,6 +659,19 @@ def test_one_alone_lowers_and_runs(tmp_path: Path) -> None:
     spirv_of(emit_function(case.programs, case.element), tmp_path)
     given = case.job().fragments[0]
     assert np.array_equal(run_on_cpu(case.programs, given, case.element, tmp_path), given.transpose(0, 2, 1))
+
+
+def test_a_barrier_inside_a_subgroup_is_one_for_llvm_and_intels_compilers(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "inside1_0")
+    text = emit_kernel(case.programs, case.element, case.name, target="pvc")
+    binary = spirv_of(text, tmp_path)
+    assert spirv_functions(binary, tmp_path)[case.name].count("OpControlBarrier") == 1
+    given = case.job()
+    found = launch_batch([given], tmp_path)[case.name]
+    assert np.array_equal(found[0], case.run(given.fragments[0]))
+    listing = listings_of(binary, tmp_path, "pvc")[case.name]
+    assert listing.count("calla") == 0
+    assert "signal barrier" not in listing.text
 
 
 def test_llvm_verifies_the_text_as_it_stands(tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ def test_no_random_conversion_shuffles_or_selects_more_than_triton_s(triton_coun
         compare(triton_counts, source, destination, rng.choice((8, 16, 32, 64)), forced=True)
 
 
+def test_no_conversion_across_warps_takes_more_shared_memory_than_triton_s(triton_counts: Counts) -> None:
+    for source, destination, bits, ours, theirs in BENCHMARK["shared_bytes"]():
+        assert 0 < ours <= theirs, f"{source} -> {destination}, {bits} bits"
+
+
 def compare(triton_counts: Counts, source: la.Layout, destination: la.Layout, bits: int, forced: bool) -> None:
     plan, theirs = la.convert(source, destination, element_bits=bits), triton_counts(source, destination, bits, forced)
     assert plan.slm_bytes == 0

@@ -8,7 +8,9 @@ of the high one. `prmt.b32` takes it as it is (PTX ISA, "prmt"); `v_perm_b32` ta
 '0x5040100'
 
 What a lane's own selector is, is computed once for each table of selectors: two are one select, and where the selectors are
-XORs of one term for each bit of the lane, it is a select and an XOR for each term.
+XORs of one term for each bit of the lane, it is a select and an XOR for each term. On other chips a permute is shifts, masks
+and ors. Where lanes differ, and selectors move whole halves of words, each half of the result is selected by itself: for
+pvc and bmg that is two instructions, where shifts and a select between two words are five.
 
 >>> from layoutalg.conversion.lowering.writer import Writer
 >>> writer = Writer([Value("i32", name="a"), Value("i32", name="b")])
@@ -55,6 +57,8 @@ def permuted(indices: Indices, low: Value, high: Value, selectors: Sequence[int]
         case "amd":
             chosen = _selector(indices, [amd_selector(one) for one in selectors])
             return _intrinsic(indices, "llvm.amdgcn.perm", (high, low, chosen))
+        case _ if len(set(selectors)) > 1 and all(map(_of_halves, selectors)):
+            return _halves(indices, low, high, selectors)
         case _:
             return by_lane(indices, selectors, lambda selector: _bytes_of(indices, low, high, selector))
 
@@ -101,6 +105,37 @@ def by_lane(indices: Indices, numbers: Sequence[int], made: Callable[[int], Valu
     for number in others:
         found = indices.selected(indices.holds("lane", masks[number]), made(number), found)
     return found
+
+
+def _of_halves(selector: int) -> bool:
+    """Whether a selector moves whole halves of words.
+
+    >>> _of_halves(0x5410), _of_halves(0x4321)
+    (True, False)
+    """
+    return all(
+        selector >> place & 1 == 0 and (selector >> place & 7) + 1 == selector >> place + 4 & 7 for place in (0, 8)
+    )
+
+
+def _halves(indices: Indices, low: Value, high: Value, selectors: Sequence[int]) -> Value:
+    """Halves of two words, each selected by the lane."""
+    writer = indices.writer
+    given: list[Value] = []
+    for word in dict.fromkeys((low, high)):
+        one = writer.value("vector.from_elements %s : vector<1xi32>", (word,), "i32", 1)
+        two = writer.value("vector.bitcast %s : vector<1xi32> to vector<2xi16>", (one,), "i16", 2)
+        given += [
+            writer.value(f"vector.extract %s[{half}] : i16 from vector<2xi16>", (two,), "i16") for half in range(2)
+        ]
+    count = len(given)  # two where both words are the same one
+    halves = [
+        by_lane(indices, [(selector >> place & 7) // 2 % count for selector in selectors], given.__getitem__)
+        for place in (0, 8)
+    ]
+    made = writer.value("vector.from_elements %s, %s : vector<2xi16>", halves, "i16", 2)
+    word = writer.value("vector.bitcast %s : vector<2xi16> to vector<1xi32>", (made,), "i32", 1)
+    return writer.value("vector.extract %s[0] : i32 from vector<1xi32>", (word,), "i32")
 
 
 def _bytes_of(indices: Indices, low: Value, high: Value, selector: int) -> Value:

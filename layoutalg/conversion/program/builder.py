@@ -16,8 +16,11 @@ left out of the program, and the words numbered anew; stores, loads and barriers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import compress, count, repeat
 from operator import eq
 
 from layoutalg.conversion.program.program import Program
@@ -39,6 +42,10 @@ from layoutalg.core.limits import MOST_STEPS
 
 __all__ = ["Builder"]
 
+_WHOLE = 0x3210, 0x7654
+"""The selectors of the words themselves."""
+_SELECT: Callable[[Iterable[object]], Select] = partial(NEW, Select)
+
 
 class Builder:
     """A program while it is made, for `subgroups` of `lanes`; `pack` says which source cells its first words hold.
@@ -59,6 +66,9 @@ class Builder:
         # For each word what it reads (itself: nothing), and its select's mask: ~mask by subgroup, 0 for other steps.
         self._on, self._off, self._asked = list(range(given)), list(range(given)), [0] * given
         self._moved: dict[int, Shuffle | Permute] = {}
+        self._masks: set[int] = set()
+        self._alike: list[int] = []
+        """Selects of which a side is a select by the same mask."""
         self._accesses: list[tuple[int, Store | Load | Barrier | Regions]] = []
         """Each with the number of words that are there before it."""
 
@@ -91,6 +101,12 @@ class Builder:
             pairs = zip(on, off, strict=True)
             return [two if two < 0 else self.select(one, two, "lane", mask) for one, two in pairs]
         first = len(self._on)
+        if mask in self._masks:
+            asked = self._asked
+            self._alike += [
+                first + i for i, (x, y) in enumerate(zip(on, off, strict=True)) if mask in (asked[x], asked[y])
+            ]
+        self._masks.add(mask)
         self._on += on
         self._off += off
         self._asked += [mask] * len(on)
@@ -120,9 +136,8 @@ class Builder:
         >>> builder.permute(0, 0, (0x1032,)), builder.permute(0, 0, (0x3210,))
         (1, 0)
         """
-        for word, selector in ((low, 0x3210), (high, 0x7654)):
-            if all(one == selector for one in selectors):
-                return word
+        if selectors[0] in _WHOLE and selectors.count(selectors[0]) == len(selectors):
+            return low if selectors[0] == _WHOLE[0] else high
         made = self._made(low, high, 0)
         self._moved[made] = NEW(Permute, (made, low, high, selectors))
         return made
@@ -224,11 +239,17 @@ class Builder:
         )
 
     def _made(self, on: int, off: int, asked: int) -> int:
+        made, asks = len(self._on), self._asked
+        if asked:
+            if asked in self._masks and asked in (asks[on], asks[off]):
+                self._alike.append(made)
+            self._masks.add(asked)
         self._on.append(on)
         self._off.append(off)
-        self._asked.append(asked)
-        self._checked()
-        return len(self._on) - 1
+        asks.append(asked)
+        if made >= self.most + self.given:
+            self._checked()
+        return made
 
     def _checked(self) -> None:
         if len(self._on) - self.given > self.most:
@@ -238,8 +259,7 @@ class Builder:
 
     def _see_through(self) -> None:
         on, off, asked = self._on, self._off, self._asked
-        reads = zip(on, off, asked, strict=True)
-        for word in [w for w, (a, b, m) in enumerate(reads) if m and (asked[a] == m or asked[b] == m)]:
+        for word in self._alike:
             if asked[on[word]] == asked[word]:
                 on[word] = on[on[word]]
             if asked[off[word]] == asked[word]:
@@ -247,59 +267,67 @@ class Builder:
 
     def _names(self, unpack: Sequence[int]) -> list[int]:
         """What each word is called in the program, where only those are that something needs (-1: it is left out)."""
-        on, off = self._on, self._off
-        needed = bytearray(len(on))
-        for place in unpack:
-            if place >= 0:
-                needed[place // self.parts] = 1
+        on, off, given, parts = self._on, self._off, self.given, self.parts
+        words = len(on)
+        wanted = {place // parts for place in unpack if place >= 0}
         for _, step in self._accesses:
-            for word in () if isinstance(step, Barrier) else step[0]:
-                needed[word] = 1
-            for word in step.words if isinstance(step, Regions) else ():
-                needed[word] = 1
-        for word in range(len(on) - 1, self.given - 1, -1):
-            if needed[word]:
-                needed[on[word]] = needed[off[word]] = 1
-        names = [-1] * len(on)
-        names[: self.given] = range(self.given)
-        kept = [word for word in range(self.given, len(on)) if needed[word]]
-        for number, word in enumerate(kept, self.given):
-            names[word] = number
-        return names
+            wanted.update(() if isinstance(step, Barrier) else step[0])
+            wanted.update(step.words if isinstance(step, Regions) else ())
+        used = wanted.union(on[given:], off[given:])
+        unused = [word for word in range(given, words) if word not in used]
+        if not unused:
+            return list(range(words))
+        uses = Counter([*on[given:], *off[given:], *wanted])
+        left_out = set(unused)
+        while unused:
+            word = unused.pop()
+            for read in (on[word], off[word]):
+                uses[read] -= 1
+                if not uses[read] and read >= given:
+                    left_out.add(read)
+                    unused.append(read)
+        numbers = count()
+        return [-1 if word in left_out else next(numbers) for word in range(words)]
 
-    def _steps(self, names: list[int]) -> Iterator[Step]:
+    def _steps(self, names: list[int]) -> list[Step]:
+        found: list[Step] = []
         first = self.given
         for before, access in self._accesses:
-            yield from self._made_between(first, before, names)
+            self._add_made(found, first, before, names)
             first = before
             match access:
                 case Store(words):
-                    yield access._replace(words=tuple([names[word] for word in words]))
+                    found.append(access._replace(words=tuple([names[word] for word in words])))
                 case Load(to):
-                    yield access._replace(to=tuple([names[word] for word in to]))
+                    found.append(access._replace(to=tuple([names[word] for word in to])))
                     first += len(to)
                 case Regions(to, words):
                     made = tuple([names[word] for word in to])
-                    yield access._replace(to=made, words=tuple([names[word] for word in words]))
+                    found.append(access._replace(to=made, words=tuple([names[word] for word in words])))
                     first += len(to)
                 case Barrier():
-                    yield access
-        yield from self._made_between(first, len(names), names)
+                    found.append(access)
+        self._add_made(found, first, len(names), names)
+        return found
 
-    def _made_between(self, first: int, end: int, names: list[int]) -> Iterator[Step]:
-        on, off, asked = self._on, self._off, self._asked
-        for word in range(first, end):
-            to = names[word]
-            if to < 0:
-                continue
-            mask = asked[word]
-            if mask > 0:
-                yield NEW(Select, (to, names[on[word]], names[off[word]], "lane", mask))
-            elif mask:
-                yield Select(to, names[on[word]], names[off[word]], "sg", ~mask)
+    def _add_made(self, found: list[Step], first: int, end: int, names: list[int]) -> None:
+        """The steps that make the words of a range: first all as selects by lane, which most of them are."""
+        called = names[first:end]
+        kept = [name >= 0 for name in called]
+        on, off = (map(names.__getitem__, compress(read[first:end], kept)) for read in (self._on, self._off))
+        asked = list(compress(self._asked[first:end], kept))
+        start = len(found)
+        found += map(_SELECT, zip(compress(called, kept), on, off, repeat("lane"), asked, strict=False))
+        others = [(i, mask) for i, mask in enumerate(asked, start) if mask <= 0]
+        if not others:
+            return
+        words = list(compress(range(first, end), kept))
+        for i, mask in others:
+            word = words[i - start]
+            to, one, two = names[word], names[self._on[word]], names[self._off[word]]
+            if mask:
+                found[i] = NEW(Select, (to, one, two, "sg", ~mask))
+            elif isinstance(step := self._moved[word], Shuffle):
+                found[i] = NEW(Shuffle, (to, one, *step[2:]))
             else:
-                match self._moved[word]:
-                    case Shuffle() as step:
-                        yield step._replace(to=to, word=names[on[word]])
-                    case Permute() as step:
-                        yield step._replace(to=to, low=names[on[word]], high=names[off[word]])
+                found[i] = NEW(Permute, (to, one, two, step.selectors))

@@ -20,7 +20,7 @@ from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.limits import MOST_WEIGHED as _MOST_WEIGHED
 from layoutalg.core.limits import MOST_WORDS
 
-__all__ = ["Items", "matchings", "rounds"]
+__all__ = ["Items", "matchings", "rounds", "spread"]
 
 
 class Items(NamedTuple):
@@ -155,3 +155,47 @@ def _augment(
             partner[lane] = source
             return True
     return False
+
+
+def spread(holders: list[list[int]], counts: list[int], lanes: int, most: int) -> list[dict[int, int]] | None:
+    """How many things of each kind every lane gives, where a kind has some holders and no lane gives more than `most`.
+
+    A maximum flow; None where it is less than all.
+
+    >>> spread([[0, 1], [0]], [2, 1], lanes=2, most=2), spread([[0], [0]], [1, 1], lanes=2, most=1)
+    ([{0: 1, 1: 1}, {0: 1}], None)
+    """
+    free = [most] * lanes
+    shown: list[dict[int, int]] = [{} for _ in range(lanes)]  # by lane: how many of each kind
+    for kind, count in enumerate(counts):
+        left = count
+        while left:
+            # The nearest lane with room, over lanes that give up a kind which another holder can show.
+            came: dict[int, tuple[int, int]] = dict.fromkeys(holders[kind], (-1, kind))
+            queue = list(holders[kind])
+            end = -1
+            for lane in queue:
+                if free[lane]:
+                    end = lane
+                    break
+                for other, number in shown[lane].items():
+                    for next_lane in holders[other] if number else ():
+                        if next_lane not in came:
+                            came[next_lane] = (lane, other)
+                            queue.append(next_lane)
+            if end < 0:
+                return None
+            amount, lane = min(left, free[end]), end
+            while came[lane][0] >= 0:
+                giver, other = came[lane]
+                amount, lane = min(amount, shown[giver][other]), giver
+            lane = end
+            free[end] -= amount
+            left -= amount
+            while lane >= 0:
+                giver, other = came[lane]
+                shown[lane][other] = shown[lane].get(other, 0) + amount
+                if giver >= 0:
+                    shown[giver][other] -= amount
+                lane = giver
+    return shown

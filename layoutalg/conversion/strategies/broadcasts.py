@@ -34,10 +34,10 @@ Marks: TypeAlias = NDArray[np.bool_]
 _NONE = 1 << 40
 
 
-def broadcasts(source: Slots, destination: Slots, element_bits: int) -> Program | None:
+def broadcasts(source: Slots, destination: Slots, element_bits: int, most: int = MOST_BROADCASTS) -> Program | None:
     """The program for a conversion that stays in its subgroups, from `tables.slot_tables`; None where it is no way to go.
 
-    That is where it would take more than 2^8 shuffles, or where subgroups would need shuffles of different registers.
+    That is where it would take more than `most` shuffles, or where subgroups would need shuffles of different registers.
 
     >>> from layoutalg.conversion.program.steps import Shuffle
     >>> from layoutalg.conversion.strategies.tables import slot_tables
@@ -46,11 +46,11 @@ def broadcasts(source: Slots, destination: Slots, element_bits: int) -> Program 
     6
     """
     found = _Sources.of(source, destination)
-    if found is None:
-        return None
     parts = max(WORD // element_bits, 1)
+    if found is None or found.shuffles > most * parts:
+        return None
     for together in (parts, 1) if parts > 1 else (1,):
-        program = _program(source, found, destination.shape[2], element_bits, found.words(together), parts)
+        program = _program(source, found, destination.shape[2], element_bits, found.words(together), parts, most)
         if program is not None:
             return program
     return None
@@ -89,6 +89,18 @@ class _Sources:
         alike &= ~(own | ~wanted).all((0, 1))
         return _Sources(register, np.where(own & wanted & ~alike, numbers, lane))
 
+    @property
+    def shuffles(self) -> int:
+        """The shuffles that read each register from as many lanes as some lane needs, unless registers share words."""
+        _, lanes, _ = self.registers.shape
+        here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
+        read = (self.registers >= 0) & (self.lanes != here)
+        registers = np.unique(((self.registers * lanes + here) * lanes + self.lanes)[read]) // lanes
+        readers, counts = np.unique(registers, return_counts=True)
+        most = np.zeros(int(self.registers.max(initial=0)) + 1, np.int64)
+        np.maximum.at(most, readers // lanes, counts)
+        return int(most.sum())
+
     def words(self, parts: int) -> list[tuple[int, ...]]:
         """The registers of the source in each word: those that the same lanes read from the same lanes."""
         columns: dict[int, set[bytes]] = {}
@@ -105,7 +117,7 @@ class _Sources:
 
 
 def _program(
-    source: Slots, found: _Sources, slots: int, element_bits: int, words: list[tuple[int, ...]], parts: int
+    source: Slots, found: _Sources, slots: int, element_bits: int, words: list[tuple[int, ...]], parts: int, most: int
 ) -> Program | None:
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
@@ -137,7 +149,7 @@ def _program(
                 number = len(shuffles)
                 of_word[one].append(number)
                 shuffles.append((one, pattern))
-                if number >= MOST_BROADCASTS:
+                if number >= most:
                     return None
             takes.append((number, where))
         by_slot.append(takes)

@@ -1,4 +1,4 @@
-"""The fewest shuffles that a conversion by tables needs, whatever the schedule: four things that are counted lane by lane.
+"""The fewest shuffles that a conversion by tables needs, whatever the schedule: five things that are counted lane by lane.
 
 A schedule is a number of shuffles. In each of them a lane shows one word, of at most P elements, and hears one other lane's;
 many may hear the same. Elements are moved whole, over as many lanes as one likes. With s shuffles, then:
@@ -9,6 +9,8 @@ many may hear the same. Elements are moved whole, over as many lanes as one like
   elements with too few holders);
 - **reached**: what a lane knows after s shuffles comes from at most 2^s lanes, itself included, since each shuffle adds what
   one other lane knows;
+- **filled**: a word has no more elements than the lane that shows it knows. Where no lane holds more than e elements that
+  somebody needs, words of the first shuffle have e at most, those of the second 2e, and so on up to P;
 - **heard twice**: a lane hears s words directly from holders. Of the elements that it alone wants, and that have one holder,
   what does not fit into these (`c` elements of one holder fill words of P and a rest) is heard by some other lane first. All
   that is heard must have room: at most s * P elements in each lane.
@@ -29,6 +31,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.program.schedule import spread
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
 from layoutalg.conversion.strategies.tables import stays_by_table
@@ -70,6 +73,7 @@ def _fewest(before: Slots, after: Slots, element_bits: int) -> int:
     received = np.bincount(lane, minlength=lanes)
     fewest = -(-int(received.max()) * cells // room)
     fewest = max(fewest, -(-_shown(holder, element, np.unique(need), lanes, size) * cells // room))
+    fewest = max(fewest, _filled(int(received.max()) * cells, holder[np.isin(element, need)], room) if room > 1 else 0)
     # Copies are in groups of lanes, mostly: lanes of one group hold the same, as far as anybody needs it.
     needed = np.zeros(size, np.bool_)
     needed[need] = True
@@ -94,6 +98,15 @@ def _fewest(before: Slots, after: Slots, element_bits: int) -> int:
         if lanes * fewest * room >= len(wanted) + twice:
             return fewest
         fewest += 1
+
+
+def _filled(wanted: int, holders: Slots, room: int) -> int:
+    """The shuffles that bring so many elements, where words fill up as lanes get to know more."""
+    knows, heard, shuffles = int(np.bincount(holders).max(initial=0)), 0, 0
+    while heard < wanted:
+        word = min(room, knows)
+        heard, knows, shuffles = heard + word, knows + word, shuffles + 1
+    return shuffles
 
 
 def _words(pairs: Slots, lanes: int, room: int) -> Slots:
@@ -129,46 +142,8 @@ def _shown(holder: Slots, element: Slots, needed: Slots, lanes: int, size: int) 
     high = int(sum(counts))
     while low < high:
         middle = (low + high) // 2
-        if _spread(holders, counts.tolist(), lanes, middle):
+        if spread(holders, counts.tolist(), lanes, middle) is not None:
             high = middle
         else:
             low = middle + 1
     return low
-
-
-def _spread(holders: list[list[int]], counts: list[int], lanes: int, most: int) -> bool:
-    """Whether so many elements of each kind can be shown by their holders, at most so many by each lane: a maximum flow."""
-    free = [most] * lanes
-    shown: list[dict[int, int]] = [{} for _ in range(lanes)]  # by lane: how many of each kind
-    for kind, count in enumerate(counts):
-        left = count
-        while left:
-            # The nearest lane with room, over lanes that give up a kind which another holder can show.
-            came: dict[int, tuple[int, int]] = dict.fromkeys(holders[kind], (-1, kind))
-            queue = list(holders[kind])
-            end = -1
-            for lane in queue:
-                if free[lane]:
-                    end = lane
-                    break
-                for other, number in shown[lane].items():
-                    for next_lane in holders[other] if number else ():
-                        if next_lane not in came:
-                            came[next_lane] = (lane, other)
-                            queue.append(next_lane)
-            if end < 0:
-                return False
-            amount, lane = min(left, free[end]), end
-            while came[lane][0] >= 0:
-                giver, other = came[lane]
-                amount, lane = min(amount, shown[giver][other]), giver
-            lane = end
-            free[end] -= amount
-            left -= amount
-            while lane >= 0:
-                giver, other = came[lane]
-                shown[lane][other] = shown[lane].get(other, 0) + amount
-                if giver >= 0:
-                    shown[giver][other] -= amount
-                lane = giver
-    return True

@@ -17,17 +17,17 @@ by all words that are rotated alike (240 registers of 15 lanes: 1,920 selects wh
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.schedule import Items, rounds
+from layoutalg.conversion.program.schedule import Items, rounds, spread
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots, choose, ordered, places_of
-from layoutalg.conversion.strategies.packing import pack_slots
+from layoutalg.conversion.strategies.packing import Packed, pack_slots
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
@@ -91,13 +91,10 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
-    masks, tables = kinds_of(source, destination)
-    from_lane, from_register = (np.stack([table[i] for table in tables]) for i in (0, 1))
-    packed = pack_slots(from_lane, from_register, registers, parts)
+    packed, kinds = _scheduled(source, destination, parts)
     pack = [cell * cells + i for word in packed.words for cell in word for i in range(cells)]
     if parts > 1:
         pack = [cell for word in packed.words for cell in (*word, *[-1] * (parts - len(word)))]
-    kinds = [_Sent.of(*kind) for kind in zip(masks, packed.lanes, packed.words_of, strict=True)]
     gathers = (False, True) if any(kind.keeps.any() for kind in kinds) else (False,)
     ways = [_Exchange(Builder(subgroups, lanes, element_bits, pack, most=MOST_STEPS)) for _ in gathers]
     found = [way.words(kinds, cells, gather=gather) for way, gather in zip(ways, gathers, strict=True)]
@@ -110,8 +107,39 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     return builder.program(registers, destination.shape[2], unpack)
 
 
-def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]:
+def _scheduled(source: Slots, destination: Slots, parts: int) -> tuple[Packed, list[_Sent]]:
+    """The words of an exchange, and each kind of subgroup's schedule: of the choices of copies the one of fewest rounds."""
+    found: list[tuple[int, Packed, list[_Sent]]] = []
+    for choice in _CHOICES:
+        tables = kinds_of(source, destination, choice)
+        if tables is None:
+            break
+        from_lane, from_register = (np.stack([table[i] for table in tables[1]]) for i in (0, 1))
+        packed = pack_slots(from_lane, from_register, source.shape[2], parts)
+        kinds = [_Sent.of(*kind) for kind in zip(tables[0], packed.lanes, packed.words_of, strict=True)]
+        found.append((max(len(kind.patterns) for kind in kinds), packed, kinds))
+        if all(len(kind.patterns) <= kind.received for kind in kinds):
+            break
+    return min(found, key=lambda one: one[0])[1:]
+
+
+_CHOICES: tuple[Literal["near", "each", "once"], ...] = ("near", "each", "once")
+"""How copies are chosen: by distance; the senders of each wish balanced; each element from one lane, these balanced."""
+
+
+@overload
+def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]: ...
+@overload
+def kinds_of(
+    source: Slots, destination: Slots, choice: Literal["near", "each", "once"]
+) -> tuple[list[int], list[tuple[Slots, Slots]]] | None: ...
+def kinds_of(
+    source: Slots, destination: Slots, choice: Literal["near", "each", "once"] = "near"
+) -> tuple[list[int], list[tuple[Slots, Slots]]] | None:
     """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike.
+
+    Of several copies, `choice` says which: the "near" ones; those that make the busiest lane send least if "each" wish is sent
+    for itself, or if each element is sent "once" for all. None where there is no choice.
 
     >>> pair = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
     >>> masks, [(lanes, registers)] = kinds_of(*slot_tables(*pair))
@@ -121,7 +149,9 @@ def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[S
     masks: dict[bytes, int] = {}
     tables: list[tuple[Slots, Slots]] = []
     for sg, (before, after) in enumerate(zip(source, destination, strict=True)):
-        chosen = _chosen(before, after)
+        chosen = _chosen(before, after, choice)
+        if chosen is None:
+            return None
         key = chosen[0].tobytes() + chosen[1].tobytes()
         if key not in masks:
             tables.append(chosen)
@@ -129,7 +159,7 @@ def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[S
     return list(masks.values()), tables
 
 
-def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
+def _chosen(before: Slots, after: Slots, choice: Literal["near", "each", "once"]) -> tuple[Slots, Slots] | None:
     """The lane and register that each destination slot is taken from: its own lane where that has the element.
 
     Of several other lanes that have it, those are taken that make the busiest lane send least.
@@ -148,6 +178,12 @@ def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
     wanted = here * size + after + 1
     own = by_lane[np.minimum(places_of(keys[by_lane], wanted, "left"), len(keys) - 1)]
     stays = (keys[own] == wanted) | ~known
+    if choice != "near":
+        if copies.max() == 1 or after.size > _MOST_COMPARED:
+            return None
+        pick = _balanced(order, np.where(stays, -1, first), copies, registers, lanes, once=choice == "once")
+        pick = np.where(stays, here * registers + own % registers, pick)
+        return pick // registers, np.where(known, pick % registers, 0)
     tried: list[tuple[int, Slots]] = []
     for neighbours in (1, 2, 4, 8, 16) if copies.max() > 1 and after.size <= _MOST_COMPARED else (1,):
         pick = order[np.where(known, first + here // neighbours % copies, 0)]
@@ -156,6 +192,44 @@ def _chosen(before: Slots, after: Slots) -> tuple[Slots, Slots]:
         tried.append((int(np.bincount(sent).max(initial=0)), pick))
     _, pick = min(tried, key=lambda one: one[0])
     return pick // registers, np.where(known, pick % registers, 0)
+
+
+def _balanced(order: Slots, first: Slots, copies: Slots, registers: int, lanes: int, *, once: bool) -> Slots:
+    """The place that each slot `[lane, slot]` is taken from, so that the busiest lane sends least (0 where nothing is).
+
+    `first` is where the places of its element begin in `order` (-1: nothing is taken), `copies` how many there are.
+    """
+    here = np.broadcast_to(np.arange(lanes, dtype=np.int64).reshape(-1, 1), first.shape)
+    wished = first >= 0
+    keys = first[wished] if once else first[wished] * lanes + here[wished]
+    unique, places = np.unique(keys, return_inverse=True)
+    begins = unique if once else unique // lanes
+    count = np.zeros(int(first.max(initial=0)) + 1, np.int64)
+    count[first[wished]] = copies[wished]
+    # Wishes whose elements the same lanes hold are one kind.
+    kinds: dict[tuple[int, ...], list[int]] = {}
+    for number, begin in enumerate(begins.tolist()):
+        holders = tuple((order[begin : begin + int(count[begin])] // registers).tolist())
+        kinds.setdefault(holders, []).append(number)
+    holders, sizes = [list(one) for one in kinds], [len(several) for several in kinds.values()]
+    low, high = -(-len(unique) // lanes), len(unique)
+    shown = spread(holders, sizes, lanes, high)
+    while low < high:
+        middle = (low + high) // 2
+        found = spread(holders, sizes, lanes, middle)
+        if found is None:
+            low = middle + 1
+        else:
+            high, shown = middle, found
+    chosen = np.zeros(len(unique), np.int64)
+    for kind, (lanes_of, several) in enumerate(kinds.items()):
+        given = [
+            number for number, lane in enumerate(lanes_of) for _ in range(shown[lane].get(kind, 0) if shown else 0)
+        ]
+        chosen[several] = given
+    pick = np.zeros(first.shape, np.int64)
+    pick[wished] = order[(begins + chosen)[places.reshape(-1)]]
+    return pick
 
 
 class _Exchange:
@@ -223,6 +297,12 @@ class _Sent(NamedTuple):
     """The lane that each lane hears in each round."""
     rows: Slots
     """The word that each lane sends in each round (-1: none), `[round, lane]`."""
+
+    @property
+    def received(self) -> int:
+        """The words that the lane receives that receives most."""
+        heard = np.array(self.patterns, np.int64).reshape(len(self.patterns), self.rows.shape[1])
+        return int((heard != np.arange(heard.shape[1])).sum(0).max(initial=0))
 
     @staticmethod
     def of(mask: int, from_lane: Slots, from_word: Slots) -> _Sent:

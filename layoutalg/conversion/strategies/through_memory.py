@@ -44,8 +44,11 @@ _Pair = tuple[Place, Place]
 """Where a bit of a cell's number is before, and after."""
 
 
-def fewest_bytes(source: View, destination: View, element_bits: int) -> int:
-    """The shared memory that is enough for accesses as wide as they can be: one round of what registers have on both sides.
+def fewest_bytes(source: View, destination: View, element_bits: int, *, matrices: bool = False) -> int:
+    """The shared memory that is enough for accesses of 16 bytes: one round of what registers have on both sides.
+
+    With `matrices` a load of an 8x8 matrix counts as such an access too (NVIDIA's ldmatrix: neighbours are lanes 0 to 3, or for
+    16 bits lanes 4 to 28 too), where the source has what those lanes take in registers. Triton 3.9 allocates as much at least.
 
     >>> from layoutalg.memory.machine_bits import view
     >>> both = [view(Layout.parse(f"d0 = {rows}, d1 = 64@reg")) for rows in ("2@sg 16@lane", "2@lane:8 2@sg 8@lane")]
@@ -53,8 +56,16 @@ def fewest_bytes(source: View, destination: View, element_bits: int) -> int:
     (512, 8192)
     """
     pairs = list(zip(source.places, destination.places, strict=True))
-    spare = sum(a[0] == b[0] == "reg" for a, b in pairs) - (VECTOR * WORD // element_bits).bit_length() + 1
-    return max(element_bits // 8 << len(pairs) - max(spare, 0), WORD // 8)
+    common = sum(a[0] == b[0] == "reg" for a, b in pairs)
+    moved = [(VECTOR * WORD // element_bits).bit_length() - 1]  # bits of registers on both sides that one access moves
+    if matrices and element_bits <= WORD:
+        lanes = {b[1] for a, b in pairs if a[0] == "reg" and b[0] == "lane"}
+        within = (WORD // element_bits).bit_length() - 1
+        if {0, 1} <= lanes and within <= common:
+            moved.append(within)
+        if {2, 3, 4} <= lanes and element_bits == 16:
+            moved.append(0)
+    return max(element_bits // 8 << len(pairs) - max(common - min(moved), 0), WORD // 8)
 
 
 def through_memory(

@@ -162,10 +162,24 @@ def gathered(builder: Builder, table: Slots, order: str = "parts") -> list[int]:
     of_component = np.zeros(len(wanted), np.int64)
     of_component[needed] = choose(builder, wanted[needed])
     of_component = of_component.reshape(rows, count)
-    found: list[int] = []
     inside = np.where(table < 0, -1, table % parts)
-    for number, (chosen, own) in enumerate(zip(of_component.tolist(), component, strict=True)):
-        found.append(_put_together(builder, chosen, own, inside[number], parts))
+    done = component == 0
+    alone = _selectors(np.where(done, inside, -1))
+    steps: list[list[tuple[int, ...]]] = []
+    for other in range(1, count):
+        fresh = component == other
+        low = np.where(done, inside if other == 1 else np.arange(parts, dtype=np.int64), -1)
+        steps.append(_selectors(np.where(fresh, inside + parts, low)))
+        done |= fresh
+    found: list[int] = []
+    most: list[int] = component.max((1, 2), initial=-1).tolist()
+    for number, (chosen, last) in enumerate(zip(of_component.tolist(), most, strict=True)):
+        word = chosen[0] if last >= 0 else 0
+        if last == 0:
+            word = builder.permute(word, word, alone[number])
+        for other in range(1, last + 1):
+            word = builder.permute(word, chosen[other], steps[other - 1][number])
+        found.append(word)
     return found
 
 
@@ -195,38 +209,16 @@ def _by_number(words: Slots) -> Slots:
     return np.where(words < 0, -1, number)
 
 
-def _put_together(builder: Builder, chosen: list[int], component: Slots, inside: Slots, parts: int) -> int:
-    """One word, of parts `inside[lane, part]` of the words that `component` says."""
-    present = [number for number in range(len(chosen)) if (component == number).any()]
-    if not present:
-        return 0
-    first, *others = present
-    size = 4 // parts
-    word, done = chosen[first], component == first
-    if not others:
-        return builder.permute(word, word, _selectors(np.where(done, inside, -1), np.zeros_like(done), size))
-    for number, other in enumerate(others):
-        fresh = component == other
-        low = np.where(done, inside if number == 0 else np.arange(parts), -1)
-        word = builder.permute(word, chosen[other], _selectors(np.where(fresh, inside, low), fresh, size))
-        done = done | fresh
-    return word
-
-
-def _selectors(inside: Slots, high: Slots, size: int) -> tuple[int, ...]:
-    """The selectors of a byte permute: the part that each part is (-1: any), of the second word where `high` says so."""
-    lanes, parts = inside.shape
-    wanted = np.where(inside < 0, -1, inside + parts * high)
-    for part in range(parts):
-        column = wanted[:, part]
-        known = np.unique(column[column >= 0])
-        if len(known) == 1:
-            column[:] = known[0]
-        else:
-            column[column < 0] = part
-    found = np.zeros(lanes, np.int64)
-    for part in range(parts):
-        for byte in range(size):
-            found |= (wanted[:, part] * size + byte) << 4 * (part * size + byte)
-    selectors: list[int] = found.tolist()
-    return (selectors[0],) if len(set(selectors)) == 1 else tuple(selectors)
+def _selectors(wanted: Slots) -> list[tuple[int, ...]]:
+    """The selectors of byte permutes, a row each: the part of two words that each part is, `[row, lane, part]` (-1: any)."""
+    rows, lanes, parts = wanted.shape
+    size = WORD // 8 // parts
+    numbers = np.arange(WORD // 8, dtype=np.int64)
+    least, most = np.where(wanted < 0, 2 * parts, wanted).min(1, keepdims=True), wanted.max(1, keepdims=True)
+    # Where all lanes that care want the same, the others take it, too.
+    wanted = np.where(wanted >= 0, wanted, np.where(least == most, most, numbers[:parts]))
+    bytes_of: Slots = (wanted[..., None] * size + numbers[:size]).reshape(rows, lanes, WORD // 8)
+    selectors: Slots = (bytes_of << 4 * numbers).sum(2)
+    alike: list[bool] = (selectors == selectors[:, :1]).all(1).tolist()
+    found: list[list[int]] = selectors.tolist()
+    return [(row[0],) if same else tuple(row) for row, same in zip(found, alike, strict=True)]

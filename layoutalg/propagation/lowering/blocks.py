@@ -118,8 +118,8 @@ def cheapest(layout: Layout, bits: int, way: Way, target: str) -> Transfer:
 
     >>> from layoutalg.core.layout import Layout
     >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")
-    >>> cheapest(turned, 16, "load", "pvc").message is None
-    True
+    >>> cheapest(turned, 16, "load", "pvc").layout == turned
+    False
     """
     cost = cost_of(target)
     words = -(-registers_of(layout) * bits // 32)
@@ -139,8 +139,8 @@ def cheapest(layout: Layout, bits: int, way: Way, target: str) -> Transfer:
     return best
 
 
-_PLACE = 4
-"""What the address and the bounds of one element cost, in issue slots."""
+_PLACE = 6
+"""What the address (64 bits, two slots a sum) and the bounds of one element cost, in issue slots."""
 
 
 def _wanted(op: Any, kernel: Kernel) -> tuple[Layout | None, int | None, Way]:

@@ -13,7 +13,7 @@ Under `lane_layout = [16, 1]` the lane has a row of it, sixteen registers too, a
 ()
 >>> names = [op.name for op in module.walk()]
 >>> names.count("gpu.shuffle"), names.count("xegpu.convert_layout")
-(15, 0)
+(32, 0)
 
 An `xegpu.lane_shuffle`, which says the same without layouts, is replaced too.
 

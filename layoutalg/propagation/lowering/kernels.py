@@ -76,7 +76,7 @@ class Exchanged:
     >>> from layoutalg.conversion import convert
     >>> rows, columns = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
     >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, convert(rows, columns)))
-    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 39 issue slots on generic
+    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 111 issue slots on generic
     """
 
     place: Place | None

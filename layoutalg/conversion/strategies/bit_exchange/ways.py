@@ -205,13 +205,14 @@ class _Exchange:
         """Whole words of one class."""
         words = self.words
         steps = [1 << words.word_bits.index(one.register) for one in self.exchanged]
-        every = sum(steps)
+        builder, current = words.builder, words.words
+        rest = sums([1 << i for i in range(len(words.word_bits)) if 1 << i not in steps])
         of_class = sums(steps)
         for hop in hops:
             heard = self._heard(self._reach(hop.mask), hop.turning)
-            for x in range(len(words.words)):
-                if x & every == of_class[hop.mask]:
-                    words.words[x] = words.builder.shuffle(words.words[x], heard)
+            for x in rest:
+                at = of_class[hop.mask] + x
+                current[at] = builder.shuffle(current[at], heard)
 
     def _send_parts(self, hops: Sequence[Hop]) -> None:
         """Words of several classes, put together for each hop; at the end every class is where it was."""

@@ -1,0 +1,359 @@
+"""What a conversion is charged for on a chip whose machine code was counted: the kinds of instructions that steps become.
+
+A select is one instruction; its condition is one more, once for all selects by the same lanes. A shuffle by an XOR of lane
+numbers becomes moves for each bit of the distance where lanes are columns of one register file (Intel's):
+
+>>> from layoutalg.conversion.program.steps import Select, Shuffle
+>>> swap = Shuffle(2, 0, (3, 2, 1, 0))
+>>> program = Program(1, 4, 32, 2, 1, (0, 1), (swap, Select(3, 2, 1, "lane", 0b1010)), (3,))
+>>> found = charges_of([program])
+>>> found["xor_1"], found["xor_2"], found["select"], found["condition"]
+(1, 1, 1, 1)
+
+`conversion.prices` has what each costs. The names of charges are the columns of its tables:
+
+- shuffle, broadcast: steps; xor_1, xor_2, xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are
+  neither; pattern, pattern_terms: different lane patterns of those, and the operations that compute their lane numbers
+- select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
+  comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
+- permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
+  the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these
+- region: moves between regions of the register file; region_word: words that such moves take and make
+- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one
+- result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
+  register, once each, and all of their message once more
+- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
+  narrow: parts of words that are moved by themselves; masked: stores in which some lanes take no part
+- address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on
+- barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all; waits: rounds
+  that lanes wait for a bank
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from layoutalg.conversion.lowering.indices import linear_terms, shifts
+from layoutalg.conversion.program.access_conflicts import program_ways
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.core.errors import ConversionError
+from layoutalg.core.whole_numbers import instance_of, listed
+
+__all__ = ["CHARGES", "charges_of"]
+
+CHARGES = (
+    "shuffle", "broadcast", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
+    "select", "select_sg", "condition", "condition_table", "condition_sg",
+    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
+    "region", "region_word", "half", "byte", "result", "renamed",
+    "store", "load", "store_word", "load_word", "payload", "narrow", "masked",
+    "address", "address_terms", "address_sg", "offset", "barrier", "fence", "memory", "waits",
+)  # fmt: skip
+"""The names of all charges."""
+_BYTES = WORD // 8
+_MESSAGE = 8
+"""The words of a message to shared memory, at most."""
+_LOOKED_UP = 6
+"""The operations that look up a lane's number in a constant."""
+
+
+def charges_of(programs: Sequence[Program]) -> Counter[str]:
+    """What programs that are executed one after another are charged for: how often each of `CHARGES`.
+
+    >>> sorted(charges_of([Program(1, 16, 32, 2, 2, (0, 1), (), (1, 0))]).items())
+    [('renamed', 4)]
+    """
+    chain = listed(programs, "programs", error=ConversionError)
+    for program in chain:
+        instance_of(program, Program, "a program", ConversionError)
+    found: Counter[str] = Counter()
+    once = _Once(set(), set(), set(), set(), set(), set())
+    for number, program in enumerate(chain):
+        kinds: dict[type, list[Any]] = {}
+        for step in program.steps:
+            kinds.setdefault(step.__class__, []).append(step)
+        _of_selects(program, kinds.get(Select, []), found, once)
+        _of_shuffles(kinds.get(Shuffle, []), found, once)
+        _of_permutes(kinds.get(Permute, []), found, once)
+        found[_barrier(program)] += len(kinds.get(Barrier, ()))
+        for step in kinds.get(Regions, ()):
+            found["region"] += len(step.moves)
+            found["region_word"] += len(step.words) + len(step.to)
+        if Store in kinds or Load in kinds:
+            _of_accesses(program, found, once)
+        _of_packing(program, chain[number - 1] if number else None, found)
+    if chain:
+        _of_result(chain, found)
+    for mask in once.lanes:
+        found[_condition(mask, chain[0].lanes)] += 1
+    found["condition_sg"] = len(once.subgroups)
+    found["permute_constant"] = len(once.constants)
+    found["pattern"] = len(once.patterns)
+    found["pattern_terms"] = sum(map(_terms, once.maps))
+    found["address"] = len(once.addresses)
+    for address in once.addresses:
+        terms, by_subgroup = _address_terms(address)
+        found["address_terms"] += terms
+        found["address_sg"] += by_subgroup
+    uses = sum(program.slm_bytes > 0 for program in chain)
+    if uses:
+        found["memory"] = 1
+        found[_barrier(chain[0])] += uses - 1
+    return +found
+
+
+def _barrier(program: Program) -> str:
+    return "barrier" if program.subgroups > 1 else "fence"
+
+
+class _Once(NamedTuple):
+    """What is computed once for the whole conversion, however many steps need it."""
+
+    lanes: set[int]
+    subgroups: set[int]
+    constants: set[int]
+    patterns: set[tuple[object, ...]]
+    maps: set[tuple[int, ...]]
+    addresses: set[Address]
+
+
+def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], once: _Once) -> None:
+    masks = Counter([(step.axis, step.mask) for step in steps])
+    for (axis, mask), count in masks.items():
+        if axis == "lane":
+            found["select"] += count
+            once.lanes.add(mask & (1 << program.lanes) - 1)
+        else:
+            found["select_sg"] += count
+            once.subgroups.add(mask & (1 << program.subgroups) - 1)
+
+
+def _of_shuffles(steps: Sequence[Shuffle], found: Counter[str], once: _Once) -> None:
+    found["shuffle"] += len(steps)
+    for (lanes, sg, others), count in Counter([step[2:] for step in steps]).items():
+        distance, constant = _pattern(lanes)
+        if not sg and not others and constant:
+            found["broadcast"] += count
+        elif sg or others or distance is None or distance >> 4:
+            found["indexed"] += count
+            found["xor_16"] += count * (distance is not None)
+            once.patterns.add((lanes, sg, others))
+            once.maps.update([_linear(one) for one in (lanes, *[one for _, one in others])])
+        else:
+            for name in _bits_of(distance):
+                found[name] += count
+
+
+def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> None:
+    found["permute"] += len(steps)
+    for (selectors, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
+        masks = _masks(selectors)
+        found["permute_by_lane"] += count * (len(masks) > 1)
+        found["permute_select"] += count * (len(masks) - 1)
+        once.lanes.update([mask for _, mask in masks[1:]])
+        for selector, _ in masks:
+            written = _written(selector, same)
+            found["permute_shift"] += count * written.shifts
+            found["permute_logic"] += count * written.logic
+            once.constants.update(written.constants)
+
+
+@lru_cache(maxsize=1024)
+def _masks(selectors: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """The different selectors, each with the lanes that have it, the most frequent first.
+
+    >>> _masks((0x3210, 0x1032, 0x3210, 0x3210))
+    ((12816, 13), (4146, 2))
+    """
+    masks: dict[int, int] = {}
+    for lane, selector in enumerate(selectors):
+        masks[selector] = masks.get(selector, 0) | 1 << lane
+    return tuple(sorted(masks.items(), key=lambda one: -one[1].bit_count()))
+
+
+class _Written(NamedTuple):
+    """How many shifts, and how many other operations, bytes of two words are written with, and by which masks."""
+
+    shifts: int
+    logic: int
+    constants: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _written(selector: int, same: bool) -> _Written:
+    """How the bytes of two words are put together that a selector says.
+
+    >>> _written(0x5410, False), _written(0x1032, True)
+    (_Written(shifts=1, logic=1, constants=(65535,)), _Written(shifts=1, logic=0, constants=()))
+    """
+    masks: dict[tuple[bool, int], int] = {}
+    for place in range(_BYTES):
+        byte = selector >> 4 * place & 7
+        key = byte >= _BYTES and not same, place - byte % _BYTES
+        masks[key] = masks.get(key, 0) | 0xFF << 8 * place
+    if len(masks) == 1:
+        [((_, shift), mask)] = masks.items()
+        return _Written(int(shift != 0), int(mask != _left(shift)), () if mask == _left(shift) else (mask,))
+    shifted = [shift for _, shift in masks if shift]
+    if (
+        len({word for word, _ in masks}) == 1
+        and len(masks) == 2
+        and len(shifted) == 2
+        and abs(shifted[0] - shifted[1]) == 4
+    ):
+        return _Written(1, 0, ())  # a rotation
+    constants = tuple(dict.fromkeys(mask for (_, shift), mask in masks.items() if mask != _left(shift)))
+    masked = sum(mask != _left(shift) for (_, shift), mask in masks.items())
+    joins = len(masks) - 1
+    return _Written(len(shifted), masked + joins - min(masked, -(-joins // 2)), constants)
+
+
+def _left(shift: int) -> int:
+    """The bits of a word that a shift by so many bytes leaves."""
+    return (0xFFFFFFFF << 8 * shift if shift > 0 else 0xFFFFFFFF >> -8 * shift) & 0xFFFFFFFF
+
+
+@lru_cache(maxsize=4096)
+def _pattern(lanes: tuple[int, ...]) -> tuple[int | None, bool]:
+    """The XOR distance of all lanes, if they have one, and whether all read the same lane.
+
+    >>> _pattern((1, 0, 3, 2)), _pattern((2, 2, 2, 2))
+    ((1, False), (None, True))
+    """
+    if len(lanes) > 1 and len(set(lanes)) == 1:
+        return None, True
+    distance = next(iter(lanes), 0)
+    return (distance if all(lane == i ^ distance for i, lane in enumerate(lanes)) else None), False
+
+
+@lru_cache(maxsize=64)
+def _bits_of(distance: int) -> tuple[str, ...]:
+    return tuple([f"xor_{1 << bit}" for bit in range(5) if distance >> bit & 1])
+
+
+@lru_cache(maxsize=1024)
+def _condition(mask: int, lanes: int) -> str:
+    """Whether a set of lanes is one comparison of the lane's number: with one bit, one lane, or the first ones."""
+    everyone = (1 << lanes) - 1
+    for bit in range((lanes - 1).bit_length()):
+        pattern = sum(1 << i for i in range(lanes) if i >> bit & 1)
+        if mask in (pattern, everyone ^ pattern):
+            return "condition"
+    return "condition" if mask & (mask - 1) == 0 or mask & (mask + 1) == 0 else "condition_table"
+
+
+@lru_cache(maxsize=1024)
+def _linear(lanes: tuple[int, ...]) -> tuple[int, ...]:
+    """What each bit of the lane's number brings in, where the lanes are a linear map of it; else nothing.
+
+    >>> _linear((1, 0, 3, 2)), _linear((1, 2, 0))
+    ((1, 2), ())
+    """
+    return linear_terms(lanes) or ()
+
+
+@lru_cache(maxsize=1024)
+def _terms(columns: tuple[int, ...]) -> int:
+    """How many operations compute a linear map: a mask and a shift for each distance that bits move, and an XOR between two.
+
+    >>> _terms((1, 2, 4)), _terms((2, 1)), _terms(())
+    (0, 5, 6)
+    """
+    if not columns:
+        return _LOOKED_UP
+    masks = shifts(columns)
+    everyone = (1 << len(columns)) - 1
+    return sum((mask != everyone) + (shift != 0) for shift, mask in masks.items()) + max(len(masks) - 1, 0)
+
+
+@lru_cache(maxsize=1024)
+def _address_terms(address: Address) -> tuple[int, int]:
+    """About how many operations compute an address, those of the lane's number and those of the subgroup's."""
+    if address.xor:
+        return _terms(address.lane) if any(address.lane) else 0, _terms(address.sg) if any(address.sg) else 0
+    for_lane = sum(1 + (divisor > 1) + (stride > 1) for axis, divisor, _, stride in address.factors if axis == "lane")
+    return for_lane, sum(1 for axis, *_ in address.factors if axis == "sg")
+
+
+def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
+    given = len(program.pack) // program.parts
+    accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
+    for step, ways in zip(accesses, program_ways(program), strict=True):
+        words, kind = (step.words, "store") if isinstance(step, Store) else (step.to, "load")
+        messages = -(-len(words) // _MESSAGE)
+        found[kind] += messages
+        found[f"{kind}_word"] += len(words)
+        found["waits"] += (ways - 1) * len(words)
+        found["offset"] += messages - 1 + (step.address.base != 0)
+        found["narrow"] += len(words) if step.bits < WORD else 0
+        if isinstance(step, Store):
+            found["masked"] += step.where is not None
+            found["payload"] += _copied(words, given)
+        once.addresses.add(replace(step.address, base=0))
+
+
+def _of_packing(program: Program, before: Program | None, found: Counter[str]) -> None:
+    """Words that are put together from parts, of registers or of what the program before has made."""
+    parts, pack = program.parts, program.pack
+    if parts == 1:
+        return
+    if before is not None:  # what it unpacks and this one packs again is one thing
+        pack = tuple([before.unpack[cell] if cell >= 0 else -1 for cell in pack])
+    if program.steps or before is not None:
+        _of_parts(pack, parts, found)
+
+
+def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
+    """Results that are put together from parts, or copied to their place."""
+    last = chain[-1]
+    parts, rest = last.parts, last.unpack
+    if parts > 1:
+        if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
+            rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
+        rest = _of_parts(rest, parts, found)
+    given = len(last.pack) // parts if len(chain) == 1 else 0
+    received = {
+        step.to
+        for step in last.steps
+        if isinstance(step, Shuffle) and not step.sg and not step.others and _pattern(step.lanes)[0] is not None
+    }
+    found["result"] += sum(word in received for word in rest)
+    made = [word for word in rest if word >= given]
+    found["result"] += len(made) - len(set(made))
+    size = min(_MESSAGE, last.element_bits // 2)  # messages of at most 16 elements
+    for start in range(0, len(rest), size):
+        piece = rest[start : start + size]
+        moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
+        if moved:
+            copied = _copied(piece, given)
+            found["renamed"] += len(moved) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
+
+
+def _copied(words: Sequence[int], given: int) -> int:
+    """How many words of a message are copied, since registers that were given do not lie there one after another.
+
+    >>> _copied((4, 5, 6, 7), 8), _copied((4, 6), 8), _copied((9, 4), 8)
+    (0, 2, 1)
+    """
+    if all(word == words[0] + i for i, word in enumerate(words)):
+        return 0
+    return sum(0 <= word < given for word in words)
+
+
+def _of_parts(cells: Sequence[int], parts: int, found: Counter[str]) -> list[int]:
+    """Charge for the words that are put together; the others, by their number, and -1 for those."""
+    words: list[int] = []
+    for start in range(0, len(cells), parts):
+        one = cells[start : start + parts]
+        if one[0] >= 0 and one[0] % parts == 0 and tuple(one) == tuple(range(one[0], one[0] + len(one))):
+            words.append(one[0] // parts)
+        else:
+            live = sum(cell >= 0 for cell in one)
+            found["narrow" if live == 1 else "half" if parts == 2 else "byte"] += live
+            words.append(-1)
+    return words

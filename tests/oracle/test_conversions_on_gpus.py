@@ -1,0 +1,233 @@
+"""Conversions for NVIDIA's and AMD's chips: lowered by LLVM, executed in software by LLVM IR, and counted in machine code.
+
+What a plan's `apply` and the simulator make of a fragment, the emitted kernel must make of it too, by definitions of shuffles,
+byte permutes, broadcasts, barriers and shared memory that know nothing of layoutalg (`gpu_software`). In the listing of
+ptxas every step is one instruction, and whole conversions are as short as was found possible.
+"""
+
+from __future__ import annotations
+
+import random
+import runpy
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import layoutalg as la
+from layoutalg import Layout
+from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Step
+from layoutalg.core.errors import ConversionError
+from layoutalg.simulate.launching import launch
+from tests.oracle.gpu_software import run_kernel
+from tests.oracle.toolchains import require, require_module, require_new
+from tests.random_layouts import bits_pair, mixed_pair
+
+Array = NDArray[Any]
+Chain = tuple[Program, ...]
+
+GPU: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "gpu_listings.py"))
+WIDTHS = {"sm_80": 32, "gfx942": 64}
+"""The lanes that execute together."""
+WORKGROUPS = 2
+ROWS, COLUMNS = "d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg"
+
+
+def fits(layout: Layout, width: int) -> bool:
+    """Whether a kernel of whole warps or wavefronts has the lanes and subgroups of a layout."""
+    lanes, subgroups = (layout.axes.get(axis, 1) for axis in ("lane", "sg"))
+    return width % lanes == 0 and lanes * subgroups % width == 0
+
+
+def chains(chip: str, seed: int, count: int) -> list[Chain]:
+    """The plans of random pairs, for kernels that the chip has lanes for; of powers of two, and others."""
+    rng, found = random.Random(seed), list[Chain]()
+    while len(found) < count:
+        source, target = bits_pair(rng, 3) if rng.random() < 0.8 else mixed_pair(rng)
+        if fits(source, WIDTHS[chip]):
+            bits = rng.choice([8, 16, 32, 64])
+            found.append(la.convert(source, target, element_bits=bits, target=chip).programs)
+    return found
+
+
+def steps_of_all_kinds(chip: str, seed: int) -> Chain:
+    """A program of random steps, on words of random bits."""
+    rng, lanes = random.Random(seed), WIDTHS[chip] >> seed % 3
+    subgroups = 4 * WIDTHS[chip] // lanes
+    steps: list[Step] = []
+    for word in range(8, 72):
+        one, other = rng.randrange(word), rng.randrange(word)
+        mask = rng.choice([rng.getrandbits(lanes), sum(1 << lane for lane in range(lanes) if lane >> 1 & 1)])
+        pattern = rng.choice([
+            tuple(lane ^ rng.randrange(lanes) for lane in range(lanes)),
+            tuple(lane ^ 5 for lane in range(lanes)),
+            tuple((lane + 3) % lanes for lane in range(lanes)),
+            (rng.randrange(lanes),) * lanes,
+        ])  # fmt: skip
+        selectors = [rng.getrandbits(16) & 0x7777 for _ in range(4)]
+        by_lane = tuple(selectors[lane & 3] for lane in range(lanes))
+        linear = tuple(0x5410 ^ (lane & 1) * 0x2222 ^ (lane >> 1 & 1) * 0x4444 for lane in range(lanes))
+        choices: list[Step] = [
+            Select(word, one, other, "lane", mask),
+            Select(word, one, other, "sg", rng.getrandbits(subgroups)),
+            Shuffle(word, one, pattern),
+            Permute(word, one, other, rng.choice([(selectors[0],), by_lane, linear])),
+        ]
+        steps.append(rng.choice(choices))
+    return (Program(subgroups, lanes, 32, 8, 72, tuple(range(8)), tuple(steps), tuple(range(72))),)
+
+
+def applied(chain: Chain, fragments: Array) -> Array:
+    for program in chain:
+        fragments = program.run(fragments)
+    return fragments
+
+
+def fragments_of(chain: Chain, seed: int) -> Array:
+    """Random bits, `[workgroup, subgroup, lane, register]`."""
+    first = chain[0]
+    shape = WORKGROUPS, first.subgroups, first.lanes, first.source_registers
+    return np.random.default_rng(seed).integers(0, 2**first.element_bits, shape, f"u{first.element_bits // 8}")
+
+
+def text_of(chain: Chain, chip: str, name: str) -> str:
+    return emit_kernel(chain, f"i{chain[0].element_bits}", name, chip)
+
+
+def agree(chip: str, found: Sequence[Chain], version: int, simulated: int = 0) -> None:
+    """The kernels do in software (the first ones in the simulator too) what their programs say."""
+    texts = [text_of(chain, chip, f"k{i}") for i, chain in enumerate(found)]
+    ir = GPU["lowered"](texts, chip, version)
+    for i, chain in enumerate(found):
+        given, last = fragments_of(chain, i), chain[-1]
+        expected = np.stack([applied(chain, one) for one in given])
+        items = last.subgroups * last.lanes
+        assert np.array_equal(run_kernel(ir, f"k{i}", given, expected.shape, items, WIDTHS[chip]), expected), chain
+        if i < simulated:
+            made = np.zeros_like(expected)
+            outcome = launch(texts[i], [np.ascontiguousarray(given), made], (WORKGROUPS, 1, 1), target=chip)
+            assert outcome.findings == ()
+            assert np.array_equal(made, expected), chain
+
+
+@pytest.mark.parametrize("chip", WIDTHS)
+def test_kernels_do_in_software_what_their_programs_say(chip: str) -> None:
+    require("mlir-opt-22")
+    agree(chip, [*(steps_of_all_kinds(chip, seed) for seed in range(12)), *chains(chip, 1, 60)], 22, simulated=20)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("version", [22, 23, 24])
+@pytest.mark.parametrize("chip", WIDTHS)
+def test_ten_thousand_kernels_do_in_software_what_their_programs_say(chip: str, version: int, seed: int) -> None:
+    (require if version == 22 else require_new)(f"mlir-opt-{version}")
+    found = [*(steps_of_all_kinds(chip, 100 * seed + i) for i in range(50)), *chains(chip, 10 * version + seed, 350)]
+    agree(chip, found, version, simulated=100 if version == 22 else 0)
+
+
+def test_functions_and_memory_lower_in_all_versions() -> None:
+    """The newer ones want alignments elsewhere; a function is lowered as a kernel is."""
+    plans = [
+        la.convert(*pair, element_bits=bits, target="gfx942")
+        for bits, pair in (
+            (16, ("d0 = 16@reg, d1 = 64@lane", "d0 = 16@lane, d1 = 4@lane:16 16@reg")),
+            (32, ("d0 = 2@sg 8@reg, d1 = 64@lane", "d0 = 8@reg 2@sg, d1 = 64@lane")),
+        )
+    ]
+    for version in (22, 23, 24):
+        (require if version == 22 else require_new)(f"mlir-opt-{version}")
+        texts = [
+            emit_function(plan.programs, f"i{plan.element_bits}", f"f{i}", "gfx942") for i, plan in enumerate(plans)
+        ]
+        ir = GPU["lowered"]([*texts, plans[1].emit(kernel=True, name="kernel")], "gfx942", version)
+        assert ir.count("define ") == 3
+
+
+@pytest.mark.parametrize("chip", WIDTHS)
+def test_lanes_of_a_subgroup_wait_for_one_another_without_an_instruction(chip: str) -> None:
+    """Memory inside a subgroup: loads must not be moved before stores, and nothing else is needed."""
+    width = WIDTHS[chip]
+    pair = f"d0 = 16@reg, d1 = {width}@lane", f"d0 = 16@lane, d1 = {width // 16}@lane:16 16@reg"
+    ways = [way.programs for way in la.convert(*pair, element_bits=16, target=chip).candidates]
+    chain = next(way for way in ways if any(isinstance(step, Barrier) for program in way for step in program.steps))
+    require("mlir-opt-22")
+    agree(chip, [chain], 22, simulated=1)
+    text = text_of(chain, chip, "k")
+    barriers = [line for line in text.splitlines() if "bar.warp.sync" in line or "llvm.fence" in line]
+    assert len(barriers) == sum(program.count(Barrier) for program in chain)
+    given = fragments_of(chain, 0)[:1]
+    raced = launch("\n".join(text.split("\n" + barriers[0])), [given, np.zeros_like(given)], target=chip)
+    assert {finding.rule for finding in raced.findings} == {"run.race"}
+    if chip == "gfx942":
+        assert not any("barrier" in line for line in GPU["listings"]([text], chip)["k"])
+
+
+# Machine code.
+
+
+@cache
+def counted(kernels: tuple[Chain, ...]) -> list[Counter[str]]:
+    """The operations in the listings of kernels for sm_80."""
+    require_module("triton")
+    require("mlir-opt-22")
+    found: list[Counter[str]] = GPU["counted"](kernels, "sm_80")
+    return found
+
+
+def copy_of(bits: int, registers: int) -> Chain:
+    """A kernel that loads and stores, and converts nothing."""
+    cells = tuple(range(registers))
+    return (Program(1, 32, bits, registers, registers, cells, (), cells),)
+
+
+def test_every_step_is_one_instruction_of_nvidias() -> None:
+    ways = la.convert(ROWS, COLUMNS, element_bits=16, target="sm_80").candidates
+    kernels = tuple(way.programs for way in ways if not any(program.slm_bytes for program in way.programs))
+    for chain, counts in zip(kernels, counted(kernels), strict=True):
+        [program] = chain
+        assert counts["SHFL"] == program.count(Shuffle)
+        assert counts["PRMT"] == program.count(Permute) + program.moves
+        # A selector that depends on the lane is one select more for each table of them.
+        assert 0 <= counts["SEL"] - program.count(Select) <= 64
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "bits", "most"),
+    [
+        (ROWS, COLUMNS, 16, 190),
+        ("d0 = 16@lane | replicas 2@lane:16", "d0 = 16@reg | replicas 32@lane", 32, 20),
+    ],
+)  # fmt: skip
+def test_listings_on_sm_80_are_short(source: str, target: str, bits: int, most: int) -> None:
+    """Instructions beside the same loads and stores without the conversion."""
+    plan = la.convert(source, target, element_bits=bits, target="sm_80")
+    first, last = plan.programs[0], plan.programs[-1]
+    kernels = plan.programs, copy_of(bits, first.source_registers), copy_of(bits, last.registers)
+    whole, before, after = (sum(counts.values()) for counts in counted(kernels))
+    assert whole - max(before, after) <= most
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "chip", "words"),
+    [
+        ("d0 = 64@lane", "d0 = 64@lane", "sm_80", "subgroups of 64 lanes on sm_80: expected 32"),
+        ("d0 = 6@lane", "d0 = 6@lane", "gfx942", "subgroups of 6 lanes on gfx942: expected 64"),
+        (
+            "d0 = 16@lane",
+            "d0 = 16@lane",
+            "sm_80",
+            "a workgroup of 16 work-items on sm_80: expected a multiple of the 32",
+        ),
+    ],
+)
+def test_lanes_that_a_chip_does_not_have_are_refused(source: str, target: str, chip: str, words: str) -> None:
+    with pytest.raises(ConversionError, match=words):
+        la.convert(source, target, target=chip).emit(kernel=True)

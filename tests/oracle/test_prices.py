@@ -1,0 +1,90 @@
+"""Costs are what compilers write: machine instructions of a conversion's kernel, without those of the same loads and stores.
+
+Intel's current compiler takes SPIR-V of LLVM 22 for pvc and bmg. The conversions that are named in the benchmark, and the
+random ones here, are none of those that the prices were fitted to.
+"""
+
+from __future__ import annotations
+
+import random
+import runpy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutalg as la
+from layoutalg.conversion import cost_of
+from tests.oracle.toolchains import require, require_new
+
+BENCHMARK: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "prices.py"))
+CONVERSIONS: tuple[tuple[str, int, str, str], ...] = BENCHMARK["CONVERSIONS"]
+EVERY_DAY = 6
+"""Every so many of the named conversions are compiled every day."""
+
+
+def compiled(device: str, chains: list[Any]) -> list[float]:
+    """The instructions of each conversion on a chip, by Intel's current compiler."""
+    require("mlir-opt-22")
+    require_new("ocloc")
+    return BENCHMARK["compilers"]()[device].count(chains)
+
+
+def off(costs: list[int], counts: list[float]) -> list[float]:
+    return [abs(cost - count) / max(count, 5) for cost, count in zip(costs, counts, strict=True)]
+
+
+def named(device: str, conversions: tuple[tuple[str, int, str, str], ...]) -> dict[str, float]:
+    """How far off the cost of each is."""
+    plans = [la.convert(*pair, element_bits=bits, target=device) for _, bits, *pair in conversions]
+    names = [f"{name}, {bits} bits" for name, bits, *_ in conversions]
+    counts = compiled(device, [plan.programs for plan in plans])
+    return dict(zip(names, off([plan.cost for plan in plans], counts), strict=True))
+
+
+def test_some_costs_are_within_15_percent_of_the_listing() -> None:
+    found = named("bmg", CONVERSIONS[::EVERY_DAY])
+    assert max(found.values()) <= 0.15, found
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("device", ["pvc", "bmg"])
+def test_all_named_costs_are_within_15_percent_of_the_listing(device: str) -> None:
+    found = named(device, CONVERSIONS)
+    assert len(found) == 26
+    assert max(found.values()) <= 0.15, {name: share for name, share in found.items() if share > 0.15}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("device", ["pvc", "bmg"])
+def test_nine_of_ten_random_costs_are_within_15_percent_of_the_listing(device: str) -> None:
+    chains = BENCHMARK["family"](3, 150, device, 16)
+    costs = [cost_of(device).of_chain(chain) for chain in chains]
+    shares = off(costs, compiled(device, chains))
+    assert np.mean(np.array(shares) <= 0.15) >= 0.9
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("device", ["pvc", "bmg"])
+def test_candidates_are_in_the_order_of_their_listings(device: str) -> None:
+    """Of two that differ by more than the prices are off, and pass as many words through memory, the cheaper one is shorter."""
+    pairs: list[tuple[Any, Any]] = []
+    for _, bits, *pair in CONVERSIONS:
+        some = la.convert(*pair, element_bits=bits, target=device).candidates
+        inside = [one for one in some if not any(program.slm_bytes for program in one.programs)]
+        pairs += [(one, other) for one, other in pairwise(inside) if other.cost > 1.3 * one.cost]
+    counts = compiled(device, [one.programs for pair in pairs for one in pair])
+    assert all(first <= second for first, second in zip(counts[::2], counts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("target", ["pvc", "bmg", "sm_80", "gfx942", None])
+def test_no_candidate_is_cheaper_than_the_plan(target: str | None) -> None:
+    rng = random.Random(str(target))
+    for _ in range(20):
+        pair = BENCHMARK["random_pair"](rng, rng.choice([4, 16, 32]), 4, rng.choice([0, 1]))
+        plan = la.convert(*pair, element_bits=rng.choice([8, 16, 32, 64]), target=target)
+        assert plan.cost == min(one.cost for one in plan.candidates)
+        assert plan.programs == plan.candidates[0].programs
+        assert all(type(one.cost) is int and one.cost >= 0 for one in plan.candidates)
