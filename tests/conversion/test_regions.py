@@ -62,7 +62,7 @@ def programs(seed: int, count: int) -> list[tuple[Program, Layout, Layout, int]]
         both = view(source), view(target)
         assert both[0] is not None
         assert both[1] is not None
-        program = by_regions(*both, bits, REGISTER)
+        program = by_regions(both[0], both[1], bits, REGISTER)
         if program is not None:
             found.append((program, source, target, bits))
     return found
