@@ -82,7 +82,7 @@ class Cost:
         """What a program costs.
 
         >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
-        4
+        3
         """
         return self.of_chain((program,))
 
