@@ -10,7 +10,7 @@ moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
 kind         shuffles: 1 shuffle
 lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-cost         12 issue slots on pvc, from listings: an exchange in registers and lanes
+cost         11 issue slots on pvc, from listings: an exchange in registers and lanes
 """
 
 from __future__ import annotations
