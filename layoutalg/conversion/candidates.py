@@ -10,7 +10,7 @@ by row through memory (`padded`).
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "pvc", None):
 ...     print(one.cost, one.name)
-19 everything goes through shared memory
+17 everything goes through shared memory
 22 only what crosses goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
