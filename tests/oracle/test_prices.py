@@ -1,13 +1,14 @@
 """Costs are what compilers write: machine instructions of a conversion's kernel, without those of the same loads and stores.
 
-Intel's current compiler takes SPIR-V of LLVM 22 for pvc and bmg. The conversions that are named in the benchmark, and the random
-ones here, are none of those that the prices were fitted to.
+Intel's current compiler takes SPIR-V of LLVM 22 for pvc and bmg. The conversions that are named in the benchmark, and the
+random ones here, are none of those that the prices were fitted to.
 """
 
 from __future__ import annotations
 
 import random
 import runpy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_candidates_are_in_the_order_of_their_listings(device: str) -> None:
     for _, bits, *pair in CONVERSIONS:
         some = la.convert(*pair, element_bits=bits, target=device).candidates
         inside = [one for one in some if not any(program.slm_bytes for program in one.programs)]
-        pairs += [(one, other) for one, other in zip(inside, inside[1:], strict=False) if other.cost > 1.3 * one.cost]
+        pairs += [(one, other) for one, other in pairwise(inside) if other.cost > 1.3 * one.cost]
     counts = compiled(device, [one.programs for pair in pairs for one in pair])
     assert all(first <= second for first, second in zip(counts[::2], counts[1::2], strict=True))
 
