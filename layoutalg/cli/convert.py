@@ -40,8 +40,10 @@ __all__ = ["convert"]
 @click.option(
     "--workgroups", type=int, default=1, help="Workgroups of a cluster, which share the subgroups.  [default: 1]"
 )
+@click.option("--regions", is_flag=True, help="Weigh moves between register regions too (Intel's chips).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Draw the conversion to a file, FILE.svg.")
 @json_option
 def convert(
     source: str,
@@ -55,8 +57,10 @@ def convert(
     slm_limit: int | None,
     level: str,
     workgroups: int,
+    regions: bool,
     emitted: bool,
     output: Path | None,
+    picture: Path | None,
     as_json: bool,
 ) -> None:
     """Plan the conversion of a tensor of SHAPE from the layout SOURCE to DESTINATION, with the fewest moves.
@@ -69,6 +73,8 @@ def convert(
 
     if source == destination == "-":
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
+    if picture is not None and picture.suffix != ".svg":
+        raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg")
     sizes = None if shape is None else as_shape(shape)
     pair = [read_text(text) for text in (source, destination)]
     machine = machine_said(subgroup_size, subgroups, workgroup_size)
@@ -83,6 +89,7 @@ def convert(
         slm_limit=slm_limit,
         level=level,
         workgroups=workgroups,
+        regions=regions,
     )
     facts: dict[str, Any] = {
         "source": str(plan.source),
@@ -92,17 +99,17 @@ def convert(
         "level": plan.level,
         "workgroups": plan.workgroups,
         "kind": plan.kind,
-        "shuffles": plan.shuffles,
-        "lower_bound": plan.lower_bound,
+        "shuffles": _fact(plan.shuffles),
+        "lower_bound": _fact(plan.lower_bound),
         "bound_reason": plan.bound_reason,
         "optimal": plan.optimal,
-        "selects": plan.selects,
-        "permutes": plan.permutes,
-        "moves": plan.moves,
+        "selects": _fact(plan.selects),
+        "permutes": _fact(plan.permutes),
+        "moves": _fact(plan.moves),
         "slm_bytes": plan.slm_bytes,
         "bank_conflicts": plan.bank_conflicts,
         "barriers": plan.barriers,
-        "cost": plan.cost,
+        "cost": _fact(plan.cost),
         "candidates": [
             {"name": one.name, "kind": one.kind, "work": one.work, "slm_bytes": one.slm_bytes, "cost": one.cost}
             for one in plan.candidates
@@ -112,6 +119,9 @@ def convert(
     if output is not None and code is not None:
         write_file(output, code)
         facts["output"] = str(output)
+    if picture is not None:
+        write_file(picture, plan.svg())
+        facts["picture"] = str(picture)
     if as_json:
         print_json(facts | ({"code": code} if emitted else {}))
         return
@@ -119,5 +129,11 @@ def convert(
     print("\n".join(f"// {line}" for line in str(plan).splitlines()) if emitted else plan)
     if emitted:
         print(code)
-    if output is not None:
-        print(f"{'// ' if emitted else ''}written to {output}")
+    for path in (output, picture):
+        if path is not None:
+            print(f"{'// ' if emitted else ''}written to {path}")
+
+
+def _fact(count: Any) -> int | str:
+    """A count, as text where it is an expression."""
+    return count if isinstance(count, int) else str(count)

@@ -12,7 +12,7 @@ names are here too, where they once were.
 
 from layoutalg.conversion.candidates import Candidate
 from layoutalg.conversion.cost import Cost, cost_of
-from layoutalg.conversion.plan import ConversionPlan, convert
+from layoutalg.conversion.plan import ConversionPlan, SymbolicPlan, convert
 from layoutalg.conversion.program import Address, Barrier, Load, Permute, Program, Select, Shuffle, Store
 from layoutalg.memory import BestSwizzle, Coalescing, Conflicts, bank_conflicts, best_swizzle, coalescing
 
@@ -31,6 +31,7 @@ __all__ = [
     "Select",
     "Shuffle",
     "Store",
+    "SymbolicPlan",
     "bank_conflicts",
     "best_swizzle",
     "coalescing",

@@ -8,10 +8,10 @@ block goes by tables of elements in a subgroup (`tables`), or, where elements cr
 by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
->>> for one in candidates_of(source, destination, 32, "pvc", None):
+>>> for one in candidates_of(source, destination, 32, "generic", None):
 ...     print(one.cost, one.name)
-17 everything goes through shared memory
-22 only what crosses goes through shared memory
+323 only what crosses goes through shared memory
+448 everything goes through shared memory
 
 Equal maps need nothing, whatever they were written in.
 """
@@ -32,13 +32,15 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Regions, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
-from layoutalg.conversion.strategies.blocks import split
+from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
+from layoutalg.conversion.strategies.relays import relayed
+from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
@@ -49,7 +51,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "machine_counts"]
+__all__ = ["Candidate", "candidates_of", "machine_counts", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
@@ -201,6 +203,32 @@ def candidates_of(
     return tuple(candidates)
 
 
+def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, limit: int) -> tuple[Candidate, ...]:
+    """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
+
+    Raises `SizeError` where the only way has too many steps.
+
+    >>> repeated_candidates((), None, 0)
+    ()
+    """
+    if blocks is None:
+        return tuple(candidates)
+    found: list[Candidate] = []
+    for one in candidates:
+        steps = blocks.count * sum(len(program.steps) for program in one.programs)
+        if steps > MOST_STEPS:
+            if len(candidates) == 1:
+                raise SizeError(f"{steps} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
+            continue
+        programs = blocks.programs(one.programs, limit)
+        idle = not any(program.steps or program.moves for program in programs)
+        name = (
+            one.name if idle else f"{_INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
+        )
+        found.append(Candidate(name, programs, blocks.count * one.cost))
+    return tuple(sorted(found, key=lambda one: one.cost))
+
+
 class _Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
@@ -333,6 +361,10 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     found += _by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
     if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
         found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
+        fewest = min(program.count(Shuffle), shared.count(Shuffle))
+        over = relayed(*tables, element_bits, fewest_by_table(*tables, element_bits), fewest)
+        if over is not None:
+            found.append((f"{_INSIDE}, over other lanes", (over,)))
     return found
 
 

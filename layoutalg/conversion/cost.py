@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import prices_of
@@ -110,22 +111,17 @@ class Cost:
         return 0 if least else more * self.passage
 
     def _of(self, program: Program) -> int:
-        found = program.moves * self.move
-        accesses: list[Store | Load] = []
+        kinds: dict[type, list[Any]] = {}
         for step in program.steps:
-            match step:
-                case Select():
-                    found += self.select
-                case Shuffle():
-                    found += self.broadcast if _is_broadcast(step) else self.shuffle
-                case Permute():
-                    found += self.permute
-                case Regions(moves=moves):
-                    found += len(moves) * self.move
-                case Barrier():
-                    found += self.barrier
-                case Store() | Load():
-                    accesses.append(step)
+            kinds.setdefault(step.__class__, []).append(step)
+        counts = {kind: len(steps) for kind, steps in kinds.items()}
+        broadcasts = sum(map(_is_broadcast, kinds.get(Shuffle, ())))
+        regions: list[Regions] = kinds.get(Regions, [])
+        found = (program.moves + sum(len(step.moves) for step in regions)) * self.move
+        found += counts.get(Select, 0) * self.select + counts.get(Permute, 0) * self.permute
+        found += (counts.get(Shuffle, 0) - broadcasts) * self.shuffle + broadcasts * self.broadcast
+        found += counts.get(Barrier, 0) * self.barrier
+        accesses = [step for step in program.steps if isinstance(step, (Store, Load))] if program.slm_bytes else []
         if accesses:
             served = max(program.lanes // self.at_once, 1) if self.at_once else 1
             for step, ways in zip(accesses, program_ways(program), strict=True):

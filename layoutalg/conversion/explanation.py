@@ -1,7 +1,7 @@
 """A conversion plan in words.
 
 >>> from layoutalg.conversion.plan import convert
->>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc", level="subgroup")
+>>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), level="subgroup")
 >>> print(explain(plan))
 4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
 source       d0 = 2@lane 2@lane:2
@@ -10,7 +10,7 @@ moves        d0 bit 0: lane bit 1 becomes lane bit 0
              d0 bit 1: lane bit 0 becomes lane bit 1
 kind         shuffles: 1 shuffle
 lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-cost         11 issue slots on pvc, from listings: an exchange in registers and lanes
+cost         32 issue slots on generic, estimated: an exchange in registers and lanes
 """
 
 from __future__ import annotations
@@ -97,10 +97,11 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     if plan.slm_bytes and bound:
         yield "lower bound", f"{plan.bound_reason}, from its own or other subgroups"
     elif bound:
-        met = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
-        if met and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
-            met += ", which another way has"
-        yield "lower bound", f"{'optimal, ' * plan.optimal}{counted(bound, 'shuffle')}{met}: {plan.bound_reason}"
+        met = "optimal, " * plan.optimal if plan.shuffles else "by shuffles "
+        above = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
+        if above and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
+            above += ", which another way has"
+        yield "lower bound", f"{met}{counted(bound, 'shuffle')}{above}: {plan.bound_reason}"
     for i, candidate in enumerate(plan.candidates):
         cost = (
             f"{counted(candidate.cost, 'issue slot')} on {plan.target}, {cost_of(plan.target).origin}: {candidate.name}"

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
-from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
+from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts, repeated_candidates
 from layoutalg.conversion.chosen import chosen_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import check_level
@@ -33,7 +34,10 @@ from layoutalg.conversion.plain import leaves_empty, plain
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
+from layoutalg.conversion.strategies.blocks import Blocks
+from layoutalg.conversion.strategies.symbolic_blocks import SymbolicBlocks, has_symbols, symbolic_blocks
 from layoutalg.core.errors import ConversionError, LayoutError
+from layoutalg.core.extents import Extent, extent_text, multiply
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
@@ -41,7 +45,7 @@ from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import distributions, element_size
 
-__all__ = ["ConversionPlan", "convert"]
+__all__ = ["ConversionPlan", "SymbolicPlan", "convert"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class ConversionPlan:
 
     Raises `ConversionError` as `convert` does.
 
-    >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc")
+    >>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"))
     >>> print(str(plan).partition("\\ninstead")[0])
     4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
     source       d0 = 2@lane 2@lane:2
@@ -59,7 +63,7 @@ class ConversionPlan:
                  d0 bit 1: lane bit 0 becomes lane bit 1
     kind         shuffles: 1 shuffle
     lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
-    cost         11 issue slots on pvc, from listings: an exchange in registers and lanes
+    cost         32 issue slots on generic, estimated: an exchange in registers and lanes
     """
 
     source: Layout
@@ -73,18 +77,11 @@ class ConversionPlan:
 
     def __post_init__(self) -> None:
         a, b, limit = self.source, self.destination, self.slm_limit
-        for layout in (a, b):
-            if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ConversionError(
-                    f"a plan from or to {shown(layout)}: expected two layouts; convert takes other values"
-                )
+        _of_one_tensor(a, b)
         element_size(self.element_bits)
         cost_of(self.target)
         if limit is not None and (type(limit) is not int or not 0 <= limit <= 2**40):
             raise ConversionError(f"slm_limit={shown(limit)}: expected a number of bytes, from 0 (none) to 2^40")
-        if a.shape != b.shape:
-            sizes = ["x".join(map(str, one.shape)) for one in (a, b)]
-            raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
         counts = [machine_counts(one) for one in (a, b)]
         for axis, word in (("sg", "subgroups"), ("lane", "lanes")):
             before, after = (count[axis] for count in counts)
@@ -238,7 +235,7 @@ class ConversionPlan:
 
     @property
     def barriers(self) -> int:
-        """Barriers of the workgroup.
+        """Barriers, of the workgroup or inside its subgroups.
 
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
@@ -258,8 +255,8 @@ class ConversionPlan:
     def cost(self) -> int:
         """What it costs on the target, in issue slots (see conversion.cost).
 
-        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), target="pvc").cost
-        11
+        >>> convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).cost
+        32
         """
         return self.chosen.cost
 
@@ -301,6 +298,15 @@ class ConversionPlan:
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
         return write(self.programs, f"i{self.element_bits}" if element is None else element, name, self.target)
 
+    def substitute(self, **numbers: int) -> ConversionPlan:
+        """The plan with numbers for the symbols of its layouts; a plan without symbols is itself.
+
+        >>> plan = convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))
+        >>> plan.substitute(n=8) is plan
+        True
+        """
+        return self
+
     def __str__(self) -> str:
         from layoutalg.conversion.explanation import explain
 
@@ -325,6 +331,220 @@ class ConversionPlan:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class SymbolicPlan(ConversionPlan):
+    """A plan between layouts whose extents are symbols in registers: that of one block, for any number of blocks.
+
+    What it counts are expressions; `programs`, `candidates` and the picture are those of one block.
+
+    >>> plan = convert("d0 = n@reg, d1 = 4@reg:n, d2 = 4@lane", "d0 = n@reg, d1 = 4@lane, d2 = 4@reg:n")
+    >>> plan.count, plan.shuffles, plan.block.shuffles
+    (n, 3*n, 3)
+    >>> plan.substitute(n=8).shuffles
+    24
+
+    Elements of different blocks share no words: a plan that is made for the numbers may have fewer shuffles below 32 bits.
+    """
+
+    def __post_init__(self) -> None:
+        _of_one_tensor(self.source, self.destination)
+        _ = self.block
+
+    @property
+    def count(self) -> Extent:
+        """How many blocks there are.
+
+        >>> convert("d0 = 2*n@reg, d1 = 4@lane", "d0 = 2*n@reg, d1 = 4@lane").count
+        n
+        """
+        return _symbolic(self.source, self.destination).count
+
+    @property
+    def block(self) -> ConversionPlan:
+        """The plan of one block.
+
+        >>> str(convert("d0 = 2*n@reg, d1 = 4@lane", "d0 = 2*n@reg, d1 = 4@lane").block.source)
+        'd0 = 2@reg, d1 = 4@lane'
+        """
+        found = _symbolic(self.source, self.destination)
+        return ConversionPlan(**self._settings(found.source, found.destination))
+
+    def _settings(self, source: Layout, destination: Layout) -> dict[str, Any]:
+        """The arguments of a plan between other layouts."""
+        own = {one.name: getattr(self, one.name) for one in fields(ConversionPlan)}
+        return own | {"source": source, "destination": destination}
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The ways to convert one block, the cheapest first."""
+        return self.block.candidates
+
+    @property
+    def chosen(self) -> Candidate:
+        """The way that is taken for one block."""
+        return self.block.chosen
+
+    @property
+    def kind(self) -> str:
+        """What a block needs at most; "registers" where only the registers of blocks are numbered otherwise.
+
+        >>> convert("d0 = n@reg, d1 = 4@reg:n", "d0 = n@reg:4, d1 = 4@reg").kind
+        'registers'
+        """
+        kind = self.block.kind
+        return "registers" if kind == "identity" and self.source != self.destination else kind
+
+    @property
+    def shuffles(self) -> Extent:
+        """Shuffles of all blocks."""
+        return multiply(self.count, self.block.shuffles) if self.block.shuffles else 0
+
+    @property
+    def selects(self) -> Extent:
+        """Selects of all blocks."""
+        return multiply(self.count, self.block.selects) if self.block.selects else 0
+
+    @property
+    def permutes(self) -> Extent:
+        """Byte permutes of all blocks."""
+        return multiply(self.count, self.block.permutes) if self.block.permutes else 0
+
+    @property
+    def moves(self) -> Extent:
+        """Register moves of all blocks."""
+        return multiply(self.count, self.block.moves) if self.block.moves else 0
+
+    @property
+    def lower_bound(self) -> Extent:
+        """The bound of all blocks, each on its own."""
+        return multiply(self.count, self.block.lower_bound) if self.block.lower_bound else 0
+
+    @property
+    def bound_reason(self) -> str:
+        """The sentence that proves the bound of one block."""
+        return self.block.bound_reason
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the plan of one block has no more shuffles than its bound."""
+        return self.block.optimal
+
+    @property
+    def cost(self) -> Extent:
+        """What all blocks cost, one after another."""
+        return multiply(self.count, self.block.cost) if self.block.cost else 0
+
+    def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
+        """Raises `ConversionError`: numbers are needed first."""
+        raise self._needs_numbers("applying")
+
+    def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
+        """Raises `ConversionError`: numbers are needed first."""
+        raise self._needs_numbers("emitting")
+
+    def svg(self) -> str:
+        """The conversion of one block as an SVG document."""
+        return self.block.svg()
+
+    def __str__(self) -> str:
+        """The plan of one block, and what all blocks take.
+
+        >>> sides = "d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane"
+        >>> print(convert(*sides, level="subgroup"))
+        nx4 elements of 32 bits in n blocks
+        source       d0 = n@reg, d1 = 2@lane 2@lane:2
+        destination  d0 = n@reg, d1 = 2@lane:2 2@lane
+        all blocks   n shuffles; 32*n issue slots on generic
+        each block   1x4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
+        moves        d1 bit 0: lane bit 1 becomes lane bit 0
+                     d1 bit 1: lane bit 0 becomes lane bit 1
+        kind         shuffles: 1 shuffle
+        lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
+        cost         32 issue slots on generic, estimated: an exchange in registers and lanes
+        """
+        shape, count = "x".join(map(extent_text, self.source.shape)), extent_text(self.count)
+        counts = {"shuffles": self.shuffles, "selects": self.selects, "byte permutes": self.permutes}
+        work = ", ".join(f"{extent_text(number)} {name}" for name, number in counts.items() if number != 0)
+        return "\n".join(
+            (
+                f"{shape} elements of {self.element_bits} bits in {count} blocks",
+                f"source       {self.source}",
+                f"destination  {self.destination}",
+                f"all blocks   {work or self.kind}; {extent_text(self.cost)} issue slots on {self.target}",
+                *(
+                    f"each block   {line}" if i == 0 else line
+                    for i, line in enumerate(str(self.block).splitlines())
+                    if not line.startswith(("source", "destination"))
+                ),
+            )
+        )
+
+    def _needs_numbers(self, task: str) -> ConversionError:
+        return ConversionError(
+            f"{self.source} to {self.destination}: put numbers for its symbols with substitute() before {task} the plan"
+        )
+
+    def substitute(self, **numbers: int) -> ConversionPlan:
+        """The plan with numbers for its symbols: that of one block for each, without planning again.
+
+        Raises `LayoutError` where a number does not fit, `SizeError` for more registers or steps than a plan may have.
+
+        >>> plan = convert("d0 = n@reg, d1 = 4@reg:n, d2 = 4@lane", "d0 = n@reg, d1 = 4@lane, d2 = 4@reg:n")
+        >>> concrete = plan.substitute(n=3)
+        >>> data = np.arange(48, dtype=np.int32).reshape(3, 4, 4)
+        >>> bool((concrete.apply(la.distribute(concrete.source, data)) == la.distribute(concrete.destination, data)).all())
+        True
+        """
+        source, destination = self.source.substitute(**numbers), self.destination.substitute(**numbers)
+        if has_symbols(source) or has_symbols(destination):
+            return replace(self, source=source, destination=destination)
+        for layout in (source, destination):
+            machine_counts(layout)
+        limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
+        blocks = _symbolic(self.source, self.destination).blocks(source, destination, numbers)
+        chosen = repeated_candidates((self.block.chosen,), blocks, limit * self.workgroups)[0]
+        given = self._settings(source, destination)
+        return _PlanOfBlocks(**given, first=chosen, block=self.block, blocks=blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanOfBlocks(ConversionPlan):
+    """A plan whose ways are those of one block, repeated."""
+
+    first: Candidate | None = field(default=None, repr=False, compare=False)
+    block: ConversionPlan | None = field(default=None, repr=False, compare=False)
+    blocks: Blocks | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
+        assert self.block is not None
+        return repeated_candidates(self.block.candidates, self.blocks, limit * self.workgroups)
+
+    @property
+    def chosen(self) -> Candidate:
+        assert self.first is not None
+        return self.first
+
+
+def _of_one_tensor(source: object, destination: object) -> None:
+    for layout in (source, destination):
+        if not isinstance(layout, Layout):
+            raise ConversionError(
+                f"a plan from or to {shown(layout)}: expected two layouts; convert takes other values"
+            )
+    assert isinstance(source, Layout)
+    assert isinstance(destination, Layout)
+    if source.shape != destination.shape:
+        sizes = ["x".join(map(str, one.shape)) for one in (source, destination)]
+        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
+
+
+@lru_cache(maxsize=64)
+def _symbolic(source: Layout, destination: Layout) -> SymbolicBlocks:
+    return symbolic_blocks(source, destination)
+
+
 def convert(
     source: Distributed | str,
     destination: Distributed | str,
@@ -344,7 +564,8 @@ def convert(
     number of lanes and of subgroups: one that uses fewer holds copies in the others.
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given; 0: none). `level` says how far
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
-    the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`).
+    the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`). Extents of registers
+    that stay where they are may be symbols: then the plan is a `SymbolicPlan`.
     With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
     They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
 
@@ -357,7 +578,10 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
-    a, b = distributions((source, destination), shape, machine, "converting it")
-    plan = ConversionPlan(a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups, regions)
+    a, b = distributions((source, destination), shape, machine, "converting it", symbols=True)
+    symbols = has_symbols(a) or has_symbols(b)
+    plan = (SymbolicPlan if symbols else ConversionPlan)(
+        a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups, regions
+    )
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan

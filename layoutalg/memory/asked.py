@@ -44,9 +44,16 @@ def element_size(bits: object, name: str = "element_bits") -> int:
 
 
 def distributions(
-    values: Sequence[Distributed | str], shape: Sequence[int] | None, machine: Machine | None, task: str
+    values: Sequence[Distributed | str],
+    shape: Sequence[int] | None,
+    machine: Machine | None,
+    task: str,
+    *,
+    symbols: bool = False,
 ) -> list[Layout]:
     """The layouts of several values for one tensor on one machine; `task` is what an error says they are needed for.
+
+    With `symbols` extents may be symbols.
 
     Raises `ConversionError` for what is not a layout of numbers, `DistributionError` where no value says the shape.
 
@@ -63,7 +70,7 @@ def distributions(
             raise ConversionError(
                 f"a size of {shown(size)} in the shape: expected whole numbers from 1 to {MAX_EXTENT}"
             )
-    return [_layout(asked, task) for asked in agree([_value(value) for value in values], sizes, machine)]
+    return [_layout(asked, task, symbols) for asked in agree([_value(value) for value in values], sizes, machine)]
 
 
 def _sizes(shape: object) -> tuple[object, ...]:
@@ -82,13 +89,15 @@ def _value(value: object) -> Distributed:
     raise ConversionError(f"{shown(value)}: expected a Layout such as {example}, a value of a notation, or its text")
 
 
-def _layout(asked: Asked, task: str) -> Layout:
+def _layout(asked: Asked, task: str, symbols: bool) -> Layout:
     operand = asked.operand
     if operand is None:
         operand = asked.value.operands(asked.shape, asked.machine)[0]  # raises, and says why there is no layout
     layout = operand.layout
     if not isinstance(layout, Layout):
         raise ConversionError(f"{asked.value} is swizzled: expected a layout onto sg, lane and reg")
-    if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
+    if not symbols and any(
+        type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]
+    ):
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before {task}")
     return layout

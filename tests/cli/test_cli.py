@@ -326,6 +326,12 @@ def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
     found = json.loads(out(capsys, "convert", TILE, COLUMNS, "--json", "-o", str(target)))
     assert (found["kind"], found["shuffles"], found["lower_bound"], found["slm_bytes"]) == ("shuffles", 15, 15, 0)
     assert target.read_text().count("gpu.shuffle") == 15
+    drawn = tmp_path / "exchange.svg"
+    text = out(capsys, "convert", TILE, COLUMNS, "--level", "subgroup", "--picture", str(drawn))
+    assert text.endswith(f"written to {drawn}\n")
+    assert "lane l reads lane l XOR t" in drawn.read_text()
+    blocks = [tile.replace("d0", "d2 = n@reg:16, d0") for tile in (TILE, COLUMNS)]
+    assert json.loads(out(capsys, "convert", *blocks, "--json"))["shuffles"] == "15*n"
     attributes = [f"#xegpu.layout<lane_layout = [1, 16], lane_data = [{n}, 1]>" for n in (1, 2)]
     assert "identity" in out(capsys, "convert", *attributes, "16x16", "--element", "f16")
 
@@ -340,6 +346,7 @@ def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
         ((TILE, COLUMNS, "--target", "i486"), "expected one of"),
         ((TILE, "!xegpu.nbarrier"), "expected a layout"),
         ((TILE, COLUMNS, "--slm-limit", "-1"), "from 0"),
+        ((TILE, COLUMNS, "--picture", "x.png"), "ends in .svg"),
         (("d0 = 2@sg 2@reg", "d0 = 2@reg 2@sg", "--level", "subgroup"), "d0 // 2: 2@sg becomes 2@reg"),
         (("d0 = M@lane", "d0 = M@lane"), "symbols"),
     ],

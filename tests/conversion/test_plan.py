@@ -106,7 +106,7 @@ def test_a_way_that_is_too_long_leaves_the_others() -> None:
         (("d0 = 4@lane", "d0 = 8@lane"), {}, "a tensor of 4 and one of 8"),
         (("d0 = 4@lane", "d0 = 2@lane 2@reg"), {}, "4 and 2 lanes"),
         (("d0 = 4@addr", "d0 = 4@lane"), {}, "onto sg, lane and reg"),
-        (("d0 = M@lane", "d0 = 4@lane"), {}, "has symbols"),
+        (("d0 = M@lane", "d0 = M@lane"), {}, "has symbols"),
         (("d0 = 4@lane", "d0 = 4@lane"), {"element_bits": 12}, "expected 8, 16, 32 or 64"),
         (("d0 = 4@lane", "d0 = 4@lane"), {"element_bits": "32"}, "expected 8, 16, 32 or 64"),
         (("d0 = 4@lane", "d0 = 4@lane"), {"target": "i486"}, "expected one of"),

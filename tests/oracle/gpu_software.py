@@ -306,7 +306,7 @@ def _call(rest: str, group: Workgroup) -> Array | None:
     assert found is not None, rest
     name, listed = found[1], _ATTRIBUTES.sub("", found[2])
     operands = [_value(one.split(" ")[1], one.split(" ")[0], group) for one in listed.split(", ")] if listed else []
-    if "barrier" in name:
+    if "barrier" in name or name == "llvm.nvvm.bar.warp.sync":
         assert group.active.all(), "a barrier that not all work-items reach"
         return None
     return _settled(_INTRINSICS[name.removeprefix("llvm.")](group, *operands), "i32")

@@ -23,7 +23,7 @@ import layoutalg as la
 from layoutalg import Layout
 from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Permute, Select, Shuffle, Step
+from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Step
 from layoutalg.core.errors import ConversionError
 from layoutalg.simulate.launching import launch
 from tests.oracle.gpu_software import run_kernel
@@ -149,6 +149,25 @@ def test_functions_and_memory_lower_in_all_versions() -> None:
         ]
         ir = GPU["lowered"]([*texts, plans[1].emit(kernel=True, name="kernel")], "gfx942", version)
         assert ir.count("define ") == 3
+
+
+@pytest.mark.parametrize("chip", WIDTHS)
+def test_lanes_of_a_subgroup_wait_for_one_another_without_an_instruction(chip: str) -> None:
+    """Memory inside a subgroup: loads must not be moved before stores, and nothing else is needed."""
+    width = WIDTHS[chip]
+    pair = f"d0 = 16@reg, d1 = {width}@lane", f"d0 = 16@lane, d1 = {width // 16}@lane:16 16@reg"
+    ways = [way.programs for way in la.convert(*pair, element_bits=16, target=chip).candidates]
+    chain = next(way for way in ways if any(isinstance(step, Barrier) for program in way for step in program.steps))
+    require("mlir-opt-22")
+    agree(chip, [chain], 22, simulated=1)
+    text = text_of(chain, chip, "k")
+    barriers = [line for line in text.splitlines() if "bar.warp.sync" in line or "llvm.fence" in line]
+    assert len(barriers) == sum(program.count(Barrier) for program in chain)
+    given = fragments_of(chain, 0)[:1]
+    raced = launch("\n".join(text.split("\n" + barriers[0])), [given, np.zeros_like(given)], target=chip)
+    assert {finding.rule for finding in raced.findings} == {"run.race"}
+    if chip == "gfx942":
+        assert not any("barrier" in line for line in GPU["listings"]([text], chip)["k"])
 
 
 # Machine code.

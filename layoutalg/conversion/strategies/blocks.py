@@ -27,7 +27,7 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 
-__all__ = ["Blocks", "split"]
+__all__ = ["Blocks", "Piece", "split", "without"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,12 @@ def _one_after_another(count: int, registers: int) -> list[list[int]]:
     return [[v * registers + r for r in range(registers)] for v in range(count)]
 
 
-class _Piece(NamedTuple):
-    """A factor of a dimension: its weight there, its extent."""
+class Piece(NamedTuple):
+    """A factor of a dimension: its weight there, its extent.
+
+    >>> Piece(0, 4, 3).extent
+    3
+    """
 
     dim: int
     weight: int
@@ -92,24 +96,27 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | 
     True
     """
     both = source.canonical(), destination.canonical()
-    left_out: list[_Piece] = []
+    left_out: list[Piece] = []
     for d, (before, after) in enumerate(zip(both[0].dims, both[1].dims, strict=True)):
         for weight, extent, *sides in common_factors(before, after):
             rest = extent & -extent if odd else 1  # the powers of two that stay
             if extent > rest and all(one.axis == "reg" for one in sides):
-                left_out.append(_Piece(d, weight * rest, extent // rest))
+                left_out.append(Piece(d, weight * rest, extent // rest))
     if not left_out:
         return None
-    sides = [_without(layout, left_out) for layout in both]
+    sides = [without(layout, left_out) for layout in both]
     if sides[0] is None or sides[1] is None:
         return None
     return Blocks(sides[0][0], sides[1][0], sides[0][1], sides[1][1])
 
 
-def _without(layout: Layout, left_out: Sequence[_Piece]) -> tuple[Layout, list[list[int]]] | None:
+def without(layout: Layout, left_out: Sequence[Piece]) -> tuple[Layout, list[list[int]]] | None:
     """The layout without some factors of its registers, which are numbered anew; and the registers of each of their values.
 
     None where the registers are not numbered without gaps.
+
+    >>> without(Layout.parse("d0 = 6@reg, d1 = 4@lane"), [Piece(0, 2, 3)])
+    (Layout.parse('d0 = 2@reg, d1 = 4@lane'), [[0, 1], [2, 3], [4, 5]])
     """
     dims = [list(_pieces(factors, d, left_out)) for d, factors in enumerate(layout.dims)]
     pieces = [piece for dim in dims for piece in dim] + [(factor, -1) for factor in layout.replicas]
@@ -143,7 +150,7 @@ def _without(layout: Layout, left_out: Sequence[_Piece]) -> tuple[Layout, list[l
     return rest, [[sum(start) + one for one in staying] for start in product(*starts)]
 
 
-def _pieces(factors: Sequence[Factor], dim: int, left_out: Sequence[_Piece]) -> Iterator[tuple[Factor, int]]:
+def _pieces(factors: Sequence[Factor], dim: int, left_out: Sequence[Piece]) -> Iterator[tuple[Factor, int]]:
     """The factors of a dimension, lowest first, cut at those that are left out: each with its number there, or -1."""
     numbers = {piece.weight: number for number, piece in enumerate(left_out) if piece.dim == dim}
     for weight, factor in weighed(factors):

@@ -12,18 +12,23 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.dialects.llvm import LLVM as XDSL
 from xdsl.dialects.llvm import LLVM_CALLING_CONVS
-from xdsl.ir import Dialect
+from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
+    prop_def,
     result_def,
     traits_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from layoutalg.ir.dialects.type_directives import ElementOf
@@ -34,6 +39,7 @@ __all__ = [
     "ExtractElementOp",
     "FPToSIOp",
     "FPToUIOp",
+    "FenceOp",
     "FreezeOp",
     "PoisonOp",
     "SMaxOp",
@@ -82,6 +88,46 @@ class UIToFPOp(_CastOp):
     """An unsigned integer as a float."""
 
     name = "llvm.uitofp"
+
+
+@irdl_op_definition
+class FenceOp(IRDLOperation):
+    """Order the accesses to memory before it and after it, as all threads of the scope see them.
+
+    llvm.fence syncscope("wavefront") acq_rel
+    """
+
+    name = "llvm.fence"
+
+    ordering = prop_def(IntegerAttr.constr(i64))
+    syncscope = opt_prop_def(StringAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FenceOp:
+        """Read LLVM's form: the scope, if it is not the whole system, and the ordering."""
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("syncscope") is not None:
+            with parser.in_parens():
+                properties["syncscope"] = StringAttr(parser.parse_str_literal())
+        word = parser.parse_identifier("an ordering")
+        if word not in _ORDERINGS:
+            parser.raise_error(f"ordering {word}: expected one of {', '.join(_ORDERINGS)}")
+        properties["ordering"] = IntegerAttr(_ORDERINGS[word], i64)
+        return cls(properties=properties, attributes=parser.parse_optional_attr_dict())
+
+    def print(self, printer: Printer) -> None:
+        """Write LLVM's form."""
+        if self.syncscope is not None:
+            printer.print_string(" syncscope(")
+            printer.print_attribute(self.syncscope)
+            printer.print_string(")")
+        number = self.ordering.value.data
+        printer.print_string(" " + next((word for word, one in _ORDERINGS.items() if one == number), str(number)))
+        printer.print_op_attributes(self.attributes)
+
+
+_ORDERINGS = {"not_atomic": 0, "unordered": 1, "monotonic": 2, "acquire": 4, "release": 5, "acq_rel": 6, "seq_cst": 7}
+"""LLVM's orderings of atomic operations, by their numbers."""
 
 
 @irdl_op_definition
@@ -174,6 +220,7 @@ _OWN = (
     ExtractElementOp,
     FPToSIOp,
     FPToUIOp,
+    FenceOp,
     FreezeOp,
     PoisonOp,
     SMaxOp,

@@ -84,6 +84,8 @@ func.func @calls(%a: i32, %x: f32, %f: !llvm.ptr) {
   %3 = llvm.inline_asm has_side_effects "mov $0, $1", "=r,r" %a : (i32) -> i32
   %4 = llvm.inline_asm asm_dialect = att "nop", "" : () -> i32
   %5 = llvm.call_intrinsic "llvm.umin.i32"(%a, %a) : (i32, i32) -> i32
+  llvm.fence syncscope("wavefront") acq_rel
+  llvm.fence seq_cst
   return
 }
 // -----
