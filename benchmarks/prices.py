@@ -18,15 +18,17 @@ family of random conversions with their candidates; other random ones, and the n
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import random
 import re
+import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -98,12 +100,13 @@ CONVERSIONS: tuple[Conversion, ...] = (
 class Compiler:
     """How the machine instructions of kernels are counted for a chip: one number for each chain of programs.
 
-    `lanes` are the sizes of subgroups that it has.
+    `lanes` are the sizes of subgroups that it has; to `seen` prices are drawn.
     """
 
     version: str
     lanes: tuple[int, ...]
     count: Callable[[Sequence[Chain]], list[float]]
+    seen: Mapping[str, float] = field(default_factory=lambda: SEEN)
 
 
 # --- Intel
@@ -223,6 +226,24 @@ def compilers(*, old: bool = False) -> dict[str, Compiler]:
         version = library.name.removeprefix("libigc.so.").partition("+")[0] if library else "current"
         for device in ("pvc", "bmg"):
             found[device] = _intel(device, str(current), f"IGC {version}, LLVM 22's SPIR-V")
+    return found | _others()
+
+
+def _others() -> dict[str, Compiler]:
+    """NVIDIA's and AMD's chips, whose compilers need no GPU (gpu_listings.py)."""
+    gpu = runpy.run_path(str(Path(__file__).with_name("gpu_listings.py")))
+    found: dict[str, Compiler] = {}
+    for chip, lanes, version, needed in (
+        ("sm_80", 32, "LLVM 22's PTX, Triton's ptxas", True),
+        ("gfx942", 64, "LLVM 22", False),
+    ):
+        if needed and importlib.util.find_spec("triton") is None:
+            continue
+
+        def count(chains: Sequence[Chain], chip: str = chip) -> list[float]:
+            return beyond_the_copy(lambda every: gpu["counts"](every, chip), chains)
+
+        found[chip] = Compiler(version, (lanes,), count, gpu["SEEN"])
     return found
 
 
@@ -267,10 +288,12 @@ def table_of(chains: Sequence[Chain]) -> NDArray[np.float64]:
     return np.array([[one[name] for name in CHARGES] for one in counted], float)
 
 
-def fit(charges: NDArray[np.float64], instructions: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit(
+    charges: NDArray[np.float64], instructions: NDArray[np.float64], drawn_to: Mapping[str, float] = SEEN
+) -> NDArray[np.float64]:
     """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in quarters."""
     weights = 1 / np.maximum(instructions, 15)
-    seen = np.array([SEEN.get(name, 0) for name in CHARGES], float)
+    seen = np.array([drawn_to.get(name, 0) for name in CHARGES], float)
     left = charges * weights[:, None]
     squares = left.T @ left + DRAWN * np.eye(len(CHARGES))
     wanted = left.T @ (instructions * weights) + DRAWN * seen
@@ -301,11 +324,11 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     chains = [family(seed, count, target, lanes) for seed, count in ((1, FITTED), (2, HELD_OUT))]
     counts = np.array(compiler.count([*chains[0], *chains[1]]))
     known, held = (table_of(one) for one in chains)
-    prices = fit(known, counts[:FITTED])
+    prices = fit(known, counts[:FITTED], compiler.seen)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)
-        if seen or SEEN.get(name)
+        if seen or compiler.seen.get(name)
     }
     found["waits"] = WAIT
     vector = np.array([found.get(name, 0) if name != "waits" else 0 for name in CHARGES])

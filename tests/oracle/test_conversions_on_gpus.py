@@ -202,7 +202,7 @@ def test_every_step_is_one_instruction_of_nvidias() -> None:
 @pytest.mark.parametrize(
     ("source", "target", "bits", "most"),
     [
-        (ROWS, COLUMNS, 16, 190),
+        (ROWS, COLUMNS, 16, 180),
         ("d0 = 16@lane | replicas 2@lane:16", "d0 = 16@reg | replicas 32@lane", 32, 20),
     ],
 )  # fmt: skip
