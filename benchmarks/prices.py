@@ -11,14 +11,15 @@ counts twice (`slots`). An example to check by hand: a 16x16 tile of 32 bits in 
 for the bits of 15 XOR distances (2, 4, 4 and 2 for lane bits 0 to 3, each 8 times) and 4 comparisons, 228 instructions.
 
 Prices are a least-squares fit, none negative, of relative errors, drawn a little to what single steps were seen to cost
-(`SEEN`), so that a charge that is rare in the family keeps a sensible price. They are rounded to quarters. What is fitted is a
-family of random conversions with their candidates; other random ones, and the named `CONVERSIONS`, are held out.
+(`SEEN`; for NVIDIA's and AMD's chips, that of `gpu_listings`), so that a charge that is rare in the family keeps a sensible
+price. They are rounded to quarters. What is fitted is a family of random conversions with their candidates; other random
+ones, and the named `CONVERSIONS`, are held out. No listing shows that lanes wait: what they are charged for that
+(`Compiler.waits`) is added after.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import random
@@ -27,11 +28,13 @@ import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +54,14 @@ BATCH = 40
 """Kernels in one module: compilers are slow to start."""
 DRAWN = 0.02
 """How much prices are drawn to `SEEN`."""
-SEEN = {
+SEEN: dict[str, float] = {
     "broadcast": 1, "xor_1": 2, "xor_2": 4, "xor_4": 4, "xor_8": 2, "indexed": 3, "pattern": 1, "pattern_terms": 1,
     "select": 1, "select_sg": 1, "condition": 1, "condition_table": 2, "condition_sg": 5, "permute_shift": 1,
-    "permute_logic": 1, "permute_select": 1, "permute_constant": 1, "half": 1, "byte": 3, "result": 1, "renamed": 1, "store": 1,
-    "load": 1, "payload": 1, "narrow": 1, "masked": 4, "address": 1, "address_terms": 1, "address_sg": 1, "offset": 1, "barrier": 9,
-    "fence": 4, "memory": 1, "region": 1, "region_word": 0.5,
+    "permute_logic": 1, "permute_select": 1, "permute_constant": 1, "half": 1, "byte": 3, "result": 1, "renamed": 1,
+    "store": 1, "load": 1, "payload": 1, "narrow": 1, "masked": 4, "address": 1, "address_terms": 1, "address_sg": 1,
+    "offset": 1, "barrier": 9, "fence": 4, "memory": 1, "region": 1, "region_word": 0.5,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for pvc and bmg, 16 lanes."""
-WAIT = 1.0
-"""Estimated, since no listing shows it: a word that waits for a bank takes another round."""
 
 CONVERSIONS: tuple[Conversion, ...] = (
     *(
@@ -100,13 +101,15 @@ CONVERSIONS: tuple[Conversion, ...] = (
 class Compiler:
     """How the machine instructions of kernels are counted for a chip: one number for each chain of programs.
 
-    `lanes` are the sizes of subgroups that it has; to `seen` prices are drawn.
+    `lanes` are the sizes of subgroups that it has, `seen` what single steps were seen to cost. `waits` is estimated, since no
+    listing shows it: the slots for which a step keeps a unit that the ALUs share, besides its own.
     """
 
     version: str
     lanes: tuple[int, ...]
     count: Callable[[Sequence[Chain]], list[float]]
-    seen: Mapping[str, float] = field(default_factory=lambda: SEEN)
+    seen: dict[str, float]
+    waits: dict[str, float]
 
 
 # --- Intel
@@ -205,7 +208,34 @@ def _intel(device: str, ocloc: str, version: str, lanes: tuple[int, ...] = (16, 
     def count(chains: Sequence[Chain]) -> list[float]:
         return [float(slots(lines)) for lines in intel_listings(chains, device, ocloc)]
 
-    return Compiler(version, lanes, lambda chains: beyond_the_copy(count, chains))
+    return Compiler(version, lanes, lambda chains: beyond_the_copy(count, chains), SEEN, {"waits": 1})
+
+
+def _others(newtools: Path) -> dict[str, Compiler]:
+    """NVIDIA's and AMD's chips, whose listings `gpu_listings` makes."""
+    gpu: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("gpu_listings.py")))
+    found: dict[str, Compiler] = {}
+    try:
+        ptxas = gpu["nvidia_tool"]("ptxas")
+    except FileNotFoundError:
+        ptxas = None
+    for (
+        chip,
+        lanes,
+        program,
+        version,
+        waits,
+    ) in (  # a shuffle passes 32 lanes a clock, for 4 schedulers or 4 ALUs of 16 lanes
+        ("sm_80", 32, ptxas, "LLVM 22, ptxas", {"waits": 4.0, "shuffle": 3.0}),
+        ("gfx942", 64, shutil.which("llc-22"), "LLVM 22", {"waits": 2.0, "shuffle": 1.0}),
+    ):
+        if program is not None and shutil.which("llc-22") is not None:
+            count = partial(beyond_the_copy, partial(gpu["counts"], chip=chip))
+            if "ptxas" in version:
+                release = re.search(r"release ([\d.]+)", _run([program, "--version"], newtools.parent))
+                version = f"{version} {release[1] if release else ''}".rstrip()
+            found[chip] = Compiler(version, (lanes,), count, gpu["SEEN"], waits)
+    return found
 
 
 def compilers(*, old: bool = False) -> dict[str, Compiler]:
@@ -226,25 +256,7 @@ def compilers(*, old: bool = False) -> dict[str, Compiler]:
         version = library.name.removeprefix("libigc.so.").partition("+")[0] if library else "current"
         for device in ("pvc", "bmg"):
             found[device] = _intel(device, str(current), f"IGC {version}, LLVM 22's SPIR-V")
-    return found | _others()
-
-
-def _others() -> dict[str, Compiler]:
-    """NVIDIA's and AMD's chips, whose compilers need no GPU (gpu_listings.py)."""
-    gpu = runpy.run_path(str(Path(__file__).with_name("gpu_listings.py")))
-    found: dict[str, Compiler] = {}
-    for chip, lanes, version, needed in (
-        ("sm_80", 32, "LLVM 22's PTX, Triton's ptxas", True),
-        ("gfx942", 64, "LLVM 22", False),
-    ):
-        if needed and importlib.util.find_spec("triton") is None:
-            continue
-
-        def count(chains: Sequence[Chain], chip: str = chip) -> list[float]:
-            return beyond_the_copy(lambda every: gpu["counts"](every, chip), chains)
-
-        found[chip] = Compiler(version, (lanes,), count, gpu["SEEN"])
-    return found
+    return found | _others(newtools)
 
 
 # --- what is compiled
@@ -289,11 +301,11 @@ def table_of(chains: Sequence[Chain]) -> NDArray[np.float64]:
 
 
 def fit(
-    charges: NDArray[np.float64], instructions: NDArray[np.float64], drawn_to: Mapping[str, float] = SEEN
+    charges: NDArray[np.float64], instructions: NDArray[np.float64], usual: dict[str, float]
 ) -> NDArray[np.float64]:
     """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in quarters."""
     weights = 1 / np.maximum(instructions, 15)
-    seen = np.array([drawn_to.get(name, 0) for name in CHARGES], float)
+    seen = np.array([usual.get(name, 0) for name in CHARGES], float)
     left = charges * weights[:, None]
     squares = left.T @ left + DRAWN * np.eye(len(CHARGES))
     wanted = left.T @ (instructions * weights) + DRAWN * seen
@@ -328,14 +340,14 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)
-        if seen or compiler.seen.get(name)
+        if name != "waits" and (seen or compiler.seen.get(name))
     }
-    found["waits"] = WAIT
-    vector = np.array([found.get(name, 0) if name != "waits" else 0 for name in CHARGES])
+    vector = np.array([found.get(name, 0) for name in CHARGES])
     return {
         "kernels": FITTED,
         "fitted": judged(known @ vector, counts[:FITTED]),
         "held_out": judged(held @ vector, counts[FITTED:]),
+        "waits": compiler.waits,
         "prices": {name: price for name, price in found.items() if price},
     }
 
@@ -363,7 +375,7 @@ def check(compiler: Compiler, target: str, lanes: int) -> None:
     found = prices_of(target, lanes)
     if found is None:
         return
-    vector = np.array([found.prices[name] if name != "waits" else 0 for name in CHARGES])
+    vector = np.array([found.instructions[name] for name in CHARGES])
     print("  held out", judged(np.round(table_of(chains) @ vector), np.array(compiler.count(chains))))
 
 

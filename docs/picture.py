@@ -19,6 +19,11 @@ TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 
 DOCS = Path(__file__).parent
 DRAWN = {"tile.svg": [TEXT, "32x64"], "mfma.svg": ["#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"]}
 """Arguments of `layoutalg draw`."""
+CONVERTED = {
+    "conversion.svg": ["d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg", "--element", "f16", "--level", "subgroup"],
+    "memory.svg": ["d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"],
+}
+"""Arguments of `layoutalg convert`."""
 
 # Rich's own frame without the web font that it would load.
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -44,9 +49,11 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def main() -> None:
-    """Write docs/tile.svg, docs/mfma.svg, docs/amx_plan.svg, docs/amx_tile.svg and docs/show.svg."""
+    """Write the pictures of docs/: tile.svg, mfma.svg, conversion.svg, memory.svg, amx_plan.svg, amx_tile.svg and show.svg."""
     for name, arguments in DRAWN.items():
         layoutalg(["draw", *arguments, "-o", str(DOCS / name)])
+    for name, arguments in CONVERTED.items():
+        layoutalg(["convert", *arguments, "--picture", str(DOCS / name)])
     plan = plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512), order="columns", pack_a=False)
     plan.picture().save(DOCS / "amx_plan.svg")
     plan.tile_pictures()["B"].save(DOCS / "amx_tile.svg")

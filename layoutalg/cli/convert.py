@@ -40,6 +40,7 @@ __all__ = ["convert"]
 @click.option(
     "--workgroups", type=int, default=1, help="Workgroups of a cluster, which share the subgroups.  [default: 1]"
 )
+@click.option("--regions", is_flag=True, help="Weigh moves between register regions too (Intel's chips).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw the conversion to a file, FILE.svg.")
@@ -56,6 +57,7 @@ def convert(
     slm_limit: int | None,
     level: str,
     workgroups: int,
+    regions: bool,
     emitted: bool,
     output: Path | None,
     picture: Path | None,
@@ -87,6 +89,7 @@ def convert(
         slm_limit=slm_limit,
         level=level,
         workgroups=workgroups,
+        regions=regions,
     )
     facts: dict[str, Any] = {
         "source": str(plan.source),

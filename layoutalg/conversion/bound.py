@@ -5,7 +5,7 @@
 (15, 10)
 >>> print(bound_of(*transposed, 16).reason)
 each lane needs 15 elements of 16 bits from 15 other lanes; with 9 shuffles at most 9 come directly, the others take two: 21
-places, in 9 words of 2
+places, but 9 words of 2 have 18
 
 It counts schedules of any kind that move elements whole: several hops, words that elements of several lanes share, and
 words that several lanes read. Conversions that cross subgroups are counted as if all lanes were in one.
@@ -61,8 +61,10 @@ def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
         if element_bits < WORD and max(prod(one.axes.values()) for one in (source, destination)) <= MOST_SLOTS_TRIED:
             return max(_by_table(source, destination, element_bits), found, key=lambda one: one.shuffles)
         return found
-    blocks = split(source, destination, odd=False) if element_bits >= WORD else None
-    if blocks is not None:  # words are words: every block has as many
+    # Words are words: every block has as many. (Not with copies: which of them is shown may differ from block to block.)
+    copies = source.canonical().replicas or destination.canonical().replicas
+    blocks = split(source, destination, odd=False) if element_bits >= WORD and not copies else None
+    if blocks is not None:
         one = bound_of(blocks.source, blocks.destination, element_bits)
         shuffles = blocks.count * one.shuffles
         return Bound(shuffles, f"{one.reason}, in each of {blocks.count} blocks" if shuffles else "")
@@ -96,14 +98,16 @@ def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
     if not less:
         return Bound(shuffles, reason)
     if (1 << less) <= lanes:
-        return Bound(shuffles, f"{reason}; {counted(less, 'shuffle')} reach {(1 << less) - 1}")
+        return Bound(
+            shuffles, f"{reason}; {counted(less, 'shuffle')} {'reaches' if less == 1 else 'reach'} {(1 << less) - 1}"
+        )
     groups = "" if not pattern.staying else f" (groups of {1 << len(pattern.staying)} travel together)"
     if moving:
         reason += f"{groups}; some of them take two hops, and {counted(less, 'word')} of {shared} have no room for that"
         return Bound(shuffles, reason)
     places = 2 * lanes - less
     reason += f"{groups}; with {counted(less, 'shuffle')} at most {less} come directly, the others take two: {places} places, "
-    return Bound(shuffles, f"{reason}in {counted(less, 'word')} of {shared}")
+    return Bound(shuffles, f"{reason}but {counted(less, 'word')} of {shared} have {less * shared}")
 
 
 def _received(source: View, destination: View, element_bits: int) -> Bound:

@@ -39,6 +39,8 @@ from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
+from layoutalg.conversion.strategies.relays import relayed
+from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
@@ -193,7 +195,7 @@ def candidates_of(
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, cost.of_chain(programs) + cost.passage * (passes(programs) - least))
+        one = Candidate(name, programs, cost.of_chain(programs) + cost.of_passage(passes(programs), least))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
     candidates = sorted(best.values(), key=lambda one: one.cost)
     if not any(program.steps or program.moves for program in candidates[0].programs):
@@ -359,6 +361,10 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     found += _by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
     if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
         found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
+        fewest = min(program.count(Shuffle), shared.count(Shuffle))
+        over = relayed(*tables, element_bits, fewest_by_table(*tables, element_bits), fewest)
+        if over is not None:
+            found.append((f"{_INSIDE}, over other lanes", (over,)))
     return found
 
 

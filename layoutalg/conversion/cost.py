@@ -2,8 +2,9 @@
 
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
 that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
-unit of shared memory is narrower than the ALUs: a word that goes through it without need, because another way has less to
-pass, is charged 8 slots there and 8 back (`Cost.passage`); what every way must pass is charged its instructions.
+unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged 8
+slots there and 8 back (`Cost.passage`). Where all ways need it, one is charged its instructions, and a slot for each word that
+another does not pass.
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -35,7 +36,7 @@ from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.hardware.chips import target_info
 
 __all__ = ["Cost", "cost_of", "passes"]
@@ -65,7 +66,7 @@ class Cost:
     """A shuffle in which all lanes read the same one."""
     at_once: int = 0
     passage: int = 0
-    """Per word, stored or loaded, that another way does not pass through shared memory (0: `word` says it)."""
+    """Per word, stored or loaded, that passes through shared memory though another way needs none (0: `word` says it)."""
     counted: bool = False
     """Whether programs have the prices of `conversion.prices`; the others here are then round figures for single steps."""
 
@@ -100,6 +101,15 @@ class Cost:
         if found is None:
             return sum(map(self._of, chain))
         return round(sum([found.prices[name] * count for name, count in charges_of(chain).items()]))
+
+    def of_passage(self, passed: int, least: int) -> int:
+        """What so many words are charged for their way through shared memory, where another way passes only `least`.
+
+        >>> cost_of("pvc").of_passage(32, 0), cost_of("pvc").of_passage(32, 24), cost_of(None).of_passage(32, 0)
+        (256, 8, 0)
+        """
+        more = whole_number(passed, "passed =", 0) - whole_number(least, "least =", 0)
+        return more * (min(self.passage, 1) if least else self.passage)
 
     def _of(self, program: Program) -> int:
         kinds: dict[type, list[Any]] = {}
@@ -158,4 +168,5 @@ def cost_of(target: str | None) -> Cost:
         return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=8, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
-    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted)
+    passage = 4 if counted else 0
+    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, passage=passage, counted=counted)

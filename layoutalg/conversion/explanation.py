@@ -97,10 +97,11 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     if plan.slm_bytes and bound:
         yield "lower bound", f"{plan.bound_reason}, from its own or other subgroups"
     elif bound:
-        met = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
-        if met and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
-            met += ", which another way has"
-        yield "lower bound", f"{'optimal, ' * plan.optimal}{counted(bound, 'shuffle')}{met}: {plan.bound_reason}"
+        met = "optimal, " * plan.optimal if plan.shuffles else "by shuffles "
+        above = "" if plan.optimal else f", {plan.shuffles - bound} fewer than here"
+        if above and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
+            above += ", which another way has"
+        yield "lower bound", f"{met}{counted(bound, 'shuffle')}{above}: {plan.bound_reason}"
     for i, candidate in enumerate(plan.candidates):
         cost = (
             f"{counted(candidate.cost, 'issue slot')} on {plan.target}, {cost_of(plan.target).origin}: {candidate.name}"

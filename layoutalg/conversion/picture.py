@@ -51,6 +51,7 @@ def conversion_svg(plan: ConversionPlan) -> str:
     lanes, subgroups = programs[0].lanes, programs[0].subgroups
     if subgroups > 1:
         page.line(f"{'drawn':12} registers and shuffles of subgroup 0, of {subgroups}; another hue is another subgroup")
+    page.line("the element in each register of each lane, coloured by the lane that it starts in")
     page.y += 4
     fills = lane_colours(lanes, subgroups)
     found = [contents_of(program) for program in programs]
@@ -85,7 +86,7 @@ def _draw_both(page: Page, plan: ConversionPlan, found: list[Contents], fills: l
     def colour(slot: int) -> str:
         return fills[slot // registers // lanes][slot // registers % lanes]
 
-    sides = [("before: the element in each register of each lane", before[0]), ("after", after[0])]
+    sides = [("before", before[0]), ("after", after[0])]
     draw_registers(page, sides, colour, _names(plan))
 
 

@@ -235,7 +235,7 @@ class ConversionPlan:
 
     @property
     def barriers(self) -> int:
-        """Barriers of the workgroup.
+        """Barriers, of the workgroup or inside its subgroups.
 
         >>> convert(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@lane:8 2@sg 8@lane")).barriers
         1
@@ -566,7 +566,6 @@ def convert(
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
     the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`). Extents of registers
     that stay where they are may be symbols: then the plan is a `SymbolicPlan`.
-
     With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
     They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
 

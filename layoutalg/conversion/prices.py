@@ -6,7 +6,7 @@ committed in `hardware/data/prices.json`, with the compiler's version, the date,
 prices are, and read when it is first needed:
 
 >>> found = prices_of("pvc", 16)
->>> found.prices["select"], found.chip, found.lanes
+>>> found.instructions["select"], found.chip, found.lanes
 (1.0, 'pvc', 16)
 >>> prices_of("lnl", 16).chip, prices_of("generic", 32)
 ('bmg', None)
@@ -42,8 +42,9 @@ _ALIKE = {
 
 @dataclass(frozen=True)
 class Listings:
-    """The prices of one chip for subgroups of so many lanes, in instructions; and what they were fitted to.
+    """The prices of one chip for subgroups of so many lanes, and what they were fitted to.
 
+    `instructions` is how many a charge is in the listing, `prices` that and what is estimated for waiting.
     `within` is the share of conversions, among those that were held out of the fit, whose cost is within 15 % of their listing.
 
     >>> prices_of("bmg", 16).kernels > 100
@@ -52,6 +53,7 @@ class Listings:
 
     chip: str
     lanes: int
+    instructions: dict[str, float]
     prices: dict[str, float]
     compiler: str
     date: str
@@ -77,9 +79,12 @@ def prices_of(target: str, lanes: int) -> Listings | None:
     sizes = sorted(map(int, table["lanes"]))
     size = next((size for size in sizes if size >= count), sizes[-1])
     row = table["lanes"][str(size)]
-    prices = {name: float(row["prices"].get(name, 0)) for name in CHARGES}
+    instructions, waits = ({name: float(row[kind].get(name, 0)) for name in CHARGES} for kind in ("prices", "waits"))
+    prices = {name: instructions[name] + waits[name] for name in CHARGES}
     held = row["held_out"]
-    return Listings(chip, size, prices, table["compiler"], table["date"], row["kernels"], held["within_15_percent"])
+    return Listings(
+        chip, size, instructions, prices, table["compiler"], table["date"], row["kernels"], held["within_15_percent"]
+    )
 
 
 @lru_cache(maxsize=1)

@@ -100,6 +100,7 @@ __all__ = [
     "MOST_PRIVATE_BYTES",
     "MOST_READ_OPERATIONS",
     "MOST_REGISTERS",
+    "MOST_RELAYED",
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
@@ -275,6 +276,8 @@ MOST_STEPS = 2**16
 """Steps of a conversion."""
 MOST_BROADCASTS = 2**8
 """Shuffles of a conversion that selects nothing before them."""
+MOST_RELAYED = 2**11
+"""Elements whose ways over other lanes are searched."""
 MOST_LOOKED_UP = 64
 """Lanes or subgroups that a looked-up condition can tell apart: the bits of the widest constant."""
 MOST_PACKED = 4

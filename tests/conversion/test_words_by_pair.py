@@ -20,7 +20,6 @@ from tests.random_layouts import mixed_pair
         ("d0 = 63@reg 16@lane", "d0 = 16@lane 63@reg", 8, 15),
         ("d0 = 63@reg 16@lane", "d0 = 16@lane 63@reg", 16, 30),
         ("d0 = 255@reg 16@lane", "d0 = 16@lane 255@reg", 8, 60),
-        ("d0 = 12@reg 12@lane", "d0 = 12@lane 12@reg", 8, 11),
     ],
 )
 def test_a_lane_fills_words_for_each_other_lane(source: str, destination: str, bits: int, shuffles: int) -> None:

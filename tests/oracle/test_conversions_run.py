@@ -661,6 +661,19 @@ def test_one_alone_lowers_and_runs(tmp_path: Path) -> None:
     assert np.array_equal(run_on_cpu(case.programs, given, case.element, tmp_path), given.transpose(0, 2, 1))
 
 
+def test_a_barrier_inside_a_subgroup_is_one_for_llvm_and_intels_compilers(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "inside1_0")
+    text = emit_kernel(case.programs, case.element, case.name, target="pvc")
+    binary = spirv_of(text, tmp_path)
+    assert spirv_functions(binary, tmp_path)[case.name].count("OpControlBarrier") == 1
+    given = case.job()
+    found = launch_batch([given], tmp_path)[case.name]
+    assert np.array_equal(found[0], case.run(given.fragments[0]))
+    listing = listings_of(binary, tmp_path, "pvc")[case.name]
+    assert listing.count("calla") == 0
+    assert "signal barrier" not in listing.text
+
+
 def test_llvm_verifies_the_text_as_it_stands(tmp_path: Path) -> None:
     case = next(_rounds())
     for text in (emit_kernel(case.programs, "f32"), emit_function(case.programs, "f32")):

@@ -129,7 +129,7 @@ def payload(lowered: str) -> bytes:
 def payloads(lowered: str) -> Iterator[bytes]:
     """The string attribute of each gpu.binary: bytes that are not printable characters are written \\XX."""
     escapes = {"\\\\": b"\\", '\\"': b'"', "\\n": b"\n", "\\t": b"\t"}
-    for found in re.finditer(r'\b(?:bin|assembly) = "((?:[^"\\]|\\.)*)"', lowered, re.DOTALL):
+    for found in re.finditer(r'\b(?:bin|assembly|offload) = "((?:[^"\\]|\\.)*)"', lowered, re.DOTALL):
         parts = re.findall(r"\\[0-9A-Fa-f]{2}|\\.|[^\\]+", found.group(1), re.DOTALL)
         yield b"".join(
             escapes.get(part) or bytes.fromhex(part[1:]) if part[0] == "\\" else part.encode() for part in parts

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from layoutalg.conversion.drawing.contents import Carried, Contents, carried_by
 from layoutalg.conversion.drawing.page import MARGIN, Page
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_STRIPS
 from layoutalg.core.plurals import counted
 
 __all__ = ["Family", "draw_exchange", "draw_registers", "families", "numbers_text"]
 
 _LEFT = 150
-_STRIP, _DROP, _ROW = 24, 40, 22
+_STRIP, _DROP, _ROW = 25, 40, 23
 _EMPTY, _BLACK = "#f2f2f2", "#000000"
 _NAMES = {"Select": "select", "Permute": "byte permute"}
 
@@ -95,7 +95,7 @@ def draw_registers(
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Shuffles one after another that are alike: "xor", "turn", "broadcast", or "same" (one pattern).
+    """Shuffles one after another that are alike: "xor", "turn", "broadcast", or "same" (one pattern, XOR a number).
 
     >>> str(Family("xor", 0, ((1, 0),), (1,), ""))
     'shuffle 1: lane l reads lane l XOR 1'
@@ -116,7 +116,7 @@ class Family:
             "xor": f"lane l reads lane l XOR {'t' if several else self.terms[0]}",
             "turn": f"lane l reads lane l + {'t' if several else self.terms[0]} (mod {len(self.patterns[0])})",
             "broadcast": f"all lanes read lane {'t' if several else self.terms[0]}",
-            "same": "as drawn" if count == 1 else "all as drawn",
+            "same": ("as drawn" if count == 1 else "all as drawn") + ", with the lanes that are read XOR t" * several,
         }[self.kind]
         terms = ""
         if several:
@@ -140,11 +140,15 @@ def families(program: Program, sg: int) -> list[Family]:
             continue
         pattern = tuple(step.sources(program.subgroups)[sg].tolist())
         kind, term = _kind(pattern)
-        if found and found[-1][0] == kind and (kind != "same" or found[-1][1][-1] == pattern):
+        if found and kind == found[-1][0] == "same":
+            apart = {one ^ other for one, other in zip(pattern, found[-1][1][0], strict=True)}
+            kind, term = (kind, apart.pop()) if len(apart) == 1 else ("other", 0)
+        if found and found[-1][0] == kind:
             found[-1][1].append(pattern)
             found[-1][2].append(term)
             found[-1][3].update(between)
         else:
+            kind = "same" if kind == "other" else kind
             found.append((kind, [pattern], [term], between.copy()))
         between.clear()
     first = 0
@@ -180,6 +184,7 @@ def draw_exchange(
     """
     found = families(program, sg)
     if not found:
+        _draw_rest(page, program, "no shuffles, but")
         return
     labels = _Labels(program, contents, sg, name)
     rows = MOST_STRIPS
@@ -203,14 +208,21 @@ def draw_exchange(
         page.line(
             "5 above 3→7: a word of lane 5 with what was register 3 (of that lane, or of one before it) and becomes register 7"
         )
+    _draw_rest(page, program, "then")
+
+
+def _draw_rest(page: Page, program: Program, word: str) -> None:
+    """What is done after the last shuffle."""
     after = Counter[str]()
     for step in program.steps:
         if isinstance(step, Shuffle):
             after.clear()
+        elif isinstance(step, Regions):
+            after["Region"] += len(step.moves)
         elif not isinstance(step, (Store, Load, Barrier)):
             after[type(step).__name__] += 1
     if after:
-        page.line(f"then {_work(after)}")
+        page.line(f"{word} {_work(after)}")
 
 
 class _Labels:
@@ -291,7 +303,8 @@ def _table(page: Page, family: Family, count: int, labels: _Labels, fills: Seque
     page.text(MARGIN, page.y + 9, "each lane reads", size=9)
     page.y += 12
     for i in range(count):
-        rule = {"xor": f"  XOR {family.terms[i]}", "turn": f"  + {family.terms[i]}"}.get(family.kind, "")
+        rule = {"turn": f"  + {family.terms[i]}", "broadcast": ""}.get(family.kind, f"  XOR {family.terms[i]}")
+        rule = "" if family.kind == "same" and not family.terms[i] else rule
         page.text(MARGIN, page.y + 14, f"shuffle {family.first + i + 1}{rule}", size=10)
         for lane, source in enumerate(family.patterns[i]):
             one = labels.of(family.first + i, lane)

@@ -117,10 +117,12 @@ class Page:
             f'height="{_number(height - 1 - 2 * inset)}" fill="{fill}"{frame}>{told}</rect>'
         )
         written = [line for line in lines if line]
-        step = (height - 1) / max(len(written), 1)
+        step = (height - 1 - 3 * inset) / max(len(written), 1)
         for i, line in enumerate(written):
             fitting = min(size, (width - 2) / (LETTER * len(line)), step)
-            place = f'x="{_number(x + (width - 1) / 2)}" y="{_number(y + step * (i + 0.5) + fitting * 0.36)}"'
+            place = (
+                f'x="{_number(x + (width - 1) / 2)}" y="{_number(y + 1.5 * inset + step * (i + 0.5) + fitting * 0.36)}"'
+            )
             self._parts.append(
                 f'<text {place} font-size="{fitting:.1f}" text-anchor="middle" fill="{_ink(fill)}" pointer-events="none">'
                 f"{escaped(line)}</text>"

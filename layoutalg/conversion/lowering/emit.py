@@ -31,6 +31,8 @@ What LLVM 22 takes on the way to SPIR-V for Intel GPUs, as it was found by askin
 - Shared local memory is a `memref.global` in address space 3. A `memref.alloca` or `llvm.alloca` there becomes an invalid
   OpVariable, `memref.alloc` a call of malloc, a `workgroup(...)` attribution one more argument of the kernel;
   `#gpu.address_space<workgroup>` is not converted ("conversion of memref memory space ... to integer address space failed").
+- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too. A barrier inside a subgroup is,
+  for Intel's GPUs, a call of `__spirv_ControlBarrier` that becomes OpControlBarrier; their compilers make no instruction of it.
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
   `func.func` it is "explicitly marked illegal". `gpu.lane_id` is SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
 - A reversal of bits that its optimizer finds in masks and shifts stops the backend (see `indices`), a loaded vector that it
@@ -47,7 +49,14 @@ from itertools import pairwise
 from math import gcd
 
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
-from layoutalg.conversion.lowering.operations import ALIGNMENT, cast, shared_type, vector_sizes, write_chain
+from layoutalg.conversion.lowering.operations import (
+    ALIGNMENT,
+    BARRIER_IN_SUBGROUP,
+    cast,
+    shared_type,
+    vector_sizes,
+    write_chain,
+)
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
@@ -91,7 +100,7 @@ def emit_function(
     writer = Writer([Value(kind, _size(size), "source") for size in takes])
     indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target)
     source = [cast(indices, argument, cell) for argument in writer.arguments]
-    pieces = write_chain(chain, _shared(chain, writer, name), indices, source, gives)
+    pieces = write_chain(chain, _shared(chain, writer, name), indices, source, gives, calls=True)
     results = [cast(indices, piece, kind) for piece in pieces]
     kinds = ", ".join([typed(size, kind) for size in gives])
     writer.do(f"gpu.return {', '.join(['%s'] * len(results))} : {kinds}", results)
@@ -128,7 +137,7 @@ def emit_kernel(
     for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):
         loaded.append(named("source", memory.load(place, size)) if wanted else indices.constant(0, cell))
     gives = _messages(chain[-1].registers, cell)
-    pieces = write_chain(chain, _shared(chain, writer, name), indices, loaded, gives)
+    pieces = write_chain(chain, _shared(chain, writer, name), indices, loaded, gives, calls=True)
     for place, piece in zip(memory.places(destination, gives), pieces, strict=True):
         memory.store(piece, place)
     writer.do("gpu.return")
@@ -233,12 +242,16 @@ def _written(chain: Sequence[Program], name: str, writer: Writer, rest: str) -> 
         f'    "memref.global"() <{{sym_name = "{_shared_name(name)}", type = {kind}, initial_value, '
         f'sym_visibility = "private", alignment = {ALIGNMENT} : i64}}> : () -> ()'
     ]  # fmt: skip
+    body = writer.text(_INDENT)
+    barrier = f"    llvm.func spir_funccc @{BARRIER_IN_SUBGROUP}(i32, i32, i32) attributes {{convergent}}"
+    if f"@{BARRIER_IN_SUBGROUP}(" in body:
+        shared.append(barrier)
     lines = (
         "builtin.module attributes {gpu.container_module} {",
         f"  gpu.module @{name} {{",
         *shared,
         f"    gpu.func @{name}({takes}){rest} {{",
-        writer.text(_INDENT),
+        body,
         "    }",
         "  }",
         "}",

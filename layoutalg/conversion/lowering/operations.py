@@ -23,7 +23,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["ALIGNMENT", "SHARED", "cast", "shared_type", "vector_sizes", "write_chain"]
+__all__ = ["ALIGNMENT", "BARRIER_IN_SUBGROUP", "SHARED", "cast", "shared_type", "vector_sizes", "write_chain"]
 
 VECTORS = (16, 8, 4, 3, 2, 1)
 """The sizes of vectors in SPIR-V, and the scalar."""
@@ -31,6 +31,10 @@ ALIGNMENT = 64
 """The bytes to which shared local memory is aligned, the most that a vector of words needs."""
 SHARED = 3
 """The address space of shared local memory."""
+BARRIER_IN_SUBGROUP = "_Z22__spirv_ControlBarrieriii"
+"""OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
+_SUBGROUP, _SHARED_IN_ORDER = 3, 0x110
+"""SPIR-V's scope Subgroup, and its semantics AcquireRelease | WorkgroupMemory."""
 
 
 def vector_sizes(count: int) -> list[int]:
@@ -85,11 +89,14 @@ def write_chain(
     indices: Indices,
     source: Sequence[Value],
     sizes: Sequence[int],
+    *,
+    calls: bool = False,
 ) -> list[Value]:
     """Write programs that are executed one after another, at the end of the text of `indices.writer`.
 
     `source` are vectors of integers of the element's size (or single ones), the registers of the source in order; so are
-    those that are returned, of these sizes. `shared` is a memref of `shared_type`.
+    those that are returned, of these sizes. `shared` is a memref of `shared_type`. With `calls` a barrier
+    inside a subgroup is, for Intel's GPUs, a call of `BARRIER_IN_SUBGROUP`, which the module has to declare.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
 
@@ -105,7 +112,7 @@ def write_chain(
         if program.slm_bytes and used:
             indices.writer.do("gpu.barrier")  # before what others may still load is written over
         used = used or program.slm_bytes > 0
-        body = _Body(program, needed, memory if program.slm_bytes else {}, indices, pieces)
+        body = _Body(program, needed, memory if program.slm_bytes else {}, indices, pieces, calls)
         pieces = body.results(sizes if program is chain[-1] else vector_sizes(program.registers))
     return pieces
 
@@ -164,7 +171,9 @@ class _Body:
         memory: dict[int, Value],
         indices: Indices,
         source: Sequence[Value],
+        calls: bool,
     ) -> None:
+        self.calls = calls and indices.vendor == "intel"
         self.program = program
         self.needed = needed
         self.indices = indices
@@ -308,6 +317,14 @@ class _Body:
             for i in range(_length(piece)):
                 word = next(names)
                 self.words[word] = named(f"w{word}", _element(self.indices, piece, i))
+
+    def _wait(self, scope: str) -> None:
+        if scope == "workgroup" or not self.calls:
+            self.writer.do("gpu.barrier")
+            return
+        subgroup, order = (self.indices.constant(number) for number in (_SUBGROUP, _SHARED_IN_ORDER))
+        form = f"llvm.call spir_funccc @{BARRIER_IN_SUBGROUP}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
+        self.writer.do(form, (subgroup, subgroup, order))
 
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes

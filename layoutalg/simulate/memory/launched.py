@@ -374,6 +374,27 @@ class LaunchMemory:
                 )
         self.races.barrier(run, arriving)
 
+    def meet_in_subgroups(self, run: Run, op: Operation) -> None:
+        """The lanes of each subgroup meet; where some of them are elsewhere, they wait forever.
+
+        >>> from xdsl.dialects.test import TestOp
+        >>> machine = Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1)
+        >>> memory = LaunchMemory(Memory(), machine)
+        >>> run = Run(machine, memory, active=np.arange(16).reshape(1, 1, 16) < 3)
+        >>> memory.meet_in_subgroups(run, TestOp())
+        >>> run.findings[0].rule
+        'run.divergent_barrier'
+        """
+        if run.active is not None:
+            active = np.broadcast_to(run.active, run.machine.items)
+            if (active.any(2) & ~active.all(2)).any():
+                run.report(
+                    op,
+                    "run.divergent_barrier",
+                    "some lanes of a subgroup arrive at its barrier, and others do not come",
+                )
+        self.races.meet()
+
     def _item(self, run: Run, group: int, number: int) -> str:
         subgroup, lane = divmod(number, run.machine.items[2])
         return self.stamps.who(int(self.races.stamp(run, group, subgroup, lane)))

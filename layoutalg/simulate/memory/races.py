@@ -92,6 +92,15 @@ class Races:
         self.own[arriving] = self.clock[arriving, None]
         self.seen[arriving] = self.clock[arriving, None, None] - 1
 
+    def meet(self) -> None:
+        """Each subgroup knows what its own lanes did, and nothing more of the others."""
+        self.named = True
+        before = self.own.copy()
+        self._tick(np.arange(len(self.clock)))
+        self.own[:] = self.clock[:, None]
+        inside = np.arange(self.own.shape[1])
+        self.seen[:, inside, inside] = before
+
     def arrive(self, group: int, subgroup: int) -> Array:
         """A subgroup passes on what it knows: everything that it saw, and what it did itself."""
         self.named = True

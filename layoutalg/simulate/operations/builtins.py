@@ -39,6 +39,8 @@ __all__: list[str] = []
 _PRODUCT = re.compile(r"intel_sub_group_(bf16|f16|tf32|[iu][48])_(bf16|f16|tf32|[iu][48])_matrix_mad_k(8|16|32|64)")
 _REDUCTION = re.compile(r"sub_group_reduce_(add|max|min)")
 _BLOCK = re.compile(r"intel_sub_group_block_(read|write)(?:_(uc|us|ui|ul))?(2|4|8|16)?")
+_SUBGROUP = 3
+"""SPIR-V's number of the scope Subgroup."""
 _WIDTHS = {"char": 8, "short": 16, "int": 32, "long": 64, "half": 16, "float": 32, "double": 64}
 
 
@@ -189,6 +191,19 @@ def _block(op: Any, compiling: Compiling, builtin: Builtin, found: re.Match[str]
     return write if writes else read
 
 
+def _barrier(op: Any, compiling: Compiling, builtin: Builtin, found: re.Match[str]) -> Step:
+    """`__spirv_ControlBarrier` with the scope Subgroup for both: its lanes wait for one another."""
+    scopes = [getattr(getattr(operand.owner, "value", None), "value", None) for operand in op.operands[:2]]
+    if [getattr(scope, "data", None) for scope in scopes] != [_SUBGROUP, _SUBGROUP]:
+        fail(op, f"{builtin.name} is simulated for scope {_SUBGROUP}, the subgroup; use gpu.barrier for the workgroup")
+
+    def step(run: Run, values: list[Any]) -> tuple[()]:
+        run.memory.meet_in_subgroups(run, op)
+        return ()
+
+    return step
+
+
 _Compiler = Callable[[Any, Compiling, Builtin, re.Match[str]], Step]
 _FUNCTIONS = "exp2|exp|log2|log|sin|cos|tan|sqrt|rsqrt"
 _BUILTINS: tuple[tuple[re.Pattern[str], _Compiler], ...] = (
@@ -202,4 +217,5 @@ _BUILTINS: tuple[tuple[re.Pattern[str], _Compiler], ...] = (
     (re.compile("f(max|min)"), _extreme),
     (re.compile("(fma|mad)"), _fused),
     (_BLOCK, _block),
+    (re.compile("__spirv_ControlBarrier"), _barrier),
 )

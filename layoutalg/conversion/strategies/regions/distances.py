@@ -35,7 +35,7 @@ def index(places: tuple[int, int, int], wanted: tuple[int, int, int], width: int
 
 
 @lru_cache(maxsize=32)
-def least_moves(width: int, least: int, *, copies: bool) -> list[int]:
+def least_moves(width: int, least: int, *, copies: bool, halves: bool = False) -> list[int]:
     """The fewest moves a register, by `index`; with `copies` also those that repeat what they read.
 
     >>> len(least_moves(6, 2, copies=False)) == 7**6
@@ -43,7 +43,7 @@ def least_moves(width: int, least: int, *, copies: bool) -> list[int]:
     """
     outside, size = width, width + 1
     cheapest: dict[bytes, int] = {}
-    for one in templates(width, least):
+    for one in templates(width, least, halves):
         if COPY in one.comes and not copies:
             continue
         goes = np.zeros((size, size), bool)

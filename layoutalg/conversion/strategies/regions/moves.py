@@ -1,6 +1,6 @@
 """Conversions by register regions, written as programs.
 
-16x16 words, transposed in 16 lanes: four stages of 16 moves, and no shuffle.
+16x16 words, transposed in 16 lanes: 64 moves, and no shuffle or select.
 
 >>> from layoutalg.memory.machine_bits import view
 >>> rows, columns = view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg"))

@@ -36,8 +36,9 @@ NEITHER = -2
 """No bit does: the registers are not neighbours."""
 
 _OTHER = -3
-_MOST_STAGES = 60_000
-"""The stages that are looked at: half a second."""
+_WORD = 2
+_MOST_STAGES = 30_000
+"""The stages that are looked at: a third of a second."""
 
 
 class Task(NamedTuple):
@@ -87,10 +88,19 @@ class _State(NamedTuple):
 def cheapest(task: Task) -> tuple[Stage, ...] | None:
     """The stages with the fewest moves; None where too many arrangements would have to be looked at.
 
+    Moves of half a register are used where whole ones do not lead there: lanes of a single register in another order.
+
     >>> cheapest(Task(6, 2, (ANY, ANY, 0, 1, 2, 3), (ANY, ANY, 0, 1, 2, 3), 5, 4, 4))
     ()
     """
-    ways = _Ways(task)
+    found = _cheapest(_Ways(task, halves=False))
+    if found is None and task.least == _WORD:
+        found = _cheapest(_Ways(task, halves=True))
+    return found
+
+
+def _cheapest(ways: _Ways) -> tuple[Stage, ...] | None:
+    task = ways.task
     start = _State(task.source, task.below)
     costs, parents = {ways.key(start): 0}, dict[_State, tuple[_State, Stage]]()
     order = count()
@@ -130,14 +140,14 @@ def _path(parents: dict[_State, tuple[_State, Stage]], state: _State) -> tuple[S
 class _Ways:
     """What can be done in a task, and how much it takes at least."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, *, halves: bool) -> None:
         self.task = task
         self.entering = [what for what in task.wanted if what >= 0]
         own = {*self.entering, task.wanted_below}
         self.names = {bit: bit if bit in own else _OTHER for bit in range(task.bits)} | {SAME: SAME, ANY: ANY}
         same = SAME in task.wanted
-        self.templates = [one for one in templates(task.width, task.least) if same or COPY not in one.comes]
-        self.least_moves = least_moves(task.width, task.least, copies=same)
+        self.templates = [one for one in templates(task.width, task.least, halves) if same or COPY not in one.comes]
+        self.least_moves = least_moves(task.width, task.least, copies=same, halves=halves)
         homes = [(what, place) for place, what in enumerate(task.wanted) if what >= 0]
         homes += homes[:1] * (3 - len(homes)) if homes else []
         self.triples = list(combinations(homes, 3))
@@ -151,13 +161,13 @@ class _Ways:
     def reached(self, state: _State) -> bool:
         """Whether this is what is wanted."""
         task, (now, below) = self.task, state
-        if any(one not in (what, ANY) for what, one in zip(now, task.wanted, strict=True)):
+        if any(what >= 0 if one == ANY else what != one for what, one in zip(now, task.wanted, strict=True)):
             return False
         return below in (FREE, task.wanted_below) or (now == task.source and below == task.below)
 
     def least_cost(self, now: tuple[int, ...]) -> int:
         """A lower bound of the moves that are still needed."""
-        wrong = any(one not in (what, ANY) for what, one in zip(now, self.task.wanted, strict=True))
+        wrong = any(what >= 0 if one == ANY else what != one for what, one in zip(now, self.task.wanted, strict=True))
         width = self.task.width
         places = dict(zip(now, range(width), strict=True))
         most = int(wrong)

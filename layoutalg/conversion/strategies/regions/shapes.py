@@ -70,7 +70,7 @@ class Template(NamedTuple):
     `comes[i]` is an address bit of the source, or `ENTERS`, `PAIR`, `COPY`. `pair` says that the source is two registers;
     `above` is what tells the two registers of the destination apart, None where it is one.
 
-    >>> [one.comes for one in templates(6, 2) if one.shape.region == (2, 1, 0) and one.above is None]
+    >>> [one.comes for one in templates(6, 2) if one.shape == Shape(2, 4, 0, (1, 2, 3, 4), (2, 1, 0))]
     [(0, 1, 3, 4, 5, -3)]
     """
 
@@ -100,21 +100,23 @@ def one_move(element: int, stride: int, bits: tuple[int, ...]) -> bool:
 
 
 @lru_cache(maxsize=16)
-def shapes(width: int, least: int) -> tuple[Shape, ...]:
+def shapes(width: int, least: int, halves: bool = False) -> tuple[Shape, ...]:
     """The shapes of moves in registers of 2^width bytes, of elements of at least 2^least bytes: one for each effect.
 
-    >>> len(shapes(6, 2)), len(shapes(6, 0)) > len(shapes(6, 1))
-    (56, True)
+    With `halves` also moves of half as many elements as fill a register.
+
+    >>> len(shapes(6, 2)), len(shapes(6, 2, halves=True))
+    (56, 95)
     """
     found: dict[tuple[int, int, int, tuple[int, ...]], Shape] = {}
     for element in range(least, 3):
-        for length in range(width - 2, width if element < 2 else width - 1):
+        for length in range(width - 2 - halves, width - (element == 2)):
             for stride in range(_STRIDES):
                 if element + stride + length > width + 1:
                     continue
-                regions = chain(
-                    _regions(length, width - element), _copies(length, width - element) if element == 2 else ()
-                )
+                whole = element == 2 and length == width - element
+                copies = _copies(length, width - element) if whole else ()
+                regions = chain(_regions(length, width - element), copies)
                 for bits, region in regions:
                     if one_move(element, stride, bits):
                         key = element, length, stride, bits
@@ -160,7 +162,7 @@ def _within(
 
 
 @lru_cache(maxsize=16)
-def templates(width: int, least: int) -> tuple[Template, ...]:
+def templates(width: int, least: int, halves: bool = False) -> tuple[Template, ...]:
     """What stages of moves can do in registers of 2^width bytes, to elements of at least 2^least bytes.
 
     Bits of the destination's address that a move does not run through are constant in it, and take any bit that is left.
@@ -169,7 +171,7 @@ def templates(width: int, least: int) -> tuple[Template, ...]:
     True
     """
     found: dict[tuple[tuple[int, ...], bool, int | None], Template] = {}
-    for shape in shapes(width, least):
+    for shape in shapes(width, least, halves):
         element, start = shape.element, shape.element + shape.stride
         comes: list[int | None] = [*range(element), *[None] * (width - element)]
         above: int | None = None
