@@ -98,7 +98,8 @@ def test_a_transpose_of_16x16_is_strided_moves(bits: int, moves: int) -> None:
     plan = la.convert(
         "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", element_bits=bits, target="pvc", regions=True
     )
-    assert (plan.kind, plan.shuffles, plan.selects, plan.cost) == ("registers", 0, 0, moves)
+    assert (plan.kind, plan.shuffles, plan.selects) == ("registers", 0, 0)
+    assert plan.emit().count("mov (M1_NM") == moves
 
 
 def test_regions_are_intels() -> None:
