@@ -14,7 +14,6 @@ import layoutalg as la
 from layoutalg import Layout
 from layoutalg.conversion.lowering.emit import emit_kernel
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Regions
 from layoutalg.conversion.strategies.regions.moves import by_regions
 from layoutalg.conversion.strategies.regions.search import ANY, FREE, Task, cheapest
 from layoutalg.conversion.strategies.regions.shapes import COPY, ENTERS, PAIR, shapes, templates
@@ -99,8 +98,8 @@ def test_a_transpose_of_16x16_is_strided_moves(bits: int, moves: int) -> None:
     plan = la.convert(
         "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", element_bits=bits, target="pvc", regions=True
     )
-    made = sum(len(step.moves) for program in plan.programs for step in program.steps if isinstance(step, Regions))
-    assert (plan.kind, plan.shuffles, plan.selects, made) == ("registers", 0, 0, moves)
+    assert (plan.kind, plan.shuffles, plan.selects) == ("registers", 0, 0)
+    assert plan.emit().count("mov (M1_NM") == moves
 
 
 def test_regions_are_intels() -> None:

@@ -318,14 +318,6 @@ class _Body:
                 word = next(names)
                 self.words[word] = named(f"w{word}", _element(self.indices, piece, i))
 
-    def _wait(self, scope: str) -> None:
-        if scope == "workgroup" or not self.calls:
-            self.writer.do("gpu.barrier")
-            return
-        subgroup, order = (self.indices.constant(number) for number in (_SUBGROUP, _SHARED_IN_ORDER))
-        form = f"llvm.call spir_funccc @{BARRIER_IN_SUBGROUP}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
-        self.writer.do(form, (subgroup, subgroup, order))
-
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes
         for lanes in (step.lanes, *(lanes for _, lanes in step.others)):
@@ -368,6 +360,10 @@ class _Body:
                 self.writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
             case ("subgroup", "amd"):
                 self.writer.do('llvm.fence syncscope("wavefront") acq_rel')
+            case ("subgroup", _) if self.calls:
+                subgroup, order = (self.indices.constant(number) for number in (_SUBGROUP, _SHARED_IN_ORDER))
+                form = f"llvm.call spir_funccc @{BARRIER_IN_SUBGROUP}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
+                self.writer.do(form, (subgroup, subgroup, order))
             case _:
                 self.writer.do("gpu.barrier")
 
