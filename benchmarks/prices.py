@@ -52,14 +52,14 @@ FITTED, HELD_OUT = 300, 150
 """How many random conversions are fitted, and how many held out."""
 BATCH = 40
 """Kernels in one module: compilers are slow to start."""
-DRAWN = 0.02
+DRAWN = 0.2
 """How much prices are drawn to `SEEN`."""
 SEEN: dict[str, float] = {
     "broadcast": 1, "xor_1": 2, "xor_2": 4, "xor_4": 4, "xor_8": 2, "indexed": 3, "pattern": 1, "pattern_terms": 1,
     "select": 1, "select_sg": 1, "condition": 1, "condition_table": 2, "condition_sg": 5, "permute_shift": 1,
     "permute_logic": 1, "permute_select": 1, "permute_constant": 1, "half": 1, "byte": 3, "result": 1, "renamed": 1,
     "store": 1, "load": 1, "payload": 1, "narrow": 1, "masked": 4, "address": 1, "address_terms": 1, "address_sg": 1,
-    "offset": 1, "barrier": 9, "fence": 4, "memory": 1, "region": 1, "region_word": 0.5,
+    "offset": 1, "barrier": 9, "fence": 4, "memory": 1, "region": 1, "region_word": 0.5, "permute_half": 1,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for pvc and bmg, 16 lanes."""
 

@@ -17,7 +17,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
   comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
 - permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
-  the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these
+  the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
+  permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
 - half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
@@ -50,6 +51,7 @@ CHARGES = (
     "shuffle", "broadcast", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
     "select", "select_sg", "condition", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
+    "permute_half",
     "region", "region_word", "half", "byte", "result", "renamed",
     "store", "load", "store_word", "load_word", "payload", "narrow", "masked",
     "address", "address_terms", "address_sg", "offset", "barrier", "fence", "memory", "waits",
@@ -153,7 +155,12 @@ def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> 
     found["permute"] += len(steps)
     for (selectors, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
         masks = _masks(selectors)
+        halves = _halves(selectors) if len(masks) > 1 else None
         found["permute_by_lane"] += count * (len(masks) > 1)
+        if halves is not None:
+            found["permute_half"] += count * halves[0]
+            once.lanes.update(halves[1])
+            continue
         found["permute_select"] += count * (len(masks) - 1)
         once.lanes.update([mask for _, mask in masks[1:]])
         for selector, _ in masks:
@@ -174,6 +181,23 @@ def _masks(selectors: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     for lane, selector in enumerate(selectors):
         masks[selector] = masks.get(selector, 0) | 1 << lane
     return tuple(sorted(masks.items(), key=lambda one: -one[1].bit_count()))
+
+
+@lru_cache(maxsize=1024)
+def _halves(selectors: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
+    """Selects and moves of single halves, and their conditions, where all selectors move whole halves of words.
+
+    >>> _halves((0x5410, 0x7632)), _halves((0x3210, 0x3214))
+    ((2, (2,)), None)
+    """
+    if any(half & 1 or (half >> 4 & 7) != (half & 7) + 1 for one in set(selectors) for half in (one & 0xFF, one >> 8)):
+        return None
+    count, conditions = 0, list[int]()
+    for place in (0, 8):
+        masks = _masks(tuple([selector >> place & 7 for selector in selectors]))
+        count += max(len(masks) - 1, 1)
+        conditions += [mask for _, mask in masks[1:]]
+    return count, tuple(dict.fromkeys(conditions))
 
 
 class _Written(NamedTuple):

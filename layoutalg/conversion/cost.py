@@ -3,8 +3,7 @@
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
 that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
 unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged 8
-slots there and 8 back (`Cost.passage`). Where all ways need it, one is charged its instructions, and a slot for each word that
-another does not pass.
+slots there and 8 back (`Cost.passage`). Where all ways need it, each is charged its instructions.
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -82,8 +81,8 @@ class Cost:
     def of(self, program: Program) -> int:
         """What a program costs.
 
-        >>> cost_of("pvc").of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
-        4
+        >>> cost_of(None).of(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)))
+        32
         """
         return self.of_chain((program,))
 
@@ -106,10 +105,10 @@ class Cost:
         """What so many words are charged for their way through shared memory, where another way passes only `least`.
 
         >>> cost_of("pvc").of_passage(32, 0), cost_of("pvc").of_passage(32, 24), cost_of(None).of_passage(32, 0)
-        (256, 8, 0)
+        (256, 0, 0)
         """
         more = whole_number(passed, "passed =", 0) - whole_number(least, "least =", 0)
-        return more * (min(self.passage, 1) if least else self.passage)
+        return 0 if least else more * self.passage
 
     def _of(self, program: Program) -> int:
         kinds: dict[type, list[Any]] = {}

@@ -376,12 +376,20 @@ class SymbolicPlan(ConversionPlan):
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The ways to convert one block, the cheapest first."""
+        """The ways to convert one block, the cheapest first.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").candidates[0].name
+        'an exchange in registers and lanes'
+        """
         return self.block.candidates
 
     @property
     def chosen(self) -> Candidate:
-        """The way that is taken for one block."""
+        """The way that is taken for one block.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").chosen.kind
+        'shuffles'
+        """
         return self.block.chosen
 
     @property
@@ -396,54 +404,102 @@ class SymbolicPlan(ConversionPlan):
 
     @property
     def shuffles(self) -> Extent:
-        """Shuffles of all blocks."""
+        """Shuffles of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").shuffles
+        n
+        """
         return multiply(self.count, self.block.shuffles) if self.block.shuffles else 0
 
     @property
     def selects(self) -> Extent:
-        """Selects of all blocks."""
+        """Selects of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").selects
+        0
+        """
         return multiply(self.count, self.block.selects) if self.block.selects else 0
 
     @property
     def permutes(self) -> Extent:
-        """Byte permutes of all blocks."""
+        """Byte permutes of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").permutes
+        0
+        """
         return multiply(self.count, self.block.permutes) if self.block.permutes else 0
 
     @property
     def moves(self) -> Extent:
-        """Register moves of all blocks."""
+        """Register moves of all blocks.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").moves
+        0
+        """
         return multiply(self.count, self.block.moves) if self.block.moves else 0
 
     @property
     def lower_bound(self) -> Extent:
-        """The bound of all blocks, each on its own."""
+        """The bound of all blocks, each on its own.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").lower_bound
+        n
+        """
         return multiply(self.count, self.block.lower_bound) if self.block.lower_bound else 0
 
     @property
     def bound_reason(self) -> str:
-        """The sentence that proves the bound of one block."""
+        """The sentence that proves the bound of one block.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").bound_reason[:27]
+        'some lane needs 1 word from'
+        """
         return self.block.bound_reason
 
     @property
     def optimal(self) -> bool:
-        """Whether the plan of one block has no more shuffles than its bound."""
+        """Whether the plan of one block has no more shuffles than its bound.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").optimal
+        True
+        """
         return self.block.optimal
 
     @property
     def cost(self) -> Extent:
-        """What all blocks cost, one after another."""
+        """What all blocks cost, one after another.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").cost
+        32*n
+        """
         return multiply(self.count, self.block.cost) if self.block.cost else 0
 
     def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:
-        """Raises `ConversionError`: numbers are needed first."""
+        """Raises `ConversionError`: numbers are needed first.
+
+        >>> convert("d0 = n@reg, d1 = 4@lane", "d0 = n@reg, d1 = 4@lane").apply(np.zeros((1, 4, 1), np.int32))
+        Traceback (most recent call last):
+        layoutalg.core.errors.ConversionError: d0 = n@reg, d1 = 4@lane to d0 = n@reg, d1 = 4@lane: put numbers for its symbols
+        with substitute() before applying the plan
+        """
         raise self._needs_numbers("applying")
 
     def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
-        """Raises `ConversionError`: numbers are needed first."""
+        """Raises `ConversionError`: numbers are needed first.
+
+        >>> convert("d0 = n@reg, d1 = 4@lane", "d0 = n@reg, d1 = 4@lane").emit()
+        Traceback (most recent call last):
+        layoutalg.core.errors.ConversionError: d0 = n@reg, d1 = 4@lane to d0 = n@reg, d1 = 4@lane: put numbers for its symbols
+        with substitute() before emitting the plan
+        """
         raise self._needs_numbers("emitting")
 
     def svg(self) -> str:
-        """The conversion of one block as an SVG document."""
+        """The conversion of one block as an SVG document.
+
+        >>> convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").svg()[:4]
+        '<svg'
+        """
         return self.block.svg()
 
     def __str__(self) -> str:

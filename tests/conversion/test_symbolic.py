@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg.conversion import candidates
+from layoutalg.conversion import SymbolicPlan, candidates
 from layoutalg.core.extents import substitute
 from tests.conversion.brute_force import must_receive, numbers
 
@@ -39,13 +39,11 @@ def test_numbers_are_put_in_without_planning_again(
 
 def test_one_block_is_the_plan_of_its_numbers() -> None:
     plan = la.convert(*PAIRS[0])
-    concrete = plan.substitute(n=3)
-    assert (
-        concrete.shuffles
-        == concrete.lower_bound
-        == 3 * must_receive(*map(numbers, (plan.block.source, plan.block.destination)), 32)
-    )
-    assert plan.substitute(n=3).programs[0].registers == 12
+    assert isinstance(plan, SymbolicPlan)
+    concrete, block = plan.substitute(n=3), plan.block
+    least = must_receive(numbers(block.source), numbers(block.destination), 32)
+    assert concrete.shuffles == concrete.lower_bound == 3 * least
+    assert concrete.programs[0].registers == 12
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import numpy as np
 import pytest
 
 import layoutalg as la
 from layoutalg.conversion import convert
+from layoutalg.conversion.program.steps import Barrier
 from layoutalg.conversion.strategies.through_memory import through_memory
 from layoutalg.memory.machine_bits import view
 from tests.conversion.brute_force import (
@@ -13,6 +17,7 @@ from tests.conversion.brute_force import (
     numbers,
     values,
 )
+from tests.random_layouts import bits_pair, mixed_pair
 
 
 @pytest.mark.parametrize(("registers", "bits", "limit"), [(8, 16, 256), (4, 32, 256), (8, 32, 512), (8, 64, 512)])
@@ -38,3 +43,49 @@ def test_a_round_trip_through_memory_keeps_every_element(shape: tuple[int, int])
     held = numbers(layout)
     data = values(shape[0] * shape[1], 32, 0)
     assert (through_memory(bits, bits, 32).run(data[held]) == data[held]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_way_is_right_and_takes_no_more_memory_than_the_tensor(seed: int) -> None:
+    random = Random(seed)
+    for make in [bits_pair, mixed_pair] * 20:
+        a, b = make(random)
+        bits = random.choice([8, 8, 16, 32, 64])
+        size = int(np.prod(a.shape))
+        data, before, after = values(size, bits, seed), numbers(a), numbers(b)
+        for way in convert(a, b, element_bits=bits).candidates:
+            found = data[before]
+            for program in way.programs:
+                found = program.run(found)
+            assert (found == data[after]).all(), f"{a} -> {b}, {bits} bits: {way.name}"
+            assert way.slm_bytes <= max(size * bits // 8, 4)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "bits", "most"),
+    [
+        ("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane", 8, 32),
+        ("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane", 16, 64),
+        ("d0 = 2@sg:4 2@reg 16@lane | replicas 4@sg", "d0 = 2@reg 2@sg:4 16@lane | replicas 4@sg", 32, 128),
+        ("d0 = 3@sg 5@reg, d1 = 16@lane", "d0 = 5@reg 3@sg, d1 = 16@lane", 8, 240),
+    ],
+)
+def test_elements_below_words_are_packed_and_one_copy_is_stored(
+    source: str, destination: str, bits: int, most: int
+) -> None:
+    assert 0 < convert(L(source), L(destination), element_bits=bits).slm_bytes <= most
+
+
+def test_without_a_limit_memory_is_used_again_and_a_limit_allows_more() -> None:
+    a, b = L("d0 = 2@sg 16@lane, d1 = 16@reg"), L("d0 = 2@lane:8 2@sg 8@lane, d1 = 16@reg")
+    for bits in (8, 16, 32, 64):  # 32 lanes with 16 bytes each
+        assert convert(a, b, element_bits=bits, target="pvc").slm_bytes <= 512
+    whole = [way for way in convert(a, b, target="pvc", slm_limit=2048).candidates if way.name.startswith("everything")]
+    assert {way.slm_bytes for way in whole} == {2048}
+
+
+def test_inside_a_subgroup_memory_is_a_way_and_waits_for_no_other_subgroup() -> None:
+    plan = convert(L("d0 = 2@sg, d1 = 16@reg, d2 = 16@lane"), L("d0 = 2@sg, d1 = 16@lane, d2 = 16@reg"))
+    assert plan.slm_bytes == 0
+    [program] = next(way.programs for way in plan.candidates if way.slm_bytes)
+    assert [step.scope for step in program.steps if isinstance(step, Barrier)] == ["subgroup"]

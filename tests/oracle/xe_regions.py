@@ -81,16 +81,16 @@ def executed(listing: Listing, words: NDArray[np.uint32]) -> NDArray[np.uint32]:
             first, count = int(found[1]), int(found[2])
             stored.append(file[first * _REGISTER : (first + count) * _REGISTER].copy())
         elif (found := _MOVE.search(line)) is not None and found[5] in _BYTES and found[11] in _BYTES:
-            size = _BYTES[found[5]]
-            if _BYTES[found[11]] != size:
-                continue  # an address
+            size, wide = _BYTES[found[5]], _BYTES[found[11]]
             length, to, column, stride = (int(found[i]) for i in (1, 2, 3, 4))
             source, start, apart, width, inside = (int(found[i]) for i in (6, 7, 8, 9, 10))
-            numbers, one = np.arange(length), np.arange(size)
-            written = to * _REGISTER + (column + numbers * stride)[:, None] * size + one
-            read = (
-                source * _REGISTER + (start + numbers // width * apart + numbers % width * inside)[:, None] * size + one
-            )
-            file[written] = file[read]
+            numbers = np.arange(length)
+            written = to * _REGISTER + (column + numbers * stride)[:, None] * size + np.arange(size)
+            read = source * _REGISTER + (start + numbers // width * apart + numbers % width * inside)[:, None] * wide
+            value = np.zeros(
+                (length, max(size, wide)), np.uint8
+            )  # a wider element begins with the bytes of a narrow one
+            value[:, :wide] = file[read + np.arange(wide)]
+            file[written] = value[:, :size]
     assert loaded == len(words)
     return np.concatenate(stored).view("<u4").reshape(-1, 16)

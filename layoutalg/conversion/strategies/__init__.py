@@ -3,7 +3,9 @@
 Layouts of powers of two (`renaming` says which bit becomes which): `exchange` stays in a subgroup, `cross_subgroup` sends only
 what must cross through shared memory, `through_memory` sends everything. Other sizes: `blocks` converts one block of what
 registers have on both sides (`common_factors` finds it) and repeats that, `tables` schedules an exchange element by element
-(`packing` says which elements share a word), `padded` goes through shared memory row by row.
+(`packing` says which elements share a word, `choosing` selects them by lane, `table_bounds` says how few shuffles it can be),
+`padded` goes through shared memory row by row. Small elements share words by pairs of lanes (`words_by_pair`) or take two hops
+(`relays`). What many lanes want is broadcast (`broadcasts`), small elements once words are full (`gathers`).
 """
 
 __all__: list[str] = []

@@ -16,7 +16,7 @@ A conversion costs what its plan costs (`layoutalg.convert`), and nothing betwee
 >>> columns = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
 >>> pairs = held(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
 >>> prices.conversion(columns, rows, 32), prices.conversion(columns, pairs, 32)
-(193, 0)
+(196, 0)
 
 What stands in a loop is paid as often as the loop runs: its trip count where that is constant, 16 where it isn't.
 """
