@@ -318,6 +318,23 @@ class _Body:
                 word = next(names)
                 self.words[word] = named(f"w{word}", _element(self.indices, piece, i))
 
+    def _wait(self, scope: str) -> None:
+        """A barrier; in a warp or wavefront, whose lanes execute together, it keeps LLVM from moving loads before stores."""
+        match (scope, self.indices.vendor):
+            case ("subgroup", "nvidia"):
+                everyone = self.indices.constant(0xFFFFFFFF)
+                self.writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
+            case ("subgroup", "amd"):
+                self.writer.do('llvm.fence syncscope("wavefront") acq_rel')
+            case ("subgroup", _) if self.calls:
+                subgroup, order = (self.indices.constant(number) for number in (_SUBGROUP, _SHARED_IN_ORDER))
+                form = (
+                    f"llvm.call spir_funccc @{BARRIER_IN_SUBGROUP}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
+                )
+                self.writer.do(form, (subgroup, subgroup, order))
+            case _:
+                self.writer.do("gpu.barrier")
+
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes
         for lanes in (step.lanes, *(lanes for _, lanes in step.others)):
@@ -351,21 +368,6 @@ class _Body:
         whole = self.indices.width == self.program.lanes
         alike = len(set(step.lanes)) == 1 and not any(step.sg) and not step.others
         return self.indices.vendor == "amd" and whole and alike
-
-    def _wait(self, scope: str) -> None:
-        """A barrier. The lanes of a wavefront execute together: there it only keeps LLVM from moving loads before stores."""
-        match (scope, self.indices.vendor):
-            case ("subgroup", "nvidia"):
-                everyone = self.indices.constant(0xFFFFFFFF)
-                self.writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
-            case ("subgroup", "amd"):
-                self.writer.do('llvm.fence syncscope("wavefront") acq_rel')
-            case ("subgroup", _) if self.calls:
-                subgroup, order = (self.indices.constant(number) for number in (_SUBGROUP, _SHARED_IN_ORDER))
-                form = f"llvm.call spir_funccc @{BARRIER_IN_SUBGROUP}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
-                self.writer.do(form, (subgroup, subgroup, order))
-            case _:
-                self.writer.do("gpu.barrier")
 
     def _accesses(self, step: Store | Load, count: int, *, vectors: bool) -> list[tuple[Value, int, int, str]]:
         """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
