@@ -17,6 +17,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from layoutalg.conversion.candidates import machine_counts
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.bit_exchange.hops import fewest
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
@@ -24,9 +25,12 @@ from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.renaming import renamed
 from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import slot_tables
+from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SLOTS_TRIED
 from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import instance_of
+from layoutalg.memory.asked import element_size
 from layoutalg.memory.machine_bits import Place, View, view
 
 __all__ = ["Bound", "bound_of"]
@@ -43,15 +47,26 @@ class Bound(NamedTuple):
     reason: str
 
 
-@lru_cache(maxsize=256)
 def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
-    """The bound of a conversion.
+    """The bound of a conversion between layouts for one machine.
 
-    Raises `SizeError` for more than 2^20 slots that have to be counted one by one.
+    Raises `SizeError` for more than 2^20 slots that have to be counted one by one, `ConversionError` for what is no
+    conversion: layouts of two tensors, or elements that are not 8, 16, 32 or 64 bits.
 
     >>> print(bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32).reason)
     each lane needs 1 word from each of 3 other lanes, and gets one word in a shuffle
     """
+    for layout in (source, destination):
+        instance_of(layout, Layout, "a bound for", ConversionError)
+        machine_counts(layout)
+    if source.shape != destination.shape:
+        sizes = ["x".join(map(str, one.shape)) or "()" for one in (source, destination)]
+        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
+    return _bound_of(source, destination, element_size(element_bits))
+
+
+@lru_cache(maxsize=256)
+def _bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
     a, b = view(source), view(destination)
     if a is not None and b is not None:
         pattern = pattern_of(a, b, element_bits)
@@ -65,7 +80,7 @@ def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
     copies = source.canonical().replicas or destination.canonical().replicas
     blocks = split(source, destination, odd=False) if element_bits >= WORD and not copies else None
     if blocks is not None:
-        one = bound_of(blocks.source, blocks.destination, element_bits)
+        one = _bound_of(blocks.source, blocks.destination, element_bits)
         shuffles = blocks.count * one.shuffles
         return Bound(shuffles, f"{one.reason}, in each of {blocks.count} blocks" if shuffles else "")
     return _by_table(source, destination, element_bits)

@@ -48,6 +48,7 @@ from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_BROADCASTS, MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
 from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
@@ -80,6 +81,7 @@ class Candidate:
         >>> la.convert("d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg").candidates[0].count(Shuffle)
         3
         """
+        instance_of(kind, type, "a count of", ConversionError)
         return sum(program.count(kind) for program in self.programs)
 
     @property

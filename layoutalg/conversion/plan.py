@@ -592,7 +592,7 @@ def _of_one_tensor(source: object, destination: object) -> None:
     assert isinstance(source, Layout)
     assert isinstance(destination, Layout)
     if source.shape != destination.shape:
-        sizes = ["x".join(map(str, one.shape)) for one in (source, destination)]
+        sizes = ["x".join(map(str, one.shape)) or "()" for one in (source, destination)]
         raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg import conversion, hardware, memory
+from layoutalg.conversion.bound import bound_of
 
 
 class Nameless:
@@ -89,6 +90,10 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "ConversionPlan": lambda x: str(conversion.ConversionPlan(x, x, x, x)),
     "ConversionPlan element_bits": lambda x: conversion.ConversionPlan(TILE, TILE, x, "pvc").cost,
     "ConversionPlan slm_limit": lambda x: conversion.ConversionPlan(TILE, TILE, 32, "pvc", x).cost,
+    "bound_of": lambda x: bound_of(x, x, 32),
+    "bound_of destination": lambda x: bound_of(TILE, x, 32),
+    "bound_of element_bits": lambda x: bound_of(TILE, TILE, x),
+    "Candidate.count": PLAN.chosen.count,
     "emit element": PLAN.emit,
     "emit name": lambda x: PLAN.emit(name=x),
     "apply": PLAN.apply,
