@@ -50,10 +50,13 @@ def explain(plan: ConversionPlan) -> str:
 
 def _headline(plan: ConversionPlan) -> str:
     shape = "x".join(map(str, plan.source.shape)) or "1"
+    elements = "element" if shape == "1" else "elements"
     first, last = plan.programs[0], plan.programs[-1]
     groups = counted(first.subgroups, "subgroup")
     registers = f"{counted(first.source_registers, 'register')} to {last.registers}"
-    return f"{shape} elements of {plan.element_bits} bits over {groups} of {counted(first.lanes, 'lane')}, {registers}"
+    return (
+        f"{shape} {elements} of {plan.element_bits} bits over {groups} of {counted(first.lanes, 'lane')}, {registers}"
+    )
 
 
 def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:

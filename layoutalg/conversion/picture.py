@@ -14,6 +14,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +26,8 @@ from layoutalg.conversion.drawing.memory import draw_memory
 from layoutalg.conversion.drawing.page import Page, lane_colours
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle
-from layoutalg.core.errors import LayoutError
-from layoutalg.core.limits import MOST_LETTERS
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.limits import MOST_LETTERS, MOST_SLOTS
 from layoutalg.core.plurals import counted
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ def _draw_both(page: Page, plan: ConversionPlan, found: list[Contents], fills: l
     count = plan.programs[0].subgroups * lanes * registers
     before: NDArray[np.int64] = np.arange(count).reshape(-1, lanes, registers)
     after = reduce(_through, (contents.registers for contents in found), before)
+    for layout, shown in ((plan.source, before), (plan.destination, after)):  # empty slots show nothing
+        held = _elements(layout, *shown.shape)
+        if held is not None:
+            shown[held < 0] = -1
 
     def colour(slot: int) -> str:
         return fills[slot // registers // lanes][slot // registers % lanes]
@@ -97,16 +102,37 @@ def _through(held: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.in
 
 def _names(plan: ConversionPlan) -> Callable[[int], str]:
     """The element in a slot of the source, by its coordinates."""
-    try:
-        held = plan.source.fragment_map()
-    except LayoutError:  # too many to list
+    source = plan.source
+    held = _elements(source, plan.programs[0].subgroups, plan.programs[0].lanes, plan.programs[0].source_registers)
+    if held is None:
         return str
-    flat = held.reshape(-1, held.shape[-1])
 
     def name(slot: int) -> str:
-        return ",".join(map(str, flat[slot].tolist())) if slot < len(flat) else str(slot)
+        if held.flat[slot] < 0:
+            return "nothing"
+        if not source.rank:
+            return "()"
+        at = np.unravel_index(held.flat[slot], source.shape)
+        return ",".join(str(int(x) + start) for x, start in zip(at, source.origins, strict=True))
 
     return name
+
+
+def _elements(layout: Layout, *machine: int) -> NDArray[np.int64] | None:
+    """The number of the element in each slot `[sg, lane, reg]`, of several the first, -1 for none; None: too many to list."""
+    if prod(layout.shape) * prod(int(one.extent) for one in layout.replicas) > MOST_SLOTS:
+        return None
+    owners = [layout.owner_map(axis).reshape(-1) for axis in MACHINE]
+    for factor in layout.replicas:
+        copies = np.arange(int(factor.extent)) * int(factor.stride)
+        owners = [
+            np.add.outer(copies * (axis == factor.axis), places) for axis, places in zip(MACHINE, owners, strict=True)
+        ]
+    slots = np.ravel_multi_index([places.reshape(-1) for places in owners], machine)
+    numbers = np.arange(prod(layout.shape))
+    found = np.full(machine, -1, np.int64)
+    found.flat[slots[::-1]] = np.tile(numbers, len(slots) // len(numbers))[::-1]
+    return found
 
 
 def _anonymous(program: Program) -> Callable[[int], str]:

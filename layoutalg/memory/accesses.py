@@ -56,15 +56,15 @@ def held_elements(layout: Layout) -> Numbers:
         raise SizeError(
             f"{shown} accesses: over the limit of 2^24; ask for a part of the tensor with restrict() (of {layout})"
         )
-    # Counted from 0, so that -1 marks a hole and nothing else.
-    held = fragment_map(Layout(layout.dims, layout.replicas, names=layout.names))
+    # Counted from 0, so that -1 marks a hole and nothing else; a tensor without dimensions has a coordinate for that, too.
+    names, shape = (layout.names, layout.shape) if layout.rank else (("d0",), (1,))
+    held = fragment_map(Layout(layout.dims or [()], layout.replicas, names=names))
     numbers = np.zeros(held.shape[:-1], np.int64)
     stride = 1
-    for d in reversed(range(layout.rank)):
+    for d in reversed(range(len(shape))):
         numbers += held[..., d].astype(np.int64) * stride
-        stride *= layout.shape[d]
-    if layout.rank:
-        numbers[held[..., 0] < 0] = -1
+        stride *= shape[d]
+    numbers[held[..., 0] < 0] = -1
     return np.pad(numbers, ((0, 0), (idle, 0), (0, 0)), constant_values=-1) if idle else numbers
 
 

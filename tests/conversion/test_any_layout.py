@@ -83,6 +83,12 @@ def test_what_the_source_has_once_for_several_elements(seed: int) -> None:
             holds(Layout(dims, copies), b, random.choice([8, 32]))
 
 
+def test_a_tensor_without_dimensions_has_gaps_too() -> None:
+    plan = holds(L("() | replicas 2@lane:3"), L("() | replicas 4@lane"), 32)
+    assert plan.shuffles == 1
+    assert "1 element of 32 bits" in str(plan)
+
+
 def test_a_slot_holds_one_element() -> None:
     with pytest.raises(la.ConversionError, match="d0 % 2: 2@lane becomes 2@_, which is one slot for 2 elements"):
         la.convert("d0 = 2@reg 4@lane", "d0 = 4@lane 2@_")

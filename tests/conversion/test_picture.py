@@ -42,6 +42,26 @@ def test_registers_hold_what_the_layouts_say(source: str, destination: str, bits
         assert shown == wanted
 
 
+EMPTY = [
+    ("d0 = 2@reg 2@lane | offset 2@reg 1@lane", "d0 = 2@lane 2@reg | offset 1@lane"),
+    ("d0 = 2@lane:2 2@reg:3", "d0 = 2@reg 2@lane:2"),
+    ("() | replicas 2@lane:2", "() | replicas 4@lane"),
+]
+
+
+@pytest.mark.parametrize(("source", "destination"), EMPTY)
+def test_what_layouts_leave_empty_is_drawn_empty(source: str, destination: str) -> None:
+    titles = said(la.convert(source, destination).svg())
+    for side, layout in (("before", L(source)), ("after", L(destination))):
+        shown = {
+            (int(found[1]), int(found[2])): found[3]
+            for found in (re.fullmatch(rf"{side}: lane (\d+), register (\d+): ([\d()]+)", one) for one in titles)
+            if found
+        }
+        elements = [(str(x), (x,)) for x in range(layout.shape[0])] if layout.rank else [("()", ())]
+        assert shown == {(lane, reg): name for name, at in elements for _, lane, reg in layout.owners(at)}
+
+
 @pytest.mark.parametrize(("source", "destination", "bits"), PAIRS[:2] + PAIRS[3:])
 def test_shuffles_say_which_register_becomes_which(source: str, destination: str, bits: int) -> None:
     plan = la.convert(source, destination, element_bits=bits, slm_limit=0)

@@ -24,7 +24,7 @@ from tests.conversion.brute_force import (
 from tests.random_layouts import bits_pair, mixed_pair
 
 
-@pytest.mark.parametrize("seed", range(70))
+@pytest.mark.parametrize("seed", range(40))
 def test_conversions_between_powers_of_two(seed: int) -> None:
     random = Random(seed)
     for _ in range(50):
@@ -47,7 +47,7 @@ def test_conversions_between_powers_of_two(seed: int) -> None:
         assert plan.shuffles <= triton_rule(a, b, bits) or replicas
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_conversions_between_mixed_factors(seed: int) -> None:
     random = Random(seed)
     for _ in range(50):
@@ -60,6 +60,30 @@ def test_conversions_between_mixed_factors(seed: int) -> None:
             assert plan.lower_bound <= plan.shuffles
             if bits >= 32 and not replicas:  # König: as many as one lane sends or receives
                 assert plan.shuffles == max(must_receive(before, after, bits), must_send(before, after, bits))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(20))
+def test_a_thousand_exchanges_take_the_fewest_shuffles(seed: int) -> None:
+    """Up to 64 lanes, without replicas: at 32 and 64 bits none is above the bound, below that at most 2 of 250."""
+    random = Random(1000 + seed)
+    above = dict.fromkeys((8, 16, 32, 64), 0)
+    for _ in range(250):
+        lanes = random.randint(1, 6)
+        bits_of = {"lane": lanes, "reg": random.randint(0, 6 if lanes < 5 else 5)}
+        places = [la.Factor(2, 1 << bit, axis) for axis, count in bits_of.items() for bit in range(count)]
+        rows = random.randint(0, len(places))
+        pair: list[la.Layout] = []
+        for _ in range(2):
+            random.shuffle(places)
+            pair.append(la.Layout([places[:rows], places[rows:]]))
+        for bits in above:
+            plan, before, after = check(pair[0], pair[1], bits, seed)
+            assert hops(before, after, bits) <= plan.lower_bound <= plan.shuffles
+            above[bits] += plan.shuffles > plan.lower_bound
+    assert above[32] == above[64] == 0
+    assert above[8] <= 2
+    assert above[16] <= 2
 
 
 def test_equal_maps_need_nothing_whatever_they_are_written_in() -> None:

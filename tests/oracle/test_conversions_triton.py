@@ -1,4 +1,4 @@
-"""Triton's compiler converts between the same layouts within one warp: it never needs fewer shuffles than our exchange.
+"""Triton's compiler converts between the same layouts within one warp: it never needs fewer shuffles than a plan of ours.
 
 No GPU is needed: its LLVM IR is counted, by the benchmark that prints both. Where Triton would take shared memory, it is also
 made to shuffle.
@@ -53,12 +53,12 @@ def test_no_conversion_across_warps_takes_more_shared_memory_than_triton_s(trito
 
 
 def compare(triton_counts: Counts, source: la.Layout, destination: la.Layout, bits: int, forced: bool) -> None:
-    """Exchanges are compared; where a plan broadcasts, it has more shuffles, and no select before them."""
     plan, theirs = la.convert(source, destination, element_bits=bits), triton_counts(source, destination, bits, forced)
     assert plan.slm_bytes == 0
     if not theirs["slm_bytes"]:
-        exchanges = [one for one in plan.candidates if not one.slm_bytes and "broadcasts" not in one.name]
-        ours = [(one.count(Shuffle), BENCHMARK["picks"](one.programs)) for one in exchanges]
+        # A broadcast counts as a shuffle, and is cheaper: where the plan has more of them, another way has fewer shuffles.
+        ways = [one for one in plan.candidates if not one.slm_bytes]
+        ours = [(one.count(Shuffle), BENCHMARK["picks"](one.programs)) for one in ways]
         assert min(ours) <= (theirs["shuffles"], theirs["selects"]), plan
 
 

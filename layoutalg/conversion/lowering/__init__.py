@@ -1,3 +1,0 @@
-"""Programs as MLIR: `emit` writes functions and kernels, `operations` their steps, `indices` what each lane computes."""
-
-__all__: list[str] = []

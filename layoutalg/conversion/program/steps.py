@@ -20,7 +20,6 @@ from layoutalg.conversion.program.regions import Regions
 
 __all__ = [
     "BANKS",
-    "NEW",
     "VECTOR",
     "WORD",
     "Address",

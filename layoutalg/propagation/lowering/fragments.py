@@ -123,7 +123,10 @@ def picked(writer: Writer, pieces: Sequence[Value], registers: Sequence[int], si
 
 
 def _joined(writer: Writer, homes: Sequence[tuple[Value, int]]) -> Value:
-    """The vector of single registers, by the shortest text: itself, a shuffle of one or two vectors, or one by one."""
+    """The vector of single registers, by the shortest text: itself, a shuffle of one or two vectors, or one by one.
+
+    LLVM 23 takes a shuffle of bytes that were words as one of words, and crashes where less than a word is left (2 or 3 bytes).
+    """
     first, size = homes[0][0], len(homes)
     pieces = list(dict.fromkeys(piece for piece, _ in homes))
     if (
@@ -134,7 +137,12 @@ def _joined(writer: Writer, homes: Sequence[tuple[Value, int]]) -> Value:
         return first
     if size == 1:
         return _element(writer, *homes[0])
-    if len(pieces) <= 2 and all(piece.size is not None and piece.size == first.size for piece in pieces):
+    bytes_of_a_word = size < 4 and first.element in ("i8", "f8E4M3FN", "f8E5M2")
+    if (
+        not bytes_of_a_word
+        and len(pieces) <= 2
+        and all(piece.size is not None and piece.size == first.size for piece in pieces)
+    ):
         one, other = pieces[0], pieces[-1]
         after = 0 if one is other else length(one)
         mask = ", ".join([str(place if piece is one else after + place) for piece, place in homes])

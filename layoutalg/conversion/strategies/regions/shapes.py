@@ -26,6 +26,9 @@ from functools import lru_cache
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
+from layoutalg.core.limits import MOST_LANES
+from layoutalg.core.whole_numbers import whole_number, whole_numbers
+
 __all__ = ["COPY", "ENTERS", "Shape", "Template", "one_move", "shapes", "templates"]
 
 COPY = -1
@@ -91,8 +94,9 @@ def one_move(element: int, stride: int, bits: tuple[int, ...]) -> bool:
     >>> one_move(2, 0, (0, 2, 3, 4)), one_move(1, 0, (0, 2, 3, 4)), one_move(1, 0, (2, 3, 4, 5))
     (True, True, False)
     """
-    if element + stride >= 2:
+    if whole_number(element, "element =", 0) + whole_number(stride, "stride =", 0) >= 2:
         return True
+    bits = whole_numbers(bits, "bits", PAIR, MOST_LANES)
     even = all(after == before + 1 for before, after in pairwise(bits))
     if element == 1:
         return bits[0] <= 1 if even else bits[0] == 0
