@@ -26,7 +26,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.schedule import matchings
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots, choose
-from layoutalg.conversion.strategies.tables import kinds_of
+from layoutalg.conversion.strategies.tables import origins
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS, MOST_WORDS
 
@@ -46,11 +46,10 @@ def exchange_by_pair(source: Slots, destination: Slots, element_bits: int) -> Pr
     """
     if element_bits >= WORD:
         return None
-    masks, tables = kinds_of(source, destination)
-    if len(masks) > 1:
+    taken = origins(source, destination)
+    if taken is None:
         return None
-    (from_lane, from_register), (subgroups, _, registers) = tables[0], source.shape
-    from_lane = np.where(destination[0] < 0, -1, from_lane)
+    (from_lane, from_register), (subgroups, _, registers) = taken, source.shape
     parts = WORD // element_bits
     found: list[Program] = []
     for by_slot in (False, True):
