@@ -1,13 +1,17 @@
-"""Conversions: from any layout of a tensor to any other, with the fewest moves.
+"""Conversions: from any layout of a tensor to any other, the cheapest way.
 
 >>> plan = convert(Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg"))
 >>> plan.kind, plan.shuffles, plan.slm_bytes
 ('shuffles', 15, 0)
 
-`plan` has `convert` and what it gives; `candidates` weighs the ways by `cost`, `explanation` and `picture` show the
-result. `strategies` has the ways (how elements get from one layout to the other), `program` what is executed, and `lowering`
-writes it as MLIR. The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live in `layoutalg.memory`; their
-names are here too, where they once were.
+`plan` has `convert`, which gives a `conversion_plan`, or a `symbolic_plan` where extents are symbols. `candidates` weighs the
+ways by `cost` (`charges` and `prices` are those of compilers' listings), `chosen` finds the cheapest without making all of
+them, and `bound` says how few shuffles there can be. `levels` says how far elements may go, and `plain` makes layouts with gaps
+and offsets simpler ones. `strategies` has the ways (how elements get from one layout to the other), `program` what is
+executed, and `lowering` writes it as MLIR; `explanation` and `picture` (`drawing`) show the result.
+
+The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live in `layoutalg.memory`; their names are here
+too, where they once were.
 """
 
 from layoutalg.conversion.candidates import Candidate

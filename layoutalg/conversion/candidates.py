@@ -1,11 +1,12 @@
 """The ways to convert one layout to another, and which is cheapest.
 
 Where all factors are powers of two, the two layouts say which bit of the machine becomes which (`strategies.renaming`), and
-the exchange follows (`exchange`); what many lanes want may be broadcast (`broadcasts`). Where a subgroup cannot do it alone,
-only what crosses goes through shared memory, perhaps between two exchanges (`cross_subgroup`), or everything does
-(`through_memory`). Other factors that stay in registers make blocks of a smaller conversion (`blocks`); what is left of a
-block goes by tables of elements in a subgroup (`tables`), or, where elements cross subgroups or are too many to schedule, row
-by row through memory (`padded`).
+the exchanges follow (`bit_exchange`, `exchange` where lanes hold copies); what many lanes want may be broadcast (`broadcasts`,
+`gathers`). If asked for, moves of Intel's register file are another way (`regions`). Where a subgroup cannot do it alone, only
+what crosses goes through shared memory, perhaps between two exchanges (`cross_subgroup`), or everything does
+(`through_memory`), which is weighed inside a subgroup too. Other factors that stay in registers make blocks of a smaller
+conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`, `words_by_pair`, `relays`),
+or, where elements cross subgroups or are too many to schedule, row by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "generic", None):

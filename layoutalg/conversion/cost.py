@@ -2,8 +2,9 @@
 
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
 that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
-unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged 8
-slots there and 8 back (`Cost.passage`). Where all ways need it, each is charged its instructions.
+unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged for
+its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chips, 4 on others). Where all ways need it, each is
+charged its instructions.
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -12,7 +13,7 @@ Elsewhere a slot is one instruction of the ALUs for the whole subgroup, and thre
 shared memory, which also carries shuffles, is an eighth as wide as the ALUs; a shuffle passes it once, a word that goes through
 memory twice; a message waits for as long as 16 instructions, a barrier for 32. One lane's word for all lanes is cheaper than a
 shuffle: 2 slots. Without a target nothing is known but that lanes wait for what they do not have: all that leaves a lane has
-four times these prices, so that the fewest shuffles win.
+four times these prices, so that the fewest shuffles win; four broadcasts count as one.
 
 >>> generic = cost_of(None)
 >>> generic.shuffle, generic.broadcast, generic.select, generic.permute, generic.word
@@ -102,13 +103,13 @@ class Cost:
         return round(sum([found.prices[name] * count for name, count in charges_of(chain).items()]))
 
     def of_passage(self, passed: int, least: int) -> int:
-        """What so many words are charged for their way through shared memory, where another way passes only `least`.
+        """What so many words are charged for their way through shared memory; nothing if all ways pass some (`least` of them).
 
         >>> cost_of("pvc").of_passage(32, 0), cost_of("pvc").of_passage(32, 24), cost_of(None).of_passage(32, 0)
         (256, 0, 0)
         """
-        more = whole_number(passed, "passed =", 0) - whole_number(least, "least =", 0)
-        return 0 if least else more * self.passage
+        words, others = whole_number(passed, "passed =", 0), whole_number(least, "least =", 0)
+        return 0 if others else words * self.passage
 
     def _of(self, program: Program) -> int:
         kinds: dict[type, list[Any]] = {}

@@ -1,7 +1,6 @@
 """A conversion plan in words.
 
->>> from layoutalg.conversion.plan import convert
->>> plan = convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), level="subgroup")
+>>> plan = la.convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane"), level="subgroup")
 >>> print(explain(plan))
 4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
 source       d0 = 2@lane 2@lane:2
@@ -26,7 +25,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.memory.machine_bits import Place, View, view
 
 if TYPE_CHECKING:
-    from layoutalg.conversion.plan import ConversionPlan
+    from layoutalg.conversion.conversion_plan import ConversionPlan
 
 __all__ = ["explain"]
 
@@ -38,8 +37,7 @@ _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 def explain(plan: ConversionPlan) -> str:
     """The plan as lines of text.
 
-    >>> from layoutalg.conversion.plan import convert
-    >>> explain(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
+    >>> explain(la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
     'cost         0 issue slots on generic, estimated: nothing moves'
     """
     before = ""

@@ -31,7 +31,7 @@ from layoutalg.core.limits import MOST_LETTERS, MOST_SLOTS
 from layoutalg.core.plurals import counted
 
 if TYPE_CHECKING:
-    from layoutalg.conversion.plan import ConversionPlan
+    from layoutalg.conversion.conversion_plan import ConversionPlan
 
 __all__ = ["conversion_svg"]
 

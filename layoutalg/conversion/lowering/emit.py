@@ -18,9 +18,10 @@ The two-lane transpose of `layoutalg.conversion.program` becomes one shuffle and
 >>> print(text.splitlines()[2].strip())
 gpu.func @transpose(%source: vector<2xf32>) -> (vector<2xf32>) attributes {intel_reqd_sub_group_size = 2 : i32} {
 
-The law: run by all lanes of all subgroups, it does what `Program.run` does, bit for bit, and the text has one
-`gpu.shuffle` for each `Shuffle`, one `arith.select` for each `Select`, one `gpu.barrier` for each `Barrier` (and one between
-two programs that both use shared local memory).
+The law: run by all lanes of all subgroups, it does what `Program.run` does, bit for bit. The text has one `gpu.shuffle` for
+each `Shuffle` (on AMD's chips a `gpu.subgroup_broadcast` where all lanes read one), one `arith.select` for each `Select`, and
+one `gpu.barrier` for each `Barrier` of the workgroup (and one between two programs that both use shared local memory). Byte
+permutes (`permutes`), moves between register regions (`visa`) and barriers inside a subgroup are written as each chip has them.
 
 What LLVM 22 takes on the way to SPIR-V for Intel GPUs, as it was found by asking it, and what follows here:
 

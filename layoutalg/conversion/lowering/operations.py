@@ -7,7 +7,8 @@ from single elements. At the end it is the other way round.
 >>> vector_sizes(6), vector_sizes(24)
 ([4, 2], [16, 8])
 
-The law: what is written does what `Program.run` does, one operation for each select, shuffle and barrier.
+The law: what is written does what `Program.run` does, one operation for each select, shuffle and barrier; byte permutes and
+moves between register regions are written as each chip has them (`permutes`, `visa`).
 """
 
 from __future__ import annotations

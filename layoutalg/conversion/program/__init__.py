@@ -3,8 +3,9 @@
 >>> Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,)).count(Shuffle)
 1
 
-`steps` has the steps, `program` what they do together, `builder` makes programs for all strategies, `schedule` orders
-shuffles, `liveness` says what a result needs, and `access_conflicts` counts how often stores and loads wait.
+`steps` has the steps (`regions` those of Intel's register file), `program` what they do together. `builder` makes programs for
+all strategies, `schedule` orders shuffles, `liveness` says what a result needs, and `access_conflicts` counts how often stores
+and loads wait.
 """
 
 from layoutalg.conversion.program.program import Program

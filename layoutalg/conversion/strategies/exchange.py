@@ -1,4 +1,4 @@
-"""Exchanges within a subgroup, between layouts of powers of two: the fewest shuffles, and few selects.
+"""Exchanges within a subgroup, between layouts of powers of two, every element directly; lanes may hold copies.
 
 The renaming of bits (`renaming`) says all. A register bit of the source that is a lane bit of the destination and a
 lane bit that is a register bit change places: with m such pairs, a lane gets a share of 1/2^m of its words from each of 2^m

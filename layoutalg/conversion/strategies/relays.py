@@ -28,7 +28,7 @@ from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
-from layoutalg.conversion.strategies.tables import kinds_of
+from layoutalg.conversion.strategies.tables import origins
 from layoutalg.conversion.strategies.words_by_pair import gathered
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_RELAYED, MOST_STEPS
@@ -52,11 +52,10 @@ def relayed(source: Slots, destination: Slots, element_bits: int, least: int, mo
     """
     if element_bits >= WORD or least >= most:
         return None
-    masks, tables = kinds_of(source, destination)
-    if len(masks) > 1:
+    taken = origins(source, destination)
+    if taken is None:
         return None
-    (from_lane, from_register), (subgroups, lanes, registers) = tables[0], source.shape
-    from_lane = np.where(destination[0] < 0, -1, from_lane)
+    (from_lane, from_register), (subgroups, lanes, registers) = taken, source.shape
     here = np.arange(lanes, dtype=np.int64).reshape(-1, 1)
     moved = (from_lane >= 0) & (from_lane != here)
     keys, places = np.unique(((from_lane * lanes + here) * registers + from_register)[moved], return_inverse=True)

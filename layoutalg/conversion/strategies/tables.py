@@ -34,7 +34,7 @@ from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["Slots", "exchange_by_table", "kinds_of", "slot_tables", "stays_by_table"]
+__all__ = ["Slots", "exchange_by_table", "kinds_of", "origins", "slot_tables", "stays_by_table"]
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -157,6 +157,22 @@ def kinds_of(
             tables.append(chosen)
         masks[key] = masks.get(key, 0) | 1 << sg
     return list(masks.values()), tables
+
+
+def origins(source: Slots, destination: Slots) -> tuple[Slots, Slots] | None:
+    """The lane and register that each destination slot is taken from, `[lane, slot]`, where all subgroups are alike, else None.
+
+    The lane is -1 for slots that hold nothing.
+
+    >>> lanes, registers = origins(*slot_tables(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")))
+    >>> lanes.tolist(), registers.tolist()
+    ([[0, 1], [0, 1]], [[0, 0], [0, 0]])
+    """
+    masks, tables = kinds_of(source, destination)
+    if len(masks) > 1:
+        return None
+    lane, register = tables[0]
+    return np.where(destination[0] < 0, -1, lane), register
 
 
 def _chosen(before: Slots, after: Slots, choice: Literal["near", "each", "once"]) -> tuple[Slots, Slots] | None:

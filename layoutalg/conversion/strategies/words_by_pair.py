@@ -1,14 +1,15 @@
 """Exchanges of elements below 32 bits whose words are filled by pairs of lanes: all that one lane has for another.
 
-Three lanes with six elements of 16 bits each, which are to change places with the registers: lane 0 has two elements for lane
-1 and two for lane 2, and so on. The two are not neighbours everywhere, so no word of the source could travel as it is
-(`packing`); here each lane puts the two into one word, sends it, and takes it apart:
+Three lanes have eight elements of 16 bits each, dealt in turn, and are to hold eight neighbours each. Lane 0 has three of lane
+1's elements in registers 3 to 5, and lane 2 has three of them in registers 2 to 4: elements that travel together in one lane do
+not in another one. So `packing` finds no words that serve all lanes. Here each lane puts what it has for another one into
+words of its own, sends them, and the other takes them apart:
 
 >>> from layoutalg.conversion.program.steps import Shuffle
 >>> from layoutalg.conversion.strategies.tables import exchange_by_table, slot_tables
->>> tables = slot_tables(Layout.parse("d0 = 6@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane 2@reg, d1 = 3@reg:2"))
+>>> tables = slot_tables(Layout.parse("d0 = 8@reg 3@lane"), Layout.parse("d0 = 3@lane 8@reg"))
 >>> exchange_by_table(*tables, 16).count(Shuffle), exchange_by_pair(*tables, 16).count(Shuffle)
-(2, 2)
+(6, 4)
 
 Which elements a lane puts together depends on the lane: words are selected by lane first (`choosing`), then bytes of them are
 put together by byte permutes, whose selectors depend on the lane where they must.
@@ -25,7 +26,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.schedule import matchings
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots, choose
-from layoutalg.conversion.strategies.tables import kinds_of
+from layoutalg.conversion.strategies.tables import origins
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS, MOST_WORDS
 
@@ -45,11 +46,10 @@ def exchange_by_pair(source: Slots, destination: Slots, element_bits: int) -> Pr
     """
     if element_bits >= WORD:
         return None
-    masks, tables = kinds_of(source, destination)
-    if len(masks) > 1:
+    taken = origins(source, destination)
+    if taken is None:
         return None
-    (from_lane, from_register), (subgroups, _, registers) = tables[0], source.shape
-    from_lane = np.where(destination[0] < 0, -1, from_lane)
+    (from_lane, from_register), (subgroups, _, registers) = taken, source.shape
     parts = WORD // element_bits
     found: list[Program] = []
     for by_slot in (False, True):
