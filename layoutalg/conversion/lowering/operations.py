@@ -72,11 +72,17 @@ def shared_type(chain: Sequence[Program]) -> str | None:
     >>> shared_type(convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane", element_bits=8).programs)
     'memref<32xi8, 3 : i64>'
     """
-    size, widths = max(program.slm_bytes for program in chain), _widths(chain)
+    size, widths = _size(chain), _widths(chain)
     if not size:
         return None
     bits = widths[0] if len(widths) == 1 else 8
     return f"memref<{size * 8 // bits}xi{bits}, {SHARED} : i64>"
+
+
+def _size(chain: Sequence[Program]) -> int:
+    """The bytes of shared memory, as many as fill places of every width."""
+    most = max(_widths(chain), default=8) // 8
+    return -(-max(program.slm_bytes for program in chain) // most) * most
 
 
 def _widths(chain: Sequence[Program]) -> list[int]:
@@ -123,7 +129,7 @@ def _views(chain: Sequence[Program], shared: Value, indices: Indices) -> dict[in
     widths = _widths(chain)
     if len(widths) == 1:
         return {widths[0]: shared}
-    size = max(program.slm_bytes for program in chain)
+    size = _size(chain)
     start = indices.constant(0, "index")
     found = {8: shared}
     for bits in widths:
