@@ -17,7 +17,7 @@ help:
 	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB, more generated kernels (half an hour)"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
-	@echo "make sdist-test  build the sdist, install what it makes, run its own tests"
+	@echo "make sdist-test  build the sdist, install what it makes, run its own quick tests"
 	@echo "make toolchains  install the compilers that the tests use (Debian packages and large wheels)"
 	@echo "make lint        ruff, pyright, and the order of the rooms"
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
