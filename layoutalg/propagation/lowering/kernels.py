@@ -135,7 +135,7 @@ class LaneIndices(Indices):
             self._early.add(self._made[key])
         return self._made[key]
 
-    def once(self, key: object, parts: Sequence[Value], make: Callable[[], Value]) -> Value:
+    def once_of(self, key: object, parts: Sequence[Value], make: Callable[[], Value]) -> Value:
         """What `make` writes of some values: at the beginning where they are, otherwise once in each region."""
         if self._early.issuperset(parts):
             return self._once(key, make)
@@ -172,7 +172,7 @@ class LaneIndices(Indices):
                 return left
             right = self.constant(right, "index")
         a, b = left, right
-        return self.once(("plus", a, b), (a, b), lambda: self.binary("addi", a, b))
+        return self.once_of(("plus", a, b), (a, b), lambda: self.binary("addi", a, b))
 
     def times(self, left: Value | int, right: Value | int) -> Value | int:
         """The product of two indices, each once.
@@ -189,7 +189,7 @@ class LaneIndices(Indices):
                 return left if right else 0
             right = self.constant(right, "index")
         a, b = left, right
-        return self.once(("times", a, b), (a, b), lambda: self.binary("muli", a, b))
+        return self.once_of(("times", a, b), (a, b), lambda: self.binary("muli", a, b))
 
     def index(self, number: Value | int) -> Value:
         """A number as a value."""
@@ -255,11 +255,13 @@ class KernelText:
         """Whether two integers compare, each pair once."""
         form = f"arith.cmpi {predicate}, %s, %s : {left.kind}"
         make = partial(self.writer.value, form, (left, right), "i1")
-        return self.indices.once((predicate, left, right), (left, right), make)
+        return self.indices.once_of((predicate, left, right), (left, right), make)
 
     def both(self, left: Value, right: Value) -> Value:
         """Whether two conditions hold, each pair once."""
-        return self.indices.once(("and", left, right), (left, right), lambda: self.indices.binary("andi", left, right))
+        return self.indices.once_of(
+            ("and", left, right), (left, right), lambda: self.indices.binary("andi", left, right)
+        )
 
     def places(self, layout: Layout) -> list[list[Value | int]]:
         """The coordinates of each register's element, in this work-item.
