@@ -13,7 +13,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the tests"
-	@echo "make test-fast   run the quick ones, without compilers: under a minute on two cores"
+	@echo "make test-fast   run the quick ones, without compilers: about five minutes on two cores"
 	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB, more generated kernels (half an hour)"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"

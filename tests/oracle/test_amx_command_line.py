@@ -22,7 +22,7 @@ def test_the_command_checks_executes_lists_and_builds(capsys: pytest.CaptureFixt
     assert main(("gemm", "64", "64", "64", "--target", "amx", *options)) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["llvm_says"] == "accepts the module and compiles it to AMX instructions"
-    assert found["executed"]["how"] in ("amx", "scalar")
+    assert found["executed"]["how"] in ("amx", "scalar", "soft")
     assert found["executed"]["as_modelled"] or found["executed"]["how"] == "scalar"
     assert found["executed"]["largest_difference"] < 1e-4
     (function,) = found["listing"]["functions"].values()
