@@ -1,7 +1,8 @@
 """The way that is taken, found without making all others: those that cannot be cheaper are not made.
 
 A 16x16 tile of 32 bits, transposed, takes 15 shuffles. A bit at a time it would take 32, and through memory every word would
-be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made:
+be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made. Where a chip's
+listings were counted, every way in registers and lanes is made, and memory only if it could be cheaper.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> found = chosen_of(rows, columns, 32, "generic", None)
@@ -17,7 +18,6 @@ from functools import lru_cache
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cost import Cost, cost_of
-from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.core.layout import Layout
@@ -44,7 +44,7 @@ def chosen_of(
     'nothing moves'
     """
     cost = cost_of(target)
-    if cost.name == "generic" and workgroups == 1:  # where listings were counted, a price of each way is needed
+    if workgroups == 1 and not regions:
         a, b = view(source), view(destination)
         pattern = None if a is None or b is None else pattern_of(a, b, element_bits)
         if pattern is not None and (pattern.exchanged or pattern.moving_bits):
@@ -56,14 +56,20 @@ def chosen_of(
 
 @lru_cache(maxsize=64)
 def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
-    """The exchange with the fewest shuffles, where no other way can be cheaper."""
-    first, *others = ways(pattern)
-    program: Program = first.make()
-    if len(program.steps) > MOST_STEPS:
-        return None
-    price = cost.of(program)
-    # What lanes exchange passes through memory twice, in words as full as they can be.
-    words = (1 << pattern.register_bits) // pattern.parts
-    least = [2 * words * cost.word + cost.barrier]
-    least += [way.shuffles * cost.shuffle + way.selects * cost.select for way in others]
-    return Candidate(first.name, (program,), price) if price <= min(least) else None
+    """The cheapest exchange in registers and lanes, where none through memory can be cheaper."""
+    found: Candidate | None = None
+    for way in ways(pattern):
+        least = 0 if cost.counted else way.shuffles * cost.shuffle + way.selects * cost.select
+        if found is None or least < found.cost:
+            program = way.make()
+            if len(program.steps) > MOST_STEPS:
+                return None
+            price = cost.of(program)
+            if found is None or price < found.cost:
+                found = Candidate(way.name, (program,), price)
+    # Through memory every word goes twice, as full as it can be.
+    words = 2 * ((1 << pattern.register_bits) // pattern.parts)
+    through_memory = (
+        words * max((1 << pattern.lane_bits) // 16, 1) * cost.passage if cost.counted else words * cost.word
+    )
+    return found if found is not None and found.cost <= through_memory else None
