@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from layoutalg.conversion.candidates import machine_counts
+from layoutalg.conversion.layouts import check_tensor, machine_counts
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.bit_exchange.hops import fewest
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
@@ -25,11 +25,9 @@ from layoutalg.conversion.strategies.blocks import split
 from layoutalg.conversion.strategies.renaming import renamed
 from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import slot_tables
-from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SLOTS_TRIED
 from layoutalg.core.plurals import counted
-from layoutalg.core.whole_numbers import instance_of
 from layoutalg.memory.asked import element_size
 from layoutalg.memory.machine_bits import Place, View, view
 
@@ -56,12 +54,9 @@ def bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
     >>> print(bound_of(Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg"), 32).reason)
     each lane needs 1 word from each of 3 other lanes, and gets one word in a shuffle
     """
+    check_tensor(source, destination)
     for layout in (source, destination):
-        instance_of(layout, Layout, "a bound for", ConversionError)
         machine_counts(layout)
-    if source.shape != destination.shape:
-        sizes = ["x".join(map(str, one.shape)) or "()" for one in (source, destination)]
-        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")
     return _bound_of(source, destination, element_size(element_bits))
 
 
@@ -102,20 +97,16 @@ def _exchanged(pattern: Pattern, element_bits: int) -> Bound:
     cells = lanes << len(pattern.staying) - pattern.wide
     which = "some lane needs" if moving else "each lane needs"
     if shared == 1:
-        each = (
-            f"{counted(pattern.words, 'word')} from each of {lanes} other lanes"
-            if lanes > 1
-            else (f"{counted(pattern.words, 'word')} from another lane")
-        )
-        return Bound(shuffles, f"{which} {each}, and gets one word in a shuffle")
+        whom = f"each of {lanes} other lanes" if lanes > 1 else "another lane"
+        reason = f"{which} {counted(pattern.words, 'word')} from {whom}, and gets one word in a shuffle"
+        return Bound(shuffles, reason)
     reason = f"{which} {counted(cells, 'element')} of {element_bits} bits from {counted(lanes, 'other lane')}"
     less = shuffles - 1
     if not less:
         return Bound(shuffles, reason)
     if (1 << less) <= lanes:
-        return Bound(
-            shuffles, f"{reason}; {counted(less, 'shuffle')} {'reaches' if less == 1 else 'reach'} {(1 << less) - 1}"
-        )
+        verb = "reaches" if less == 1 else "reach"
+        return Bound(shuffles, f"{reason}; {counted(less, 'shuffle')} {verb} {(1 << less) - 1}")
     groups = "" if not pattern.staying else f" (groups of {1 << len(pattern.staying)} travel together)"
     if moving:
         reason += f"{groups}; some of them take two hops, and {counted(less, 'word')} of {shared} have no room for that"

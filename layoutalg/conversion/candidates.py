@@ -24,9 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from layoutalg.conversion.cost import cost_of, passes
+from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.plain import filled, leaves_empty, plain, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
@@ -47,13 +48,13 @@ from layoutalg.conversion.strategies.through_memory import fewest_bytes, through
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_BROADCASTS, MOST_LANES, MOST_REGISTERS, MOST_SLOTS, MOST_STEPS, MOST_SUBGROUPS
+from layoutalg.core.limits import MOST_BROADCASTS, MOST_SLOTS, MOST_STEPS
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "machine_counts", "repeated_candidates"]
+__all__ = ["Candidate", "candidates_of", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
 _NOTHING, _INSIDE, _THROUGH_MEMORY = (
@@ -131,36 +132,10 @@ class Candidate:
         counts["region move"] = sum(
             len(step.moves) for program in self.programs for step in program.steps if isinstance(step, Regions)
         )
-        counts |= {"byte of shared memory": self.slm_bytes, "barrier": self.count(Barrier)}
         texts = [counted(number, name) for name, number in counts.items() if number]
-        return ", ".join(texts).replace("byte of shared memorys", "bytes of shared memory") or "nothing"
-
-
-def machine_counts(layout: Layout) -> dict[str, int]:
-    """The subgroups, lanes and registers of a layout, after a check that it can be converted.
-
-    Raises `ConversionError` for other axes and for negative offsets, `SizeError` for too many of one.
-
-    >>> machine_counts(Layout.parse("d0 = 4@reg, d1 = 16@lane"))
-    {'sg': 1, 'lane': 16, 'reg': 4}
-    """
-    if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
-        raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
-    if set(layout.codomain).difference(MACHINE):
-        raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
-    for axis, start in layout.offsets.items():
-        if start < 0:
-            raise ConversionError(f"{layout}: starts at {start} of {axis}; {axis} counts from 0")
-    axes: Any = layout.axes
-    counts = {axis: axes.get(axis, 1) + layout.offsets.get(axis, 0) for axis in MACHINE}
-    for axis, what, most in (
-        ("sg", "subgroups", MOST_SUBGROUPS),
-        ("lane", "lanes in a subgroup", MOST_LANES),
-        ("reg", "registers in a lane", MOST_REGISTERS),
-    ):
-        if counts[axis] > most:
-            raise SizeError(f"{counts[axis]} {what}: at most {most} are converted (layout {layout})")
-    return counts
+        if self.slm_bytes:
+            texts += [f"{counted(self.slm_bytes, 'byte')} of shared memory", counted(self.count(Barrier), "barrier")]
+        return ", ".join(texts) or "nothing"
 
 
 @lru_cache(maxsize=64)

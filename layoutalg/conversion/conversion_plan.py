@@ -20,9 +20,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
-from layoutalg.conversion.candidates import Candidate, candidates_of, machine_counts
+from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.chosen import chosen_of
 from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.layouts import check_tensor, machine_counts
 from layoutalg.conversion.levels import check_level
 from layoutalg.conversion.plain import leaves_empty, plain
 from layoutalg.conversion.program.access_conflicts import program_ways
@@ -35,7 +36,7 @@ from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import element_size
 
-__all__ = ["ConversionPlan", "check_tensor"]
+__all__ = ["ConversionPlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,12 @@ class ConversionPlan:
             )
 
     @property
+    def _asked(self) -> tuple[Layout, Layout, int, str, int | None, str, int, bool]:
+        """The fields in their order, which is that of `candidates_of`'s parameters."""
+        settings = self.slm_limit, self.level, self.workgroups, self.regions
+        return self.source, self.destination, self.element_bits, self.target, *settings
+
+    @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The ways that were weighed, the cheapest first.
 
@@ -94,16 +101,7 @@ class ConversionPlan:
         >>> [one.name for one in la.convert(source, destination).candidates]
         ['only what crosses goes through shared memory', 'everything goes through shared memory']
         """
-        return candidates_of(
-            self.source,
-            self.destination,
-            self.element_bits,
-            self.target,
-            self.slm_limit,
-            self.level,
-            self.workgroups,
-            self.regions,
-        )
+        return candidates_of(*self._asked)
 
     @property
     def chosen(self) -> Candidate:
@@ -112,16 +110,7 @@ class ConversionPlan:
         >>> la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).chosen.name
         'nothing moves'
         """
-        return chosen_of(
-            self.source,
-            self.destination,
-            self.element_bits,
-            self.target,
-            self.slm_limit,
-            self.level,
-            self.workgroups,
-            self.regions,
-        )
+        return chosen_of(*self._asked)
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -319,22 +308,3 @@ class ConversionPlan:
             return image(self.svg(), "conversion")
         except LayoutError:
             return None
-
-
-def check_tensor(source: object, destination: object) -> None:
-    """Refuse what are not two layouts of one tensor.
-
-    >>> check_tensor(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 8@lane"))
-    Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: a tensor of 4 and one of 8: expected two layouts of one tensor
-    """
-    for layout in (source, destination):
-        if not isinstance(layout, Layout):
-            raise ConversionError(
-                f"a plan from or to {shown(layout)}: expected two layouts; convert takes other values"
-            )
-    assert isinstance(source, Layout)
-    assert isinstance(destination, Layout)
-    if source.shape != destination.shape:
-        sizes = ["x".join(map(str, one.shape)) or "()" for one in (source, destination)]
-        raise ConversionError(f"a tensor of {sizes[0]} and one of {sizes[1]}: expected two layouts of one tensor")

@@ -17,9 +17,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from layoutalg.conversion.candidates import Candidate, machine_counts, repeated_candidates
-from layoutalg.conversion.conversion_plan import ConversionPlan, check_tensor
+from layoutalg.conversion.candidates import Candidate, repeated_candidates
+from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.layouts import check_tensor, machine_counts
 from layoutalg.conversion.strategies.blocks import Blocks
 from layoutalg.conversion.strategies.symbolic_blocks import SymbolicBlocks, has_symbols, symbolic_blocks
 from layoutalg.core.errors import ConversionError

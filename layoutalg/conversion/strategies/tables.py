@@ -34,7 +34,7 @@ from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["Slots", "exchange_by_table", "kinds_of", "origins", "slot_tables", "stays_by_table"]
+__all__ = ["Slots", "exchange_by_table", "origins", "slot_tables", "stays_by_table"]
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -111,7 +111,7 @@ def _scheduled(source: Slots, destination: Slots, parts: int) -> tuple[Packed, l
     """The words of an exchange, and each kind of subgroup's schedule: of the choices of copies the one of fewest rounds."""
     found: list[tuple[int, Packed, list[_Sent]]] = []
     for choice in _CHOICES:
-        tables = kinds_of(source, destination, choice)
+        tables = _kinds_of(source, destination, choice)
         if tables is None:
             break
         from_lane, from_register = (np.stack([table[i] for table in tables[1]]) for i in (0, 1))
@@ -128,12 +128,12 @@ _CHOICES: tuple[Literal["near", "each", "once"], ...] = ("near", "each", "once")
 
 
 @overload
-def kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]: ...
+def _kinds_of(source: Slots, destination: Slots) -> tuple[list[int], list[tuple[Slots, Slots]]]: ...
 @overload
-def kinds_of(
+def _kinds_of(
     source: Slots, destination: Slots, choice: Literal["near", "each", "once"]
 ) -> tuple[list[int], list[tuple[Slots, Slots]]] | None: ...
-def kinds_of(
+def _kinds_of(
     source: Slots, destination: Slots, choice: Literal["near", "each", "once"] = "near"
 ) -> tuple[list[int], list[tuple[Slots, Slots]]] | None:
     """The lane and register that each destination slot is taken from, once for all subgroups (a mask) that are alike.
@@ -142,7 +142,7 @@ def kinds_of(
     for itself, or if each element is sent "once" for all. None where there is no choice.
 
     >>> pair = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
-    >>> masks, [(lanes, registers)] = kinds_of(*slot_tables(*pair))
+    >>> masks, [(lanes, registers)] = _kinds_of(*slot_tables(*pair))
     >>> masks, lanes.tolist(), registers.tolist()
     ([1], [[0, 1], [0, 1]], [[0, 0], [0, 0]])
     """
@@ -168,7 +168,7 @@ def origins(source: Slots, destination: Slots) -> tuple[Slots, Slots] | None:
     >>> lanes.tolist(), registers.tolist()
     ([[0, 1], [0, 1]], [[0, 0], [0, 0]])
     """
-    masks, tables = kinds_of(source, destination)
+    masks, tables = _kinds_of(source, destination)
     if len(masks) > 1:
         return None
     lane, register = tables[0]

@@ -143,9 +143,11 @@ def fewest(bits: int, shared: int, moving_bits: int = 0, *, chained: bool = Fals
     """The number of shuffles that no schedule of 2^bits classes beats, `shared` to a word.
 
     With `moving_bits` r, T leaves one lane in 2^r where it is: every class of the others leaves its lane. Where T and the
-    exchange have lane bits in common (`chained`), lanes that stay may pass on the classes of those that move: with r = 1 and P
-    in a word, 7N - 4 hops of half the lanes have room in 3P + 4 of each shuffle; otherwise `_has_room` counts. (Both are what
-    a linear program over the hops' kinds gives, for all that 64 lanes can do.)
+    exchange have lane bits in common (`chained`), both hops of a class may be by T: over a lane that stays. With r = 1, of s
+    shuffles, and P in a word: the N - 1 classes of a lane that stays and the N of one that moves need 4N - 2 - 2s hops, for
+    which there is room for 2sP. Those lanes that stay pass on what needs two, 3N - 2 - 3s classes, in (P - 1)s places, and
+    s less for their own. Where t classes take a third hop instead, t is added to the first and taken from the second; in the
+    sum, 7N - 4 <= s(3P + 4), it is gone. (A linear program over all kinds of hops gives the same numbers.)
 
     >>> fewest(4, 2, 1), fewest(4, 4, 1), fewest(3, 1, 1), fewest(4, 2, 1, chained=True)
     (12, 7, 8, 11)
