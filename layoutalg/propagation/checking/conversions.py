@@ -29,8 +29,8 @@ from layoutalg.xegpu import LayoutAttr
 
 if TYPE_CHECKING:
     from layoutalg.module import Module
-    from layoutalg.propagation.checking.held import Held
     from layoutalg.propagation.flow import Flow
+    from layoutalg.propagation.value_layouts import Candidate
 
 __all__ = ["CheckedConversion", "conversions_of", "price"]
 
@@ -65,9 +65,9 @@ class CheckedConversion:
 
 
 def conversions_of(
-    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Held]
+    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Candidate]
 ) -> Iterator[CheckedConversion]:
-    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`held_in`).
+    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`).
 
     One whose source nothing speaks of gives a value its layout, and moves nothing.
 

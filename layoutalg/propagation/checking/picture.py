@@ -27,11 +27,11 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.held import Held, held_in
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.relations import needed
 from layoutalg.propagation.spread import machine_of, planned, spread
+from layoutalg.propagation.value_layouts import Candidate, solved
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.graph import Box, Graph, Line, Panel
 
@@ -77,7 +77,7 @@ class _Drawing:
         self.names = Names(checked.module.lines)
         stated = [statement for value in flow.values for statement in value.stated]
         self.machine: Machine = machine_of(flow.function, target, [one.attribute for one in (*stated, *flow.wanted)])
-        self.held = held_in(flow, self.machine)
+        self.held = solved(flow, self.machine, target).stated
         self.mistakes = {(one.finding.place, one.operand): one for one in reversed(checked.mistakes)}
         self.names_of: dict[Layout, str] = {}
         self.key: dict[str, str] = {}
@@ -132,7 +132,7 @@ class _Drawing:
         told = "\n".join([f"{place}" if place is not None else title, *(finding.message for finding in wrong)])
         return Box("", title, subtitle, colour, told, state)
 
-    def _colour(self, held: Held) -> str:
+    def _colour(self, held: Candidate) -> str:
         """A colour for every map, and for every name: the first name of a map is its name in the key."""
         canonical = held.layout.canonical()
         name = self.names_of.get(canonical)
