@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from layoutalg.propagation.flow import Flow
     from layoutalg.propagation.value_layouts import Candidate
 
-__all__ = ["CheckedConversion", "conversions_of", "price"]
+__all__ = ["CONVERTING", "CheckedConversion", "conversions_of", "price"]
 
-_CONVERTING = {
+CONVERTING = {
     "xegpu.convert_layout": ("input_layout", "target_layout"),
     "ttg.convert_layout": ("type", "type"),
     "triton_gpu.convert_layout": ("type", "type"),
@@ -79,7 +79,7 @@ def conversions_of(
     before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
     for value in flow.values:
         for statement in value.stated:
-            names = _CONVERTING.get(called(statement.user))
+            names = CONVERTING.get(called(statement.user))
             if names is None or statement.name != names[1] or not statement.user.operands:
                 continue
             source = before.get(statement.user)
@@ -107,7 +107,7 @@ def conversions_of(
 
 
 def _reads(statement: Statement) -> bool:
-    return _CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name
+    return CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name
 
 
 @lru_cache(maxsize=4096)

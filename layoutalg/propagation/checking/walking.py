@@ -25,15 +25,17 @@ from layoutalg.compare.missing import Missing, missing
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.ir.dialects.unread import UndefinedOp
+from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
+from layoutalg.propagation.checking.checked import UNCOMPARED
 from layoutalg.propagation.checking.compilers import compiler_mistake, reduction_mistake
-from layoutalg.propagation.checking.conversions import CheckedConversion, conversions_of
+from layoutalg.propagation.checking.conversions import CONVERTING, CheckedConversion, conversions_of
 from layoutalg.propagation.checking.mistakes import Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
 from layoutalg.propagation.edges import axes_of, edges_of, lacking, lacks, projected
+from layoutalg.propagation.relations import shape_of
 from layoutalg.propagation.spread import levels_of, machine_of, narrowed, spread, unblocked
 from layoutalg.propagation.stated import Statement, called
 from layoutalg.propagation.value_layouts import Candidate, solved, stated_candidate
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     from layoutalg.propagation.flow import Flow, Value
     from layoutalg.propagation.relations import Demand, Tie
 
-__all__ = ["Found", "check_flow"]
+__all__ = ["Found", "check_flow", "unread_in"]
 
 _AXES = ("sg", "lane")
 _LEVELS = frozenset(_AXES)
@@ -109,7 +111,7 @@ class _Checking:
                 users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         unsaid = sum(value.makes is None and value.number not in self.held for value in self.flow.values)
-        unknown = tuple(called(one) for one in self.flow.unknown)
+        unknown = tuple([called(one) for one in self.flow.unknown if _is_unknown(one)])
         return Found(tuple(mistakes), conversions, len(users), unknown, unsaid)
 
     def _refused(self) -> Iterator[Mistake]:
@@ -247,7 +249,7 @@ class _Checking:
     def _not_compared(self, tie: Tie, why: str) -> Mistake:
         name = self.names.of(tie.operand)
         return self._mistake(
-            "layouts.unknown", f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning"
+            UNCOMPARED, f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning"
         )
 
     # What operations take and make
@@ -361,6 +363,26 @@ class _Checking:
         line = "" if place is None else f" at line {place.line}"
         said = f"{statement.name} of {called(statement.user)}{line}"
         return f"{text} ({said})" if held.how == "stated" else f"{text} (from {said})"
+
+
+def _is_unknown(operation: Operation) -> bool:
+    """Whether nobody knows what an operation does with distributed values; one that takes none is like an argument."""
+    if isinstance(operation, UnreadOp) or called(operation) in CONVERTING:
+        return False  # see `unread_in`; a conversion says what it does
+    return any(shape_of(operand) is not None for operand in operation.operands)
+
+
+def unread_in(module: Operation) -> Iterator[str]:
+    """The operations of a module whose syntax is not known, and which say or touch something distributed.
+
+    >>> list(unread_in(la.read("%x = arith.constant dense<0.0> : vector<8xf32> my.op %x : vector<8xf32>").parts[0].module))
+    ['my.op']
+    """
+    for operation in module.walk():
+        if isinstance(operation, UnreadOp) and operation.called:
+            values = (*operation.operands, *operation.results)
+            if operation.mentions or any(shape_of(one) is not None or one.type == UNREAD for one in values):
+                yield operation.called
 
 
 def _common(one: Candidate, other: Candidate) -> tuple[str, ...]:

@@ -154,7 +154,8 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
             taken[operation, number] = chosen
     for operation in reversed(dead):
         _drop(operation)
-    write_descriptors(flow.function, asked.llvm)
+    for function in flow.functions:
+        write_descriptors(function, asked.llvm)
     return Written(final, writer.placed, taken)
 
 
