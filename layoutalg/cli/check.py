@@ -89,5 +89,11 @@ def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: boo
         written = "json"
     if written == "text":
         print_conversions(found)
-    write_findings(found.findings, module, written, check_facts(found), f"; {found.counts}{': unknown' if found.verdict == 'unknown' else ''}")
+    write_findings(
+        found.findings,
+        module,
+        written,
+        check_facts(found),
+        f"; {found.counts}{': unknown' if found.verdict == 'unknown' else ''}",
+    )
     return {"right": 0, "wrong": 1, "unknown": 3}[found.verdict]
