@@ -30,12 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal
 
 from xdsl.ir import Block, SSAValue
 
 from layoutalg.compare.missing import missing
-from layoutalg.core.carrying import given, needed, settled
+from layoutalg.core.carrying import given, held_in_both, needed, settled
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -262,7 +263,32 @@ class _Candidates:
             whole = settled(Layout([[Factor(size, 0, None)] for size in value.shape], everyone))
             offers[value.number] = [Candidate(whole, _LEVELS, None, "wanted", None)]
         self.pass_on(offers)
-        return bool(sources)
+        met = self._held_in_both()
+        self.pass_on(met)
+        return bool(sources or met)
+
+    def _held_in_both(self) -> dict[int, list[Candidate]]:
+        """Of values that are made of several, what work-items have that hold their share of two operands."""
+        into: dict[int, list[Edge]] = {}
+        for edge in self.edges:
+            if edge.passes_on and edge.tie.reach == "work-item":
+                into.setdefault(edge.result, []).append(edge)
+        offers: dict[int, list[Candidate]] = {}
+        for number, edges in into.items():
+            shape = self.values[number].shape
+            if self.bound[number] is not None or len(edges) < 2:
+                continue
+            made = [
+                [one for each in self.of[edge.operand].values() if (one := _moved(edge, each, shape, True)) is not None]
+                for edge in edges
+            ]
+            for first, second in combinations(made, 2):
+                for one, other in product(first, second):
+                    layout = _met(one.layout, other.layout) if one.levels == other.levels else None
+                    if layout is not None:
+                        found = Candidate(layout, one.levels, None, "carried", one.statement)
+                        offers.setdefault(number, []).append(found)
+        return offers
 
     def pass_on(self, offers: dict[int, list[Candidate]]) -> None:
         """Pass every candidate on to all neighbours at once, until nothing is new; no order matters."""
@@ -516,6 +542,14 @@ def _given(relation: Layout, operand: Layout) -> Layout | None:
 def _needed(relation: Layout, result: Layout) -> Layout | None:
     try:
         return needed(relation, result)
+    except LayoutError:
+        return None
+
+
+@lru_cache(maxsize=_CACHED)
+def _met(one: Layout, other: Layout) -> Layout | None:
+    try:
+        return held_in_both(one, other)
     except LayoutError:
         return None
 
