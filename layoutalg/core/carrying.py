@@ -266,8 +266,8 @@ def held_in_both(one: Layout, other: Layout) -> Layout:
 
 def _refined(one: Sequence[Factor], other: Sequence[Factor]) -> list[Factor] | None:
     """The factors of a dimension that tell apart what either tells apart; None where that are no factors."""
-    left = [list(factor) for factor in one if factor.extent != 1]
-    right = [list(factor) for factor in other if factor.extent != 1]
+    left: list[Any] = [list(factor) for factor in one if factor.extent != 1]
+    right: list[Any] = [list(factor) for factor in other if factor.extent != 1]
     found: list[Factor] = []
     while left and right:
         # From the minor end; the shorter of the two digits is the next one.

@@ -2,8 +2,8 @@
 
 The referee knows sets of (work-item, element) and the index arithmetic of each operation, and no algebra. A value with a layout
 is held as that says. Any other is held by whoever can make it: work-items that hold all that an element is made of, for a sum
-those that hold a part. A program is right when every layout that is stated can be made so, and somebody can make every element
-of the other values.
+those that hold a part. A program is right when every layout that is stated can be made so, and of the other values every element
+can be made by somebody, and something by every work-item.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def is_right(steps: Program) -> bool:
     for step in steps:
         made = _makeable(step, held)
         if step.layout is None:
-            right = right and len(set().union(*made.values())) == prod(step.shape)
+            # Layouts give every work-item as many elements, and each element to somebody.
+            right = right and all(made.values()) and len(set().union(*made.values())) == prod(step.shape)
             held.append(made)
             continue
         stated = held_by_items(step.layout, step.shape, MACHINE)
