@@ -163,15 +163,21 @@ def _found(op: Any, where: dict[bytes, int], rows: Any, columns: Any, name: str)
 
 
 def _written(kernel: Kernel, unit: Dpas, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
-    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it."""
+    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it.
+
+    No LLVM lowers an `xevm.mma` without an accumulator, so integers start from zeros.
+    """
+    integers = unit.acc_type == "s32"
+    if integers and acc is None:
+        zeros = f"vector<{size}x{element}>"
+        acc = kernel.indices.early(("zeros", zeros), f"arith.constant dense<0> : {zeros}", element, size)
     operands = [_vector(kernel, one) for one in (a, b, acc) if one is not None]
     names = ", ".join(["%s"] * len(operands))
     kinds = ", ".join(one.kind for one in operands)
     result = f"vector<{size}x{element}>"
-    if unit.acc_type == "s32":
-        of_acc = "" if acc is None else ", c = s32"
+    if integers:
         shape = f"shape = <m = {unit.m}, n = {unit.n}, k = {unit.k}>"
-        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}{of_acc}>"
+        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}, c = s32>"
         form = f"xevm.mma {names} {{{shape}, {types}}} : ({kinds}) -> {result}"
     else:
         form = f"xegpu.dpas {names} : {kinds} -> {result}"
