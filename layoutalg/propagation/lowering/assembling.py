@@ -23,7 +23,7 @@ from layoutalg.propagation.lowering.registers import coordinates, positions_wher
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
 from layoutalg.propagation.relations import Tie, needed, relation_of
 
-__all__ = ["covered_by"]
+__all__ = ["assembled", "covered_by", "over"]
 
 _Mask = NDArray[np.bool_]
 """Of each register of each work-item: `[subgroup, lane, register]`."""
@@ -48,7 +48,7 @@ def _listed_in(result: Layout, part: Layout) -> _Mask:
     """Which elements of a result are an image of `part`, whose axes are the result's dimensions."""
     shape = sizes_of(result)
     inside = np.zeros(shape, np.bool_)
-    found = np.indices(sizes_of(part)).reshape(len(part.dims), -1)
+    found = np.indices(sizes_of(part)).reshape(len(part.dims), -1) if part.dims else np.zeros((0, 1), np.int64)
     places = np.zeros((len(shape), found.shape[1]), np.int64)
     for axis, start in part.offsets.items():
         places[int(axis[1:])] += start
@@ -78,7 +78,7 @@ def assembled(op: Any, kernel: Kernel) -> None:
         if tie.covered is not None:
             mask = mask & ~_listed_in(layout, tie.covered)
         for register, value in enumerate(_part(op, tie, layout, mask, kernel)):
-            values[register] = _over(kernel, values[register], value, mask[:, :, register])
+            values[register] = over(kernel, values[register], value, mask[:, :, register])
     whole = [value for value in values if value is not None]
     if len(whole) != count:
         refuse(op, "part", "has elements that come from no operand that is spread")
@@ -115,8 +115,14 @@ def _part(op: Any, tie: Tie, layout: Layout, mask: _Mask, kernel: Kernel) -> lis
     return [next(values) if place >= 0 else None for place in found]
 
 
-def _over(kernel: Kernel, below: Value | None, value: Value | None, mask: NDArray[np.bool_]) -> Value | None:
-    """A register, of which some work-items have another value."""
+def over(kernel: Kernel, below: Value | None, value: Value | None, mask: NDArray[np.bool_]) -> Value | None:
+    """A register, of which some work-items have another value.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> one = Value("f32")
+    >>> over(bare_kernel(), None, one, np.ones((1, 16), np.bool_)) is one
+    True
+    """
     if value is None or below is None or bool(mask.all()):
         return below if value is None else value
     masks = [sum(1 << lane for lane in np.flatnonzero(row).tolist()) for row in mask]

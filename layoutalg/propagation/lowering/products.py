@@ -18,7 +18,9 @@ from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
+from layoutalg.propagation.lowering.fragments import Fragment
 from layoutalg.propagation.lowering.kernels import refuse
+from layoutalg.propagation.lowering.memory_blocks import rows_unpacked
 from layoutalg.propagation.lowering.messages import factors_above
 from layoutalg.propagation.lowering.registers import coordinates, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
@@ -122,6 +124,8 @@ def _operand(
 ) -> tuple[list[Value], dict[bytes, int]]:
     """The tiles of A or B in the registers of each subgroup, and which is where."""
     fragment = kernel.fragment(op.operands[number])
+    if len(fragment.layout.dims) == 3:
+        fragment = Fragment(rows_unpacked(fragment.layout), fragment.pieces)
     layout, name = fragment.layout, "AB"[number]
     origins = tile_origins(layout, tile)
     shape = sizes_of(layout)
@@ -134,7 +138,7 @@ def _operand(
     if origins is None:
         refuse(op, "dpas", f"{name} in {layout} is not in tiles of {tile}")
     sizes = (registers_of(tile),) * origins.shape[1]
-    pieces = kernel.needed(op, number, layout, sizes)
+    pieces = kernel.moved(op, fragment, layout, sizes, number=number)
     return pieces, {origins[:, at].tobytes(): at for at in range(origins.shape[1])}
 
 
