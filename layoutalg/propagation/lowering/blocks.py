@@ -27,11 +27,11 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
-from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.propagation.lowering.fragments import Fragment, picked, vector_size
 from layoutalg.propagation.lowering.held import layout_of, tile_registers
 from layoutalg.propagation.lowering.kernels import refuse
+from layoutalg.propagation.lowering.memory_blocks import abreast, in_memory, side_by_side, without_count
 from layoutalg.propagation.lowering.messages import Message, Way, block_message, deliverable
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
 from layoutalg.propagation.lowering.surfaces import (
@@ -67,10 +67,6 @@ class Transfer:
 def create(op: Any, kernel: Kernel) -> None:
     """The descriptors that its uses need: one for each size of a message."""
     kind = op.descriptor.type
-    if isinstance(kind.encoding, BlockTensorDescAttr):
-        held = kind.encoding.value
-        if getattr(held, "array_length", None) not in (None, 1):
-            refuse(op, "block", f"describes several blocks side by side ({kind}), which is not lowered")
     source = kernel.scalar(op.source)
     shape, strides = (
         mixed(numbers, [kernel.number(value) for value in values])
@@ -88,7 +84,7 @@ def create(op: Any, kernel: Kernel) -> None:
         offsets or [0] * rank,
         str(kind.element_type),
         said,
-        space_of(kind),
+        space_of(without_count(kind)),
         op.descriptor.name_hint,
     )
     kernel.surfaces[op.descriptor] = surface
@@ -144,18 +140,28 @@ _PLACE = 6
 
 
 def _wanted(op: Any, kernel: Kernel) -> tuple[Layout | None, int | None, Way]:
-    """The layout that a message should move, the registers of a tile, and which way it goes."""
+    """The layout of the block in memory, the registers of a tile, and which way it goes."""
     if op.name == "xegpu.load_nd":
         held = kernel.held.of(op.value)
         if held is None:
             return None, None, "load"
-        packed = any(use.operation.name == "xegpu.dpas" and use.index == 1 for use in op.value.uses)
-        return held.layout, held.sizes[0] if held.sizes else None, "packed" if packed else "load"
+        packed = getattr(op, "packed", None) is not None or _multiplied(op.value)
+        return in_memory(op, held.layout), held.sizes[0] if held.sizes else None, "packed" if packed else "load"
     if op.name == "xegpu.store_nd":
         return (*_stated(op, kernel, op.value), "store")
     if op.name == "xegpu.prefetch_nd":
-        return (*_stated(op, kernel, None), "load")
+        layout, tile_size = _stated(op, kernel, None)
+        return None if layout is None else side_by_side(layout, abreast(op.descriptor.type)), tile_size, "load"
     return None, None, "load"
+
+
+def _multiplied(value: SSAValue) -> bool:
+    """Whether a value, or a block of it, is B of a product."""
+    return any(
+        (use.operation.name == "xegpu.dpas" and use.index == 1)
+        or (use.operation.name == "vector.extract" and _multiplied(use.operation.results[0]))
+        for use in value.uses
+    )
 
 
 def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> tuple[Layout | None, int | None]:
@@ -202,8 +208,9 @@ def load(op: Any, kernel: Kernel) -> None:
     layout = kernel.layout(op, op.value)
     surface = surface_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
+    there = in_memory(op, layout)
     if way is None or way.message is None:
-        kernel.give(op.value, layout, _gathered(op, kernel, surface, layout))
+        kernel.give(op.value, layout, _gathered(op, kernel, surface, there))
         return
     message = way.message
     descriptor = tile(kernel, surface, (message.rows, message.width))
@@ -217,9 +224,9 @@ def load(op: Any, kernel: Kernel) -> None:
         operands = [descriptor, *(one for one in place if isinstance(one, Value))]
         pieces.append(kernel.writer.value(form, operands, surface.element, size))
     pieces = [_unpacked(kernel, piece) for piece in pieces]
-    if way.layout != layout:
+    if way.layout != there:
         why = "is loaded in a layout that messages deliver, and exchanged"
-        pieces = kernel.moved(op, Fragment(way.layout, tuple(pieces)), layout, kernel.sizes(op.value, layout), why=why)
+        pieces = kernel.moved(op, Fragment(way.layout, tuple(pieces)), there, kernel.sizes(op.value, layout), why=why)
     kernel.give(op.value, layout, pieces)
 
 
