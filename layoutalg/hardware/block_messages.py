@@ -31,6 +31,7 @@ from layoutalg.hardware.chips import TargetInfo, target_info
 
 __all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "row_fragment"]
 
+
 def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
     """How rows of elements spread over a subgroup's registers: the rule that all messages and operands follow.
 

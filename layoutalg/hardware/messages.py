@@ -8,8 +8,8 @@ messages load it:
 >>> first.message.name, first.count, first.origins
 ('read_32b_32r16x1c', 2, ((0, 0), (0, 16)))
 
-The order of registers is part of the answer, not of the question: in a lane of this layout a row has two neighbours, one of each
-message.
+The order of registers is part of the answer, not of the question: in a lane of this layout a row has two neighbours, one of
+each message.
 
 >>> first.registers[1][:4], first.in_order
 ((1, 3, 5, 7), False)
@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import prod
 from typing import Any, Literal, NamedTuple
 
@@ -57,7 +57,7 @@ _CACHED = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """What a text can say of a chip's messages: the most elements of a lane, and the most bytes of a lane where rows are packed.
+    """What a text can say of a chip's messages: the most elements of a lane, and its most bytes where rows are packed.
 
     `packed_for_all` is false where packed rows of more elements than `longest` come through for the matrix instruction alone.
 
@@ -74,7 +74,7 @@ WRITERS = {
     "": Writer(1 << 30, 1 << 30),
     "ocloc": Writer(1 << 30, 1 << 30),
     "spirv": Writer(16, 64),
-    "spirv22": Writer(16, 64, packed_for_all=False),
+    "spirv22": Writer(16, 32, packed_for_all=False),
 }
 """By name: "" is the chip itself, "ocloc" the builtins of Intel's compiler, "spirv" the text and the SPIR-V backend of LLVM 23
 and later, "spirv22" those of LLVM 22. tests/oracle/test_messages.py compiles every message that they have."""
@@ -229,7 +229,7 @@ def _messages_of(chip: TargetInfo, bits: int, way: Way, writer: str) -> tuple[Me
     found: list[Message] = []
     for kind in kinds[way]:
         there = [one for one in _of_kind(chip, bits, kind) if _can_say(limits, one, way)]
-        found += sorted(there, key=lambda one: -prod(one.shape))
+        found += sorted(there, key=lambda one: (-prod(one.shape), one.count))
     return tuple(found)
 
 
@@ -244,9 +244,7 @@ def _of_kind(chip: TargetInfo, bits: int, kind: Kind) -> Iterator[Message]:
         else:
             transposes = kind == "transposed"
             own = width * unit // bits
-            block = BlockLoad(
-                rows, own, bits, count, kind == "packed", transposes, unit if transposes else 0, lanes
-            )
+            block = BlockLoad(rows, own, bits, count, kind == "packed", transposes, unit if transposes else 0, lanes)
         try:
             full = int(block.layout.axes.get("lane", 1)) == lanes
         except VerificationError:
@@ -262,9 +260,7 @@ def _can_say(limits: Writer, message: Message, way: Way) -> bool:
     return message.registers * bits // message.unit <= limits.longest
 
 
-def messages_for(
-    layout: Layout, bits: int, way: Way, chip: TargetInfo | str, writer: str = ""
-) -> tuple[Delivery, ...]:
+def messages_for(layout: Layout, bits: int, way: Way, chip: TargetInfo | str, writer: str = "") -> tuple[Delivery, ...]:
     """The messages that move a block of two dimensions, held in a layout: the fewest first, of as many those that rename least.
 
     A packed load comes before others where `way` is "packed", and after them where it is not: what is packed, only a matrix
@@ -414,10 +410,10 @@ def _moved(layout: Layout, message: Message) -> int:
 def parts_of(
     held: Layout, unit: Layout, *, transposed: bool = False, every: int = 1, inside: tuple[int, int] = (0, 0)
 ) -> tuple[Part, ...] | None:
-    """Which registers of what is held are which registers of which unit, in the lanes that the unit has; None where some are not.
+    """Which registers of what is held are which registers of which unit, in the unit's lanes; None where some are not.
 
-    `held` is about a block in memory, `unit` about a tile of a matrix. The block begins at row and column `inside` of a unit. Its
-    rows are `every` so many rows apart; where it is `transposed`, it has the matrix with rows and columns exchanged.
+    `held` is about a block in memory, `unit` about a tile of a matrix. The block begins at row and column `inside` of a unit.
+    It takes every so many-th row (`every`); where it is `transposed`, it has the matrix with rows and columns exchanged.
 
     >>> from layoutalg.hardware import block_load, dpas
     >>> [part.registers[0] for part in parts_of(block_load(32, 16, 16, 2).layout, dpas("f16", "f16").a)]
@@ -445,6 +441,6 @@ def _parts(at: Any, unit: Layout) -> tuple[Part, ...] | None:
     return tuple(
         [
             Part(int(down[start]), int(across[start]), tuple(registers[start:end]), tuple(places[start:end]))
-            for start, end in zip(bounds, bounds[1:], strict=False)
+            for start, end in pairwise(bounds)
         ]
     )

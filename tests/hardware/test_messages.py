@@ -169,7 +169,9 @@ def test_a_chip_is_one_row_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None
     assert block_load(64, 32, 32, 3, target="wide").registers == 192
     with pytest.raises(la.VerificationError, match="only chips with 32 lanes"):
         block_load(8, 32, 32, subgroup_size=16, target="wide")
-    narrower = TargetInfo("wide", 32, surface=SurfaceLimits(), blocks=BlockTable((BlockSizes(32, 32, (4,)),), (), (), ()))
+    narrower = TargetInfo(
+        "wide", 32, surface=SurfaceLimits(), blocks=BlockTable((BlockSizes(32, 32, (4,)),), (), (), ())
+    )
     monkeypatch.setitem(chips.__dict__["_CHIPS"], "wide", narrower)  # nothing is kept by name
     assert [one.message.rows for one in messages_for(rows, 32, "load", "wide")] == [4]
 

@@ -341,7 +341,9 @@ def _problem(attribute: Distributed, what: Block, machine: Machine | None, chip:
         there = exact
     if not said:
         fits = any(misfit(block, one.layout, lanes=False) is None for one in there)
-        return None if fits else f"no 2D block message of {chip} {moves} {bits}-bit elements so: {_closest(block, there)}"
+        return (
+            None if fits else f"no 2D block message of {chip} {moves} {bits}-bit elements so: {_closest(block, there)}"
+        )
     of_chip = [one for one in messages_for(block, bits, way, chip) if one.message in there]
     if of_chip and messages_for(block, bits, way, chip, WRITER):
         return None
