@@ -95,13 +95,22 @@ def _transfer(op: Operation, kernel: Kernel, surface: Surface) -> Transfer | Non
     bits, way = element_bits(surface.element), way_of(op)
     if not takes_messages(surface, kernel, bits):
         return Transfer(layout, None)
-    for found in transfers(layout, bits, way, kernel.target, kernel.llvm):
+    there = transfers(layout, bits, way, kernel.target, kernel.llvm)
+    if kernel.llvm == 22 and surface.element == "bf16" and way != "store":
+        there = tuple(sorted(there, key=lambda one: one.message.registers != _tile_of(op, kernel)))
+    for found in there:
         if can_move(surface, kernel, op, found.message) and (op.name != "xegpu.prefetch_nd" or _is_plain(found)):
             return Transfer(layout, found)
     other = cheapest(layout, bits, way, kernel.target, kernel.llvm)
     if other.delivery is None or can_move(surface, kernel, op, other.delivery.message):
         return other
     return Transfer(layout, None)
+
+
+def _tile_of(op: Any, kernel: Kernel) -> int | None:
+    """The registers of one piece of what is loaded: LLVM 22 has no shuffles of bf16 to cut it from larger ones."""
+    held = None if op.name != "xegpu.load_nd" else kernel.held.of(op.value)
+    return None if held is None or not held.sizes else held.sizes[0]
 
 
 def _is_plain(delivery: Delivery) -> bool:
