@@ -57,7 +57,7 @@ def random_case(seed: int) -> tuple[str, int, int, str]:
     rng = random.Random(seed)
     while True:
         element = rng.choice(("f32", "f16", "i8"))
-        shape = rng.choice((8, 16, 32, 64)), rng.choice((16, 32, 64))
+        shape = rng.choice((8, 16, 32)), rng.choice((16, 32))
         attribute = LayoutAttr(
             inst_data=rng.choice((None, None, (8, 16), (16, 16), (16, 8), (8, 32), (32, 16))),
             lane_layout=rng.choice(((1, 16), (1, 16), (16, 1), (2, 8))),
@@ -67,7 +67,7 @@ def random_case(seed: int) -> tuple[str, int, int, str]:
             return element, *shape, str(attribute)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_what_is_written_is_what_is_priced(seed: int) -> None:
     """As many messages as the demand counts, or none where it has a problem; and the block arrives whole."""
     element, rows, columns, layout = random_case(seed)
