@@ -143,14 +143,14 @@ class LaneIndices(Indices):
             self._here[key] = make()
         return self._here[key]
 
-    def early(self, key: object, form: str, kind: str) -> Value:
-        """A value without operands, written once at the beginning.
+    def early(self, key: object, form: str, kind: str, size: int | None = None) -> Value:
+        """A value without operands, written once at the beginning: of a type, or a vector of `size` elements.
 
         >>> indices = LaneIndices(RegionWriter(), 4, 16)
         >>> indices.early("half", "arith.constant 5.0e-1 : f32", "f32").kind
         'f32'
         """
-        return self._once(key, lambda: self.writer.value(form, (), kind))
+        return self._once(key, lambda: self.writer.value(form, (), kind, size))
 
     def along(self, parts: Sequence[Term]) -> Value:
         """The sum of terms, as an index."""

@@ -52,6 +52,7 @@ from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged
+from layoutalg.propagation.lowering.liveness import Live, is_free
 from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import SHARED
@@ -182,6 +183,7 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     kernel = Kernel(
         function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
     )
+    kernel.live = Live(function)
     for statement, problem in kernel.held.wrong:
         user = statement.user
         kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))
@@ -224,6 +226,7 @@ def _is_distributed(flow: Flow) -> bool:
 
 def _body(kernel: Kernel, arguments: int) -> Placed:
     """The text of a kernel's body, with its shared memory."""
+    kernel.writer.drop_unused(is_free)
     if not kernel.shares:
         return Placed(kernel.writer.text(_INDENT), 0, 0)
     shared = Value("memref", name="slm")

@@ -18,10 +18,12 @@ from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
+from layoutalg.propagation.lowering.fragments import Fragment
 from layoutalg.propagation.lowering.kernels import refuse
-from layoutalg.propagation.lowering.messages import factors_above
+from layoutalg.propagation.lowering.memory_blocks import rows_unpacked
 from layoutalg.propagation.lowering.registers import coordinates, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.transfers import factors_above
 from layoutalg.propagation.relations import settled
 
 __all__ = ["in_tiles", "tile_origins"]
@@ -122,6 +124,8 @@ def _operand(
 ) -> tuple[list[Value], dict[bytes, int]]:
     """The tiles of A or B in the registers of each subgroup, and which is where."""
     fragment = kernel.fragment(op.operands[number])
+    if len(fragment.layout.dims) == 3:
+        fragment = Fragment(rows_unpacked(fragment.layout), fragment.pieces)
     layout, name = fragment.layout, "AB"[number]
     origins = tile_origins(layout, tile)
     shape = sizes_of(layout)
@@ -134,7 +138,7 @@ def _operand(
     if origins is None:
         refuse(op, "dpas", f"{name} in {layout} is not in tiles of {tile}")
     sizes = (registers_of(tile),) * origins.shape[1]
-    pieces = kernel.needed(op, number, layout, sizes)
+    pieces = kernel.moved(op, fragment, layout, sizes, number=number)
     return pieces, {origins[:, at].tobytes(): at for at in range(origins.shape[1])}
 
 
@@ -163,15 +167,21 @@ def _found(op: Any, where: dict[bytes, int], rows: Any, columns: Any, name: str)
 
 
 def _written(kernel: Kernel, unit: Dpas, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
-    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it."""
+    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it.
+
+    No LLVM lowers an `xevm.mma` without an accumulator, so integers start from zeros.
+    """
+    integers = unit.acc_type == "s32"
+    if integers and acc is None:
+        zeros = f"vector<{size}x{element}>"
+        acc = kernel.indices.early(("zeros", zeros), f"arith.constant dense<0> : {zeros}", element, size)
     operands = [_vector(kernel, one) for one in (a, b, acc) if one is not None]
     names = ", ".join(["%s"] * len(operands))
     kinds = ", ".join(one.kind for one in operands)
     result = f"vector<{size}x{element}>"
-    if unit.acc_type == "s32":
-        of_acc = "" if acc is None else ", c = s32"
+    if integers:
         shape = f"shape = <m = {unit.m}, n = {unit.n}, k = {unit.k}>"
-        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}{of_acc}>"
+        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}, c = s32>"
         form = f"xevm.mma {names} {{{shape}, {types}}} : ({kinds}) -> {result}"
     else:
         form = f"xegpu.dpas {names} : {kinds} -> {result}"

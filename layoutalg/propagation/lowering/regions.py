@@ -62,8 +62,8 @@ def _types(values: Sequence[Value]) -> str:
     return ", ".join(value.kind for value in values)
 
 
-def _write_body(block: Block, kinds: Sequence[_Passed], kernel: Kernel) -> None:
-    """The operations of a block, and what it yields."""
+def _write_body(block: Block, kinds: Sequence[_Passed], kernel: Kernel, numbers: Sequence[int] | None = None) -> None:
+    """The operations of a block, and what it yields: all of it, or the operands of these numbers."""
     last = block.last_op
     for operation in block.ops:
         if operation is not last or operation.name != "scf.yield":
@@ -71,7 +71,8 @@ def _write_body(block: Block, kinds: Sequence[_Passed], kernel: Kernel) -> None:
     if last is None or not kinds:
         return
     try:
-        values = [piece for number, kind in enumerate(kinds) for piece in _given(last, number, kind, kernel)]
+        yielded = zip(numbers if numbers is not None else range(len(kinds)), kinds, strict=True)
+        values = [piece for number, kind in yielded for piece in _given(last, number, kind, kernel)]
     except Refused as refused:
         if refused.finding is not None:
             kernel.findings.append(refused.finding)
@@ -87,12 +88,18 @@ def _places(values: Sequence[Value]) -> str:
 def loop(op: Any, kernel: Kernel) -> None:
     """A loop that every work-item goes through the same number of times."""
     body: Block = op.body.block
-    kinds = [_passed(op, argument, kernel) for argument in body.args[1:]]
+    numbers = [number for number, result in enumerate(op.results) if kernel.needs(result)]
+    arguments = [body.args[1 + number] for number in numbers]
+    kinds = [_passed(op, argument, kernel) for argument in arguments]
     bounds = [kernel.scalar(value) for value in op.operands[:3]]
-    first = [piece for number, kind in enumerate(kinds) for piece in _given(op, 3 + number, kind, kernel)]
+    first = [
+        piece
+        for number, kind in zip(numbers, kinds, strict=True)
+        for piece in _given(op, 3 + number, kind, kernel)
+    ]
     step = Value(bounds[0].kind, name=body.args[0].name_hint)
-    carried = [kind.made(argument.name_hint) for kind, argument in zip(kinds, body.args[1:], strict=True)]
-    results = [kind.made(result.name_hint) for kind, result in zip(kinds, op.results, strict=True)]
+    carried = [kind.made(argument.name_hint) for kind, argument in zip(kinds, arguments, strict=True)]
+    results = [kind.made(op.results[number].name_hint) for number, kind in zip(numbers, kinds, strict=True)]
     inside = [piece for pieces in carried for piece in pieces]
     after = [piece for pieces in results for piece in pieces]
     form = "scf.for %s = %s to %s step %s"
@@ -104,11 +111,11 @@ def loop(op: Any, kernel: Kernel) -> None:
     kind = "" if bounds[0].kind == "index" else f" : {bounds[0].kind}"
     with kernel.region(f"{form}{kind} {{", operands, after, (step, *inside)):
         kernel.scalars[body.args[0]] = step
-        for argument, passed, pieces in zip(body.args[1:], kinds, carried, strict=True):
+        for argument, passed, pieces in zip(arguments, kinds, carried, strict=True):
             _take(argument, passed, pieces, kernel)
-        _write_body(body, kinds, kernel)
-    for result, passed, pieces in zip(op.results, kinds, results, strict=True):
-        _take(result, passed, pieces, kernel)
+        _write_body(body, kinds, kernel, numbers)
+    for number, passed, pieces in zip(numbers, kinds, results, strict=True):
+        _take(op.results[number], passed, pieces, kernel)
 
 
 @lowers("scf.while")
@@ -158,19 +165,21 @@ def branch(op: Any, kernel: Kernel) -> None:
     if kernel.is_spread(op.operands[0]):
         refuse(op, "condition", f"branches on a spread value of {op.operands[0].type}")
     condition = kernel.scalar(op.operands[0])
-    kinds = [_passed(op, result, kernel) for result in op.results]
-    results = [kind.made(result.name_hint) for kind, result in zip(kinds, op.results, strict=True)]
+    numbers = [number for number, result in enumerate(op.results) if kernel.needs(result)]
+    needed = [op.results[number] for number in numbers]
+    kinds = [_passed(op, result, kernel) for result in needed]
+    results = [kind.made(result.name_hint) for kind, result in zip(kinds, needed, strict=True)]
     after = [piece for pieces in results for piece in pieces]
     then, *others = [region.block for region in op.regions if region.blocks]
     kinds_text = f" -> ({_types(after)})" if after else ""
     with kernel.writer.region(f"scf.if %s{kinds_text} {{", (condition,), after):
         with kernel.indices.scope():
-            _write_body(then, kinds, kernel)
+            _write_body(then, kinds, kernel, numbers)
         if others and (others[0].first_op is not None):
             kernel.writer.between("} else {")
             with kernel.indices.scope():
-                _write_body(others[0], kinds, kernel)
-    for result, passed, pieces in zip(op.results, kinds, results, strict=True):
+                _write_body(others[0], kinds, kernel, numbers)
+    for result, passed, pieces in zip(needed, kinds, results, strict=True):
         _take(result, passed, pieces, kernel)
 
 

@@ -35,6 +35,7 @@ from layoutalg.propagation.lowering.forms import passed_on
 from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes, regrouped
 from layoutalg.propagation.lowering.held import HeldIn
 from layoutalg.propagation.lowering.kernels import Exchanged, KernelText, Refused, refuse
+from layoutalg.propagation.lowering.liveness import Live
 from layoutalg.propagation.lowering.registers import positions, sizes_of
 from layoutalg.propagation.lowering.subjects import SUBJECTS
 from layoutalg.propagation.relations import needed, relation_of, shape_of
@@ -114,7 +115,13 @@ class Kernel(KernelText):
         """What the descriptors of the source describe."""
         self.making: dict[SSAValue, Layout] = {}
         """Values that are being made once more, in the layout that a use needs."""
+        self.live: Live | None = None
+        """What of the source is needed; everything where that is not known."""
         _load()
+
+    def needs(self, value: SSAValue) -> bool:
+        """Whether something that is written uses a value of the source."""
+        return self.live is None or self.live.is_live(value)
 
     def is_spread(self, value: SSAValue) -> bool:
         """Whether a value is spread over work-items."""
@@ -170,7 +177,9 @@ class Kernel(KernelText):
             self.write(operation)
 
     def write(self, operation: Operation) -> None:
-        """Lower one operation; what can't be is a finding, and what depends on it is left out."""
+        """Lower one operation; what can't be is a finding, and what depends on it is left out. What nobody needs is not written."""
+        if self.live is not None and not self.live.needs(operation):
+            return
         try:
             self._write(operation)
         except Refused as refused:

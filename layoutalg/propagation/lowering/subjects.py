@@ -14,5 +14,6 @@ SUBJECTS = (
     f"{_ROOM}.products",
     f"{_ROOM}.reductions",
     f"{_ROOM}.regions",
+    f"{_ROOM}.row_shuffles",
     f"{_ROOM}.scattered",
 )
