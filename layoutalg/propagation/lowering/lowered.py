@@ -46,6 +46,7 @@ from layoutalg.ir.dialects.inherent import STRICT
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate import migrate_module
 from layoutalg.ir.places import place_of
+from layoutalg.ir.verify import verify_module
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
@@ -120,8 +121,10 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)
     for part in module.parts:
-        source, before = _prepared(part.module, target)
+        source, before = _prepared(part.module, target, version)
         findings += before
+        if any(finding.level == "error" for finding in before):
+            continue
         kernels = {
             function: kernel
             for function in source.walk()
@@ -154,19 +157,27 @@ _OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_
 """Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
 
 
-def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, ...]]:
-    """The module without operations that move descriptors, and without conversions of fragments."""
+def _prepared(module: ModuleOp, target: str, llvm: int) -> tuple[ModuleOp, tuple[Finding, ...]]:
+    """The module without operations that move descriptors, and without conversions of fragments; or why it does not verify."""
     names = {operation.name for operation in module.walk()}
     findings: tuple[Finding, ...] = ()
     if names & _OLD:
         migrated = migrate_module(module, to=24)
         module, findings = migrated.module, migrated.findings
+    wrong = tuple(finding for finding in verify_module(module, llvm=llvm) if _is_wrong(finding))
+    if wrong:
+        return module, (*findings, *wrong)
     if names.intersection(CONVERSIONS):
         made = module.clone()
         for old, new in zip(module.walk(), made.walk(), strict=True):
             new.location = old.location
         return made, (*findings, *lower_fragments(made, target))
     return module, findings
+
+
+def _is_wrong(finding: Finding) -> bool:
+    """Whether it is an error in what the module says: another version's spelling is read all the same, and written anew."""
+    return finding.level == "error" and not (finding.rule or "").endswith(".spelling")
 
 
 def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
