@@ -221,7 +221,9 @@ class KernelText:
         self.forms: dict[object, Form] = {}
         """The texts of operations that are written several times."""
         self.globals: list[str] = []
-        """Operations of the module around the kernel: its shared memory."""
+        """Operations of the module around the kernel: its shared memory, functions of large conversions."""
+        self.functions: dict[object, str] = {}
+        """The names of the functions of large conversions."""
         self.shares = False
         """Whether placeholders of shared memory stand in the text (see `shared_memory`)."""
         self.exchanges: list[Exchanged] = []
