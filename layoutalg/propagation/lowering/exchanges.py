@@ -177,7 +177,7 @@ class Exchanges:
         return programs_here(plan, self.machine, self._differs(before), memory=self.memory is not None)
 
     def _differs(self, before: Operation) -> Differs:
-        if before.parent_op() is self.function:
+        if before.parent_block() is self.function.regions[0].first_block:
             return "nowhere"
         if self._divergence is None:
             self._divergence = Divergence(self.function)
@@ -351,7 +351,7 @@ def way_to(operation: Operation) -> Differs:
     function = operation.parent_op()
     while function is not None and not isinstance(function, FuncOp | HostFuncOp):
         function = function.parent_op()
-    if function is None or operation.parent_op() is function:
+    if function is None or operation.parent_block() is function.regions[0].first_block:
         return "nowhere"
     return _divergence_of(function).at(operation)
 

@@ -50,9 +50,10 @@ from layoutalg.ir.verify import verify_module
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
+from layoutalg.propagation.lowering.branches import write_blocks
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
-from layoutalg.propagation.lowering.kernels import Exchanged
+from layoutalg.propagation.lowering.kernels import Exchanged, Refused
 from layoutalg.propagation.lowering.liveness import Live, is_free
 from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.rules import Kernel
@@ -196,10 +197,6 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     for statement, problem in kernel.held.wrong:
         user = statement.user
         kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))
-    if len(function.body.blocks) != 1:
-        message = "has branches between blocks; loops and branches of scf are lowered"
-        kernel.findings.append(Finding("lower.blocks", message, function.name, place_of(function)))
-        return kernel
     block = function.body.blocks[0]
     count = len(function.function_type.inputs)
     for argument in block.args[:count]:
@@ -211,7 +208,11 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     kernel.writer.arguments = tuple(arguments)
     for argument in block.args[count:]:
         kernel.scalars[argument] = kernel.buffer(str(argument.type), argument.name_hint)
-    kernel.write_block(block)
+    try:
+        write_blocks(block, kernel)
+    except Refused as refused:
+        if refused.finding is not None:
+            kernel.findings.append(refused.finding)
     return kernel
 
 

@@ -42,6 +42,7 @@ from layoutalg.propagation.relations import needed, relation_of, shape_of
 from layoutalg.propagation.stated import called, statements_of
 
 if TYPE_CHECKING:
+    from layoutalg.propagation.lowering.regions import Passed
     from layoutalg.propagation.lowering.surfaces import Surface
 
 __all__ = ["Kernel", "Rule", "bare_kernel", "lowers", "registers_of"]
@@ -112,6 +113,8 @@ class Kernel(KernelText):
         self.held = held
         self.surfaces: dict[SSAValue, Surface] = {}
         """What the descriptors of the source describe."""
+        self.blocks: dict[Block, tuple[str, list[Passed]]] = {}
+        """The labels of the blocks that are branched to, and how their arguments pass."""
         self.live: Live | None = None
         """What of the source is needed; everything where that is not known."""
         _load()
