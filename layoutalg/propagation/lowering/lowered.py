@@ -51,6 +51,7 @@ from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
 from layoutalg.propagation.lowering.branches import write_blocks
+from layoutalg.propagation.lowering.calls import inline_calls, spread_calls
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged, Refused
@@ -168,12 +169,24 @@ def _prepared(module: ModuleOp, target: str, llvm: int) -> tuple[ModuleOp, tuple
     wrong = tuple(finding for finding in verify_module(module, llvm=llvm) if _is_wrong(finding))
     if wrong:
         return module, (*findings, *wrong)
+    calls = "func.call" in names and bool(spread_calls(module)) and _has_distributed(module)
+    if not calls and not names.intersection(CONVERSIONS):
+        return module, findings
+    made = module.clone()
+    for old, new in zip(module.walk(), made.walk(), strict=True):
+        new.location = old.location
+    if calls:
+        findings = (*findings, *inline_calls(made))
     if names.intersection(CONVERSIONS):
-        made = module.clone()
-        for old, new in zip(module.walk(), made.walk(), strict=True):
-            new.location = old.location
-        return made, (*findings, *lower_fragments(made, target))
-    return module, findings
+        findings = (*findings, *lower_fragments(made, target))
+    return made, findings
+
+
+def _has_distributed(module: ModuleOp) -> bool:
+    """Whether a function of a module works on more than one lane holds: functions that kernels call count too."""
+    return any(
+        isinstance(function, FuncOp | func.FuncOp) and _is_distributed(flow_of(function)) for function in module.walk()
+    )
 
 
 def _is_wrong(finding: Finding) -> bool:
