@@ -114,7 +114,8 @@ class Divergence:
         """How the way through an operation with regions differs: by its operands, and by what its regions decide."""
         if operation.name in ("scf.if", "scf.for", "scf.index_switch"):
             deciding = operation.operands[:3] if operation.name == "scf.for" else operation.operands[:1]
-            return self._most(iter(deciding))
+            least = 1 if "sg_id_range" in operation.attributes else 0  # a branch for some subgroups
+            return max(least, self._most(iter(deciding)))
         if operation.name == "scf.while":
             last = operation.regions[0].blocks[0].last_op if operation.regions[0].blocks else None
             return 2 if last is None else self._most(iter(last.operands[:1]))

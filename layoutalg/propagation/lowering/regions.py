@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.layout import Layout
+from layoutalg.ir.dialects.xegpu.attributes import RangeAttr
 from layoutalg.propagation.lowering.fragments import Fragment, vector_size
 from layoutalg.propagation.lowering.kernels import Refused, refuse
+from layoutalg.propagation.lowering.registers import coordinates
 from layoutalg.propagation.lowering.rules import Kernel, lowers
 
-__all__ = ["Passed", "passing", "pieces_passed", "take_pieces"]
+__all__ = ["Passed", "passing", "pieces_passed", "range_of", "take_pieces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,9 @@ def branch(op: Any, kernel: Kernel) -> None:
     """A branch on a number: where it is the same in the whole workgroup, so is the way that is taken."""
     if kernel.is_spread(op.operands[0]):
         refuse(op, "condition", f"branches on a spread value of {op.operands[0].type}")
+    of_range = range_of(op)
+    if of_range is not None:
+        _check_range(op, of_range, kernel)
     condition = kernel.scalar(op.operands[0])
     numbers = [number for number, result in enumerate(op.results) if kernel.needs(result)]
     needed = [op.results[number] for number in numbers]
@@ -178,8 +184,11 @@ def branch(op: Any, kernel: Kernel) -> None:
     after = [piece for pieces in results for piece in pieces]
     then, *others = [region.block for region in op.regions if region.blocks]
     kinds_text = f" -> ({_types(after)})" if after else ""
+    if of_range is not None and not others:
+        condition = kernel.both(condition, _in_range(of_range, kernel))
     with kernel.writer.region(f"scf.if %s{kinds_text} {{", (condition,), after):
-        with kernel.indices.scope():
+        counted = kernel.indices.scope() if of_range is None else kernel.indices.counted_from(of_range.start)
+        with counted:
             _write_body(then, kinds, kernel, numbers)
         if others and (others[0].first_op is not None):
             kernel.writer.between("} else {")
@@ -187,6 +196,46 @@ def branch(op: Any, kernel: Kernel) -> None:
                 _write_body(others[0], kinds, kernel, numbers)
     for result, passed, pieces in zip(needed, kinds, results, strict=True):
         take_pieces(result, passed, pieces, kernel)
+
+
+def range_of(op: Operation) -> range | None:
+    """The subgroups that a branch is for, `sg_id_range = #xegpu.range<[2, 4]>`: layouts in it count them from the first.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> range_of(TestOp()) is None
+    True
+    """
+    stated = op.attributes.get("sg_id_range", op.properties.get("sg_id_range"))
+    return stated.value.ids() if isinstance(stated, RangeAttr) else None  # type: ignore[union-attr]
+
+
+def _in_range(ids: range, kernel: Kernel) -> Value:
+    """Whether this subgroup is one of these."""
+    return kernel.indices.holds("sg", sum(1 << number for number in ids if number < kernel.subgroups))
+
+
+def _check_range(op: Any, ids: range, kernel: Kernel) -> None:
+    """A value that goes into or out of the branch must be held by subgroup n as by the n-th of the range."""
+    if ids.stop > kernel.subgroups:
+        refuse(op, "range", f"is for the subgroups up to {ids.stop - 1}; the workgroup has {kernel.subgroups}")
+    inside = set(op.walk())
+    taken = {value for one in inside for value in one.operands if kernel.is_spread(value)}
+    crossing = [value for value in taken if not _made_in(value, inside)]
+    for value in (*crossing, *(result for result in op.results if kernel.is_spread(result))):
+        here = coordinates(kernel.layout(op, value))
+        if len(here) > 1 and not np.array_equal(here[ids.start : ids.stop], here[: len(ids)]):
+            refuse(
+                op,
+                "range",
+                f"is for the subgroups {ids.start} to {ids.stop - 1}, which hold a value of {value.type} from outside in "
+                "another way than the layouts inside count them",
+                f"it is held as {kernel.layout(op, value)}",
+            )
+
+
+def _made_in(value: SSAValue, inside: set[Operation]) -> bool:
+    owner = value.owner
+    return (owner.parent_op() if isinstance(owner, Block) else owner) in inside
 
 
 @lowers("scf.yield")
