@@ -28,6 +28,8 @@ from typing import Literal
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from layoutalg.ir.dialects.xegpu.ranges import range_of
+
 __all__ = ["Differs", "Divergence"]
 
 Differs = Literal["nowhere", "subgroup", "lane"]
@@ -114,7 +116,7 @@ class Divergence:
         """How the way through an operation with regions differs: by its operands, and by what its regions decide."""
         if operation.name in ("scf.if", "scf.for", "scf.index_switch"):
             deciding = operation.operands[:3] if operation.name == "scf.for" else operation.operands[:1]
-            least = 1 if "sg_id_range" in operation.attributes else 0  # a branch for some subgroups
+            least = 0 if range_of(operation) is None else 1  # a branch for some subgroups
             return max(least, self._most(iter(deciding)))
         if operation.name == "scf.while":
             last = operation.regions[0].blocks[0].last_op if operation.regions[0].blocks else None

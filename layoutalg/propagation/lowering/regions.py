@@ -15,13 +15,13 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.layout import Layout
-from layoutalg.ir.dialects.xegpu.attributes import RangeAttr
+from layoutalg.ir.dialects.xegpu.ranges import range_of
 from layoutalg.propagation.lowering.fragments import Fragment, vector_size
 from layoutalg.propagation.lowering.kernels import Refused, refuse
 from layoutalg.propagation.lowering.registers import coordinates
 from layoutalg.propagation.lowering.rules import Kernel, lowers
 
-__all__ = ["Passed", "passing", "pieces_passed", "range_of", "take_pieces"]
+__all__ = ["Passed", "passing", "pieces_passed", "take_pieces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +196,6 @@ def branch(op: Any, kernel: Kernel) -> None:
                 _write_body(others[0], kinds, kernel, numbers)
     for result, passed, pieces in zip(needed, kinds, results, strict=True):
         take_pieces(result, passed, pieces, kernel)
-
-
-def range_of(op: Operation) -> range | None:
-    """The subgroups that a branch is for, `sg_id_range = #xegpu.range<[2, 4]>`: layouts in it count them from the first.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> range_of(TestOp()) is None
-    True
-    """
-    stated = op.attributes.get("sg_id_range", op.properties.get("sg_id_range"))
-    return stated.value.ids() if isinstance(stated, RangeAttr) else None  # type: ignore[union-attr]
 
 
 def _in_range(ids: range, kernel: Kernel) -> Value:
