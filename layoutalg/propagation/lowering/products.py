@@ -21,9 +21,9 @@ from layoutalg.hardware import Dpas, dpas
 from layoutalg.propagation.lowering.fragments import Fragment
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.memory_blocks import rows_unpacked
-from layoutalg.propagation.lowering.messages import factors_above
 from layoutalg.propagation.lowering.registers import coordinates, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.transfers import factors_above
 from layoutalg.propagation.relations import settled
 
 __all__ = ["in_tiles", "tile_origins"]
