@@ -43,6 +43,7 @@ from layoutalg.propagation.stated import called, statements_of
 from layoutalg.propagation.value_layouts import stated_layout
 
 if TYPE_CHECKING:
+    from layoutalg.propagation.lowering.regions import Passed
     from layoutalg.propagation.lowering.surfaces import Surface
 
 __all__ = ["Kernel", "Rule", "bare_kernel", "lowers", "registers_of"]
@@ -115,6 +116,8 @@ class Kernel(KernelText):
         """What the descriptors of the source describe."""
         self.making: dict[SSAValue, Layout] = {}
         """Values that are being made once more, in the layout that a use needs."""
+        self.blocks: dict[Block, tuple[str, list[Passed]]] = {}
+        """The labels of the blocks that are branched to, and how their arguments pass."""
         self.live: Live | None = None
         """What of the source is needed; everything where that is not known."""
         _load()

@@ -8,6 +8,7 @@ SUBJECTS = (
     f"{_ROOM}.elementwise",
     f"{_ROOM}.converting",
     f"{_ROOM}.blocks",
+    f"{_ROOM}.branches",
     f"{_ROOM}.matrices",
     f"{_ROOM}.moving",
     f"{_ROOM}.numbers",

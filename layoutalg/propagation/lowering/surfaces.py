@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.elements import element_bits
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import target_info
 from layoutalg.hardware.messages import Message
@@ -121,9 +122,27 @@ def of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int]
             continue
         at = kernel.indices.constant(dim, "index")
         sizes.append(kernel.writer.value(f"memref.dim %s, %s : {kind}", (source, at), "index"))
-    if strides is None or any(stride is None for stride in strides):
+    if strides is None:
         return sizes, []
-    return sizes, list(strides)
+    if all(isinstance(stride, int) and stride != DYNAMIC_INDEX for stride in strides):
+        return sizes, list(strides)
+    found = _described(kernel, source)
+    return sizes, [
+        stride if isinstance(stride, int) and stride != DYNAMIC_INDEX else found[1 + len(sizes) + dim]
+        for dim, stride in enumerate(strides)
+    ]
+
+
+def _described(kernel: Kernel, source: Value) -> list[Value]:
+    """What a memref carries with it: its offset, its sizes, its strides."""
+    kind = source.kind
+    dimensions = [part for part in kind.removeprefix("memref<").partition(",")[0].rstrip(">").split("x")]
+    rank, element = len(dimensions) - 1, dimensions[-1]
+    space = ", 3" if kind.endswith((", 3>", "3 : i64>", "3 : i32>")) else ""
+    results = [Value(f"memref<{element}{space}>"), *(Value("index") for _ in range(1 + 2 * rank))]
+    types = ", ".join([result.kind for result in results])
+    kernel.writer.values(f"memref.extract_strided_metadata %s : {kind} -> {types}", (source,), results)
+    return results[1:]
 
 
 def tile(op: Any, kernel: Kernel, surface: Surface, message: Message) -> Value:
@@ -234,6 +253,10 @@ def address(op: Any, kernel: Kernel, surface: Surface) -> Value:
             return surface.pointer
         form = f"memref.extract_aligned_pointer_as_index %s : {kind} -> index"
         found = kernel.writer.value(form, (surface.source,), "index")
+        if "offset:" in kind:
+            size = kernel.indices.constant(element_bits(surface.element) // 8, "index")
+            moved = kernel.indices.binary("muli", _described(kernel, surface.source)[0], size)
+            found = kernel.indices.binary("addi", found, moved)
         surface.pointer = kernel.writer.value("arith.index_cast %s : index to i64", (found,), "i64")
     return surface.pointer
 
