@@ -23,7 +23,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.compilers import compiler_mistake, right_for_matrix
+from layoutalg.propagation.compilers import compiler_mistake, right_for_matrix
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair

@@ -28,7 +28,7 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.dialects.unread import UndefinedOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.compilers import compiler_mistake, reduction_mistake
+from layoutalg.propagation.compilers import compiler_mistake, reduction_mistake
 from layoutalg.propagation.checking.conversions import CheckedConversion, conversions_of
 from layoutalg.propagation.checking.held import Held, equal_coordinates, held_in, held_of
 from layoutalg.propagation.checking.mistakes import Mistake

@@ -40,6 +40,7 @@ from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.flow import Flow
 from layoutalg.propagation.labelling import Labelling
+from layoutalg.propagation.placing.avoiding import keep_slices, sliced
 from layoutalg.propagation.placing.candidates import CONVERSION, Asked, owner_of
 from layoutalg.propagation.placing.costs import bits_of
 from layoutalg.propagation.placing.descriptors import write_descriptors
@@ -135,6 +136,7 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
     writer = _Writer(flow, network, asked, labels, final)
     operands = _needs(writer, labelling)
     _respell(writer, operands)
+    _keep_slices(writer, operands)
     dead: list[Operation] = []
     # What is made again is made of the first operands; no operand changes before everything is made.
     served = [
@@ -157,6 +159,7 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
             taken[operation, number] = chosen
     for operation in reversed(dead):
         _drop(operation)
+    keep_slices(flow, asked.llvm)
     write_descriptors(flow.function, asked.llvm)
     return Written(final, writer.placed, taken)
 
@@ -215,6 +218,18 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]
             if wanted is not None and wanted.key == present.key:
                 writer.final[value.number] = wanted
                 break
+
+
+def _keep_slices(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]) -> None:
+    """The results of reductions as slices, where the compiler wants them so."""
+    for value in writer.flow.values:
+        maker = value.members[0].owner
+        if not isinstance(maker, Operation) or not maker.operands or maker.operands[0] not in writer.flow:
+            continue
+        if not any("lane" in levels_of(one.attribute) for one in value.stated):
+            source = operands.get((maker, 0)) or writer.final[writer.flow.value_of(maker.operands[0]).number]
+            found = sliced(maker, source, writer.final[value.number], writer.asked.llvm)
+            writer.final[value.number] = found or writer.final[value.number]
 
 
 def _served(writer: _Writer, operation: Operation, number: int, held: Held, dead: list[Operation]) -> SSAValue:
