@@ -40,7 +40,7 @@ text:4:8 %y 64x32xf32: #xegpu.layout<sg_layout = [4, 1], sg_data = [16, 32], lan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -150,6 +150,8 @@ class Propagated:
     """The version of LLVM whose own layouts these are."""
     coarser: Propagated | None = None
     """What was decided of subgroups before the lanes; None where one level was decided."""
+    places: tuple[tuple[Place | None, ...], ...] = field(default=(), repr=False)
+    """For each part of the file, where its operations stood in the text that was given, in the order of the module."""
 
     @property
     def is_optimal(self) -> bool:
@@ -206,7 +208,13 @@ def completed(
         written = written_module([one.module for one in started], file, llvm)
     done = _propagated(runs, written)
     findings = () if before is None else before.findings
-    return replace(done, findings=(*file.findings, *findings, *done.findings), coarser=before)
+    places = tuple(tuple(_place(one, operation) for operation in one.module.walk()) for one in started)
+    return replace(done, findings=(*file.findings, *findings, *done.findings), coarser=before, places=places)
+
+
+def _place(start: _Start, operation: Operation) -> Place | None:
+    original = start.origins.get(operation)
+    return None if original is None else place_of(original)
 
 
 def _propagated(runs: Sequence[_Run], written: Module) -> Propagated:
