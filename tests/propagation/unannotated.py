@@ -226,13 +226,13 @@ def gemm_bias_gelu() -> Kernel:
     shape = (m, n)
     body.add(f"%bs = vector.broadcast %bias : {vector((n,), 'f32')} to {vector(shape, 'f32')}")
     body.two("y", "arith.addf", "acc", "bs", shape, "f32")
-    for name, value in (("k3", "0.044715"), ("k2", "0.7978845608"), ("unit", "1.0"), ("half", "0.5")):
+    for name, value in (("k3", "0.044715"), ("k2", "0.7978845608"), ("unit", "1.0"), ("part", "0.5")):
         body.fill(name, value, shape, "f32")
     body.two("y2", "arith.mulf", "y", "y", shape, "f32").two("y3", "arith.mulf", "y2", "y", shape, "f32")
     body.two("i1", "arith.mulf", "y3", "k3", shape, "f32").two("i2", "arith.addf", "y", "i1", shape, "f32")
     body.two("i3", "arith.mulf", "i2", "k2", shape, "f32").one("th", "math.tanh", "i3", shape, "f32")
-    body.two("p1", "arith.addf", "th", "unit", shape, "f32").two("h1", "arith.mulf", "y", "half", shape, "f32")
-    body.two("r", "arith.mulf", "h1", "p1", shape, "f32").store("r", 3, shape, "f32", shape)
+    body.two("both", "arith.addf", "th", "unit", shape, "f32").two("h1", "arith.mulf", "y", "part", shape, "f32")
+    body.two("r", "arith.mulf", "h1", "both", shape, "f32").store("r", 3, shape, "f32", shape)
 
     def define(a: Array, b: Array, bias: Array) -> Array:
         return _gelu_of(a @ b + bias)

@@ -18,7 +18,7 @@ leaves the lanes open, and conversions between such layouts are decided again wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -117,21 +117,25 @@ def refined(coarse: Layout, fine: Layout) -> Layout | None:
     """
     if coarse.rank != fine.rank or "lane" in coarse.axes or coarse.offsets or fine.offsets or any(fine.origins):
         return None
-    # Of several orders of a block's registers, that of the finer layout; around its tile row-major; rounds come last.
+    # The registers of the tile keep their order; around it they are row-major, and rounds of subgroups come last.
     outer: list[list[Factor]] = []
-    inner: list[list[Factor]] = []
+    held: list[list[Factor]] = []
+    blocks: list[int] = []
     for above, below in zip(coarse.dims, fine.dims, strict=True):
         first = 1 + max((at for at, one in enumerate(above) if one.axis == "sg"), default=-1)
-        block = _size(above[first:])
-        held = _lanes(below)
-        if held is None:
-            return None
-        tile = _tile(held)
-        whole = _size(tuple(held)) == block
-        if not whole and block % _size(tuple(tile)):
+        of_subgroup = _lanes(below)
+        if of_subgroup is None:
             return None
         outer.append(list(above[:first]))
-        inner.append(held if whole else [Factor(block // _size(tuple(tile)), 0, None), *tile])
+        held.append(of_subgroup)
+        blocks.append(_size(above[first:]))
+    if [_size(one) for one in held] == blocks:
+        inner = held
+    else:
+        tiles = [_tile(one) for one in held]
+        if any(block % _size(tile) for block, tile in zip(blocks, tiles, strict=True)):
+            return None
+        inner = [[Factor(block // _size(tile)), *tile] for block, tile in zip(blocks, tiles, strict=True)]
     strides = _strides(outer, inner)
     if strides is None:
         return None
@@ -148,7 +152,7 @@ def refined(coarse: Layout, fine: Layout) -> Layout | None:
     return Layout(dims, [*groups, *lanes])
 
 
-def _size(factors: tuple[Factor, ...]) -> int:
+def _size(factors: Sequence[Factor]) -> int:
     return prod(int(factor.extent) for factor in factors)
 
 
@@ -231,7 +235,7 @@ def block_of(coarse: Held) -> tuple[int, ...]:
     >>> block_of(told(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 128)))
     (32, 16)
     """
-    return tuple(_size(tuple(_lanes(factors) or ())) for factors in coarse.layout.dims)
+    return tuple(_size(_lanes(factors) or ()) for factors in coarse.layout.dims)
 
 
 def without_coarse_conversions(module: Operation) -> Iterator[ConvertLayoutOp]:
