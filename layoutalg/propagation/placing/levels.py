@@ -159,7 +159,7 @@ def _size(factors: Sequence[Factor]) -> int:
 def _lanes(factors: tuple[Factor, ...]) -> list[Factor] | None:
     """One subgroup's part of a dimension: what lies below its subgroups; None where lanes lie above them."""
     last = max((at for at, one in enumerate(factors) if one.axis == "sg"), default=-1)
-    if any(one.axis == "lane" for one in factors[:last]):
+    if any(one.axis == "lane" for one in factors[: max(last, 0)]):
         return None
     return list(factors[last + 1 :])
 
