@@ -30,7 +30,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.propagation.lowering.fragments import Fragment, picked, vector_size
-from layoutalg.propagation.lowering.held import layout_of, tile_registers
+from layoutalg.propagation.lowering.held import tile_registers
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.messages import Message, Way, block_message, deliverable
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
@@ -47,6 +47,7 @@ from layoutalg.propagation.lowering.surfaces import (
     tile,
 )
 from layoutalg.propagation.stated import statements_of
+from layoutalg.propagation.value_layouts import stated_layout
 
 __all__ = ["Transfer", "cheapest", "hints"]
 
@@ -163,13 +164,13 @@ def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> tuple[Layout | N
     shape = op.descriptor.type.get_shape()
     for statement in statements_of(op):
         try:
-            layout = layout_of(statement.attribute, shape, kernel.machine)
+            layout = stated_layout(statement.attribute, shape, kernel.machine)
         except LayoutError:
             continue
         return layout, tile_registers(statement.attribute, layout)
     attribute = getattr(op.descriptor.type.layout, "value", None)
     if value is None and attribute is not None:
-        layout = layout_of(attribute, shape, kernel.machine)
+        layout = stated_layout(attribute, shape, kernel.machine)
         return layout, tile_registers(attribute, layout)
     held = None if value is None else kernel.held.of(value)
     return (None, None) if held is None else (held.layout, held.sizes[0])

@@ -179,7 +179,9 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     subgroups = stated.subgroups or max([1, *(_subgroups(one.attribute) for one in statements)])
     of_workgroup = any("sg" in levels_of(one.attribute) for one in statements)
     machine = Machine(lanes=lanes, subgroups=subgroups if of_workgroup else 1)
-    kernel = Kernel(function.sym_name.data, machine, subgroups, held_in(flow, machine), target=target, llvm=llvm)
+    kernel = Kernel(
+        function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
+    )
     for statement, problem in kernel.held.wrong:
         user = statement.user
         kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))

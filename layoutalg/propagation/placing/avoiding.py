@@ -52,7 +52,7 @@ def keep_slices(flow: Flow, llvm: int) -> None:
         if tie.reach == "work-item" and tie.operand in flow and tie.result in flow:
             if tie.relation == identity(flow.value_of(tie.operand).shape):
                 followers.setdefault(tie.operand, []).append(tie.result)
-    for operation in list(flow.function.walk()):
+    for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
         if wants_slices(operation, llvm) and isinstance(slice_, SliceText) and "lane" in levels_of(slice_.value):
             _convert(operation, slice_, followers)

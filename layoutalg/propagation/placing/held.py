@@ -29,12 +29,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from layoutalg.core.carrying import REGISTERS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.propagation.relations import given, needed, settled, without
-from layoutalg.propagation.relations.carrying import REGISTERS
 from layoutalg.propagation.spread import levels_of, spread, unblocked
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 

@@ -104,7 +104,7 @@ def has_subgroups(flow: Flow, target: str, *, spread: bool) -> bool:
     if not spread or any("lane" in levels_of(attribute) for attribute in stated):
         return False
     several = (machine_of(flow.function, target).subgroups or 1) > 1
-    asks = any(operation.name in _OF_ONE_SUBGROUP for operation in flow.function.walk())
+    asks = any(one.name in _OF_ONE_SUBGROUP for function in flow.functions for one in function.walk())
     return several and not asks and level_of(flow.function) != "lane"
 
 

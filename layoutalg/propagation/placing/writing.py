@@ -160,7 +160,8 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
     for operation in reversed(dead):
         _drop(operation)
     keep_slices(flow, asked.llvm)
-    write_descriptors(flow.function, asked.llvm)
+    for function in flow.functions:
+        write_descriptors(function, asked.llvm)
     return Written(final, writer.placed, taken)
 
 
