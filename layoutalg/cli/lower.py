@@ -84,4 +84,6 @@ def lower(
             console = Console(stderr=True, markup=False, highlight=False, emoji=False)
             print_findings(lowered.findings, module, console)
             console.print(f"{module.file}: {summary(lowered.findings)}", soft_wrap=True)
+            if level is None and any(finding.rule == "lower.layout" for finding in lowered.findings):
+                console.print("--level lane decides the layouts that are missing", soft_wrap=True)
     return int(lowered.module is None)

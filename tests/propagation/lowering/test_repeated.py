@@ -12,12 +12,17 @@ def warnings(lowered: la.Lowered) -> list[str]:
     return [finding.message for finding in lowered.findings if finding.rule == "lower.repeated"]
 
 
-def test_a_kernel_that_says_nothing_is_lowered_with_a_warning_for_lanes_and_for_subgroups() -> None:
-    lowered = la.lower(UNANNOTATED["row_sums"].text)
-    lanes, subgroups = sorted(warnings(lowered), reverse=True)
-    assert lanes == "moves 64x128 elements of which each of 16 lanes holds all: lanes repeat one another's work"
-    assert subgroups == "has 4 subgroups, and no layout deals the work out to them: each does all of it"
+def test_lanes_that_hold_the_whole_block_of_their_subgroup_are_warned_of() -> None:
+    lowered = la.lower(la.propagate(UNANNOTATED["row_sums"].text, level="workgroup").module)
+    assert warnings(lowered) == [
+        "moves 64x128 elements of which each of 16 lanes holds all: lanes repeat one another's work"
+    ]
     assert lowered.module is not None
+
+
+def test_subgroups_that_all_do_the_same_are_warned_of() -> None:
+    lowered = la.lower(la.propagate(UNANNOTATED["row_sums"].text, level="lane").module)
+    assert warnings(lowered) == ["has 4 subgroups, and no layout deals the work out to them: each does all of it"]
 
 
 @pytest.mark.parametrize("name", ["row_sums", "gather", "gemm_dynamic", "argmax"])
