@@ -23,9 +23,9 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.compilers import compiler_mistake, right_for_matrix
 from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.mistakes import Repair
+from layoutalg.propagation.compilers import compiler_mistake, right_for_matrix
 from layoutalg.propagation.edges import axes_of, equal_coordinates, lacks, projected
 from layoutalg.propagation.relations import given, needed, settled, without
 from layoutalg.propagation.spread import levels_of, spread

@@ -29,11 +29,11 @@ from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.propagation.checking.checked import UNCOMPARED
-from layoutalg.propagation.checking.compilers import compiler_mistake, reduction_mistake
 from layoutalg.propagation.checking.conversions import CONVERTING, CheckedConversion, conversions_of
 from layoutalg.propagation.checking.mistakes import Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
+from layoutalg.propagation.compilers import compiler_mistake, reduction_mistake
 from layoutalg.propagation.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.propagation.relations import shape_of
 from layoutalg.propagation.spread import levels_of, machine_of, narrowed, spread, unblocked

@@ -57,6 +57,7 @@ from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged, Refused
 from layoutalg.propagation.lowering.liveness import Live, is_free
 from layoutalg.propagation.lowering.placed_text import Placed, placed
+from layoutalg.propagation.lowering.repeated import repeated
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import SHARED
 from layoutalg.propagation.malformed import MALFORMED, wrong_in
@@ -209,6 +210,7 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
         function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
     )
     kernel.live = Live(function)
+    kernel.findings.extend(repeated(function, kernel.held, lanes, machine.subgroups or 1, subgroups))
     for statement, problem in kernel.held.wrong:
         user = statement.user
         kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))

@@ -11,6 +11,9 @@ lane 0 moves 8 neighbours in memory from (0, 0) on, and its element (1, 0) is no
 Where an operation takes the result of a `vector.multi_reduction` and says a layout of it that is not a slice, LLVM 23 and 24
 crash when they distribute to lanes. A transposed block must have a layout that fits it transposed and as it lies in memory.
 `tests/oracle/test_checked_mistakes.py` runs the compilers.
+
+`check` reports these, `propagate` writes layouts that avoid them (`placing.avoiding`), and `lower` does not need the passes that
+have them.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ __all__ = [
     "neighbouring",
     "reduction_mistake",
     "right_for_matrix",
+    "wants_slices",
 ]
 
 _CACHED = 1 << 12
@@ -105,6 +109,22 @@ def _transposed_mistake(load: Any, attribute: Distributed) -> CompilerMistake | 
     return CompilerMistake("compiler.transposed", (23, 24), told, "refuse it")
 
 
+_WANT_SLICES = {"vector.multi_reduction": (23, 24)}
+"""Operations whose result must be taken as a slice, or these versions crash: they look for its parent."""
+
+
+def wants_slices(operation: Operation, llvm: int) -> bool:
+    """Whether that version of LLVM crashes where the result of an operation is taken in a layout that is not a slice.
+
+    The layout comes from an anchor (a store), through elementwise operations too.
+
+    >>> from layoutalg.ir import read_module
+    >>> wants_slices(read_module("gpu.barrier").body.block.first_op, 24)
+    False
+    """
+    return llvm in _WANT_SLICES.get(operation.name, ())
+
+
 def reduction_mistake(statement: Statement) -> CompilerMistake | None:
     """What goes wrong where an operation says how it takes the result of a reduction.
 
@@ -118,15 +138,14 @@ def reduction_mistake(statement: Statement) -> CompilerMistake | None:
     >>> reduction_mistake(statement).by
     'LLVM 23 and 24'
     """
-    maker = statement.value.owner
-    if getattr(maker, "name", "") != "vector.multi_reduction" or "layout_result_0" not in getattr(
-        maker, "attributes", ()
-    ):
+    maker: Any = statement.value.owner
+    versions = _WANT_SLICES.get(getattr(maker, "name", ""), ())
+    if not versions or "layout_result_0" not in maker.attributes:
         return None
     if not isinstance(statement.attribute, LayoutAttr) or "lane" not in levels_of(statement.attribute):
         return None
     told = f"{statement.attribute} is not a slice, and they look for its parent"
-    return CompilerMistake("compiler.reduction", (23, 24), told)
+    return CompilerMistake("compiler.reduction", versions, told)
 
 
 def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tuple[int, ...]) -> Iterator[LayoutAttr]:
