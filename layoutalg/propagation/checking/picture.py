@@ -22,16 +22,17 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from layoutalg.core.elements import element_bits
+from layoutalg.conversion.price import price
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.places import place_of
 from layoutalg.propagation.checking.held import Held, held_in
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.relations import needed
-from layoutalg.propagation.spread import machine_of, planned, spread
+from layoutalg.propagation.spread import machine_of, spread
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.graph import Box, Graph, Line, Panel
 
@@ -188,12 +189,14 @@ class _Drawing:
         self, source: Distributed, wanted: Distributed, value: Value, words: list[str]
     ) -> Iterator[tuple[str, str]]:
         try:
-            plan = planned(source, wanted, value.shape, element_bits(value.element), self.machine, self.target)
+            cost = price(source, wanted, value.shape, value.element, self.machine, self.target)
+            plan = cost.plan
             drawn = plan.svg()
         except LayoutError as error:
             words.append(f"no exchange: {error}")
             return
-        words.append(f"exchange: {plan.kind}, {plan.shuffles} shuffles, {plan.cost} issue slots on {self.target}")
+        words.append(f"exchange: {plan.kind}, {counted(plan.shuffles, 'shuffle')}, {cost.text}")
+        words.extend(cost.assumptions)
         yield "the exchange", drawn
 
 

@@ -1,4 +1,4 @@
-"""Conversions of a module that do nothing: between two names of one map, or back to the map that a value had before.
+"""Conversions of a module that do nothing: the same work-items hold the same elements before (or before others) and after.
 
 >>> from layoutalg.ir import read_module
 >>> module = read_module('''func.func @f(%x: vector<16x16xf32>) -> vector<16x16xf32> {
@@ -20,9 +20,9 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutalg.conversion.price import redundant
 from layoutalg.core.notation import Distributed
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
-from layoutalg.propagation.placing.held import Held, told
 from layoutalg.propagation.relations import shape_of
 from layoutalg.propagation.spread import DEFAULT_TARGET
 
@@ -41,9 +41,9 @@ def remove_redundant(
     conversions = [op for op in module.walk() if isinstance(op, ConvertLayoutOp) and _is_whole(op)]
     short: list[ConvertLayoutOp] = []
     for conversion in conversions:
+        shape = shape_of(conversion.result)
         for source in _sources(conversion):
-            before, after = _layouts(source, conversion)
-            if before is not None and after is not None and before.key == after.key:
+            if shape is not None and redundant(_value(source.input_layout), _value(conversion.target_layout), shape):
                 _state(source.source, source.input_layout)
                 conversion.result.replace_all_uses_with(source.source)
                 short.append(conversion)
@@ -65,13 +65,6 @@ def _sources(conversion: ConvertLayoutOp) -> Iterator[ConvertLayoutOp]:
         one = one.source.owner
         if not isinstance(one, ConvertLayoutOp) or not _is_whole(one):
             return
-
-
-def _layouts(first: ConvertLayoutOp, last: ConvertLayoutOp) -> tuple[Held | None, Held | None]:
-    shape = shape_of(last.result)
-    if shape is None:
-        return None, None
-    return told(_value(first.input_layout), shape), told(_value(last.target_layout), shape)
 
 
 def _value(attribute: Any) -> Distributed:
