@@ -44,7 +44,7 @@ def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool)
                 "from": str(one.source.canonical()),
                 "to": str(one.result.canonical()),
                 "kind": one.plan.kind,
-                "price": one.price,
+                "price": one.price.facts,
                 "written": one.written,
             }
             for one in lowered.exchanges

@@ -38,7 +38,10 @@ from layoutalg.notations import value_of
 
 __all__ = ["LANES_MISSING", "Ends", "ends_of", "in_order"]
 
-LANES_MISSING = "neither layout says the lanes of a subgroup; say them: machine=Machine(lanes=16), or --subgroup-size 16 on the command line"
+LANES_MISSING = (
+    "neither layout says the lanes of a subgroup; say them: machine=Machine(lanes=16), or --subgroup-size 16 on the"
+    " command line"
+)
 """Why a conversion of whole subgroups has no price."""
 
 _LEVELS = {"sg": "subgroups", "lane": "lanes"}

@@ -41,7 +41,10 @@ from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 from layoutalg.notations import value_of
 
-__all__ = ["Price", "price", "redundant"]
+__all__ = ["DEFAULT_CHIP", "Price", "price", "redundant"]
+
+DEFAULT_CHIP = "pvc"
+"""The chip of a price where nobody says one."""
 
 _CACHED = 1 << 15
 _NOT_A_CHIP = "generic"
@@ -120,7 +123,7 @@ def price(
     shape: Sequence[int] | None = None,
     element: str = "f32",
     machine: Machine | int | None = None,
-    chip: str = "pvc",
+    chip: str = DEFAULT_CHIP,
 ) -> Price:
     """What it costs to convert a tensor from one layout to another (each a `Layout`, a value of any notation, or its text).
 

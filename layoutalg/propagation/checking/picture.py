@@ -32,7 +32,7 @@ from layoutalg.propagation.checking.held import Held, held_in
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.relations import needed
-from layoutalg.propagation.spread import machine_of, spread
+from layoutalg.propagation.spread import machine_in, spread
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.graph import Box, Graph, Line, Panel
 
@@ -74,10 +74,8 @@ def _name(flow: Flow) -> str:
 class _Drawing:
     def __init__(self, flow: Flow, checked: Check) -> None:
         self.flow, self.module, self.target = flow, checked.module, checked.target
-        target = checked.target
         self.names = Names(checked.module.lines)
-        stated = [statement for value in flow.values for statement in value.stated]
-        self.machine: Machine = machine_of(flow.function, target, [one.attribute for one in (*stated, *flow.wanted)])
+        self.machine: Machine = machine_in(flow, checked.target)
         self.held = held_in(flow, self.machine)
         self.mistakes = {(one.finding.place, one.operand): one for one in reversed(checked.mistakes)}
         self.names_of: dict[Layout, str] = {}

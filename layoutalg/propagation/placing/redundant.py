@@ -24,15 +24,17 @@ from layoutalg.conversion.price import redundant
 from layoutalg.core.notation import Distributed
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.relations import shape_of
-from layoutalg.propagation.spread import DEFAULT_TARGET
+from layoutalg.xegpu.attributes import DistributeLayout
 
 __all__ = ["remove_redundant"]
 
 
 def remove_redundant(
-    module: Operation, target: str = DEFAULT_TARGET
+    module: Operation, *, tiles: bool = False
 ) -> list[tuple[ConvertLayoutOp, Distributed, Distributed]]:
     """Take redundant conversions out of the way of their uses; what nobody uses any more is returned, to be erased.
+
+    With `tiles`, those that change the tiles of instructions stay, though they move nothing: for the passes that cut by them.
 
     >>> from layoutalg.ir import read_module
     >>> remove_redundant(read_module("gpu.barrier"))
@@ -43,7 +45,8 @@ def remove_redundant(
     for conversion in conversions:
         shape = shape_of(conversion.result)
         for source in _sources(conversion):
-            if shape is not None and redundant(_value(source.input_layout), _value(conversion.target_layout), shape):
+            before, after = _value(source.input_layout), _value(conversion.target_layout)
+            if shape is not None and redundant(before, after, shape) and not (tiles and _cuts(before) != _cuts(after)):
                 _state(source.source, source.input_layout)
                 conversion.result.replace_all_uses_with(source.source)
                 short.append(conversion)
@@ -65,6 +68,11 @@ def _sources(conversion: ConvertLayoutOp) -> Iterator[ConvertLayoutOp]:
         one = one.source.owner
         if not isinstance(one, ConvertLayoutOp) or not _is_whole(one):
             return
+
+
+def _cuts(layout: Distributed) -> tuple[int, ...] | None:
+    """The tile of one instruction, where a layout says it."""
+    return layout.parent_layout().inst_data if isinstance(layout, DistributeLayout) else None
 
 
 def _value(attribute: Any) -> Distributed:
