@@ -75,7 +75,9 @@ def rows_taken(mask: tuple[int, ...], result: Layout, rows: int, operand: Layout
     return found
 
 
-def _taken(op: Any, number: int, mask: tuple[int, ...], rows: int, layout: Layout, kernel: Kernel) -> list[Value | None]:
+def _taken(
+    op: Any, number: int, mask: tuple[int, ...], rows: int, layout: Layout, kernel: Kernel
+) -> list[Value | None]:
     """The operand's value for each register of the result, None where it gives none."""
     fragment = kernel.fragment(op.operands[number])
     found = _in_one_place(rows_taken(mask, layout, rows, fragment.layout, number))
@@ -84,7 +86,9 @@ def _taken(op: Any, number: int, mask: tuple[int, ...], rows: int, layout: Layou
         copies = [factor for factor in layout.dims[0] if factor.axis in ("sg", "lane")]
         whole = settled(Layout([[Factor(size, 0, None)], *layout.dims[1:]], [*layout.replicas, *copies]))
         if registers_of(whole) > _MOST_REGISTERS:
-            refuse(op, "part", f"takes rows that other lanes have; {registers_of(whole)} registers would hold all of them")
+            refuse(
+                op, "part", f"takes rows that other lanes have; {registers_of(whole)} registers would hold all of them"
+            )
         fragment = Fragment(whole, tuple(kernel.moved(op, fragment, whole, number=number)))
         table = rows_taken(mask, layout, rows, whole, number)
         found = _in_one_place(table)

@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from xdsl.ir import SSAValue
+
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -232,7 +234,9 @@ def _candidates(what: Product, level: str, unit: Dpas, subgroups: int) -> Iterat
     if level == "lane":
         yield Choice(_packed(_fragment(unit, what.role), what), 0, f"{what.role} of {unit.builtin}")
     elif level == "inst":
-        yield Choice(LayoutAttr(inst_data=what.packed((rows, columns))), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}")
+        yield Choice(
+            LayoutAttr(inst_data=what.packed((rows, columns))), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}"
+        )
     elif level == "workgroup":
         m, n, k = what.sizes
         bits = {"A": what.a, "B": what.b, "C": what.d}[what.role]
