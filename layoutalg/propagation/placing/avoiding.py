@@ -30,11 +30,13 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from layoutalg.core.notation import Distributed
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.compilers import compiler_mistake, right_for_matrix, wants_slices
 from layoutalg.propagation.flow import Flow
-from layoutalg.propagation.placing.held import Held, held, told
+from layoutalg.propagation.placing.held import Held, held
 from layoutalg.propagation.relations import Demand, identity, shape_of
 from layoutalg.propagation.spread import levels_of
 from layoutalg.propagation.stated import statements_of
@@ -98,9 +100,9 @@ def keep_slices(flow: Flow, llvm: int) -> None:
     """
     followers: dict[SSAValue, list[SSAValue]] = {}
     for tie in flow.ties:
-        if tie.reach == "work-item" and tie.operand in flow and tie.result in flow:
-            if tie.relation == identity(flow.value_of(tie.operand).shape):
-                followers.setdefault(tie.operand, []).append(tie.result)
+        is_near = tie.reach == "work-item" and tie.operand in flow and tie.result in flow
+        if is_near and tie.relation == identity(flow.value_of(tie.operand).shape):
+            followers.setdefault(tie.operand, []).append(tie.result)
     for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
         if wants_slices(operation, llvm) and isinstance(slice_, SliceText) and "lane" in levels_of(slice_.value):
@@ -111,7 +113,9 @@ def _convert(operation: Operation, slice_: SliceText, followers: dict[SSAValue, 
     result, block = operation.results[0], operation.parent
     wanting = [(use, other) for use in list(result.uses) if (other := _other_name(use, followers)) is not None]
     made: dict[Attribute, SSAValue] = {}
-    for use, other in wanting if block is not None else ():
+    if block is None:
+        return
+    for use, other in wanting:
         if other not in made:
             layouts = {"input_layout": slice_, "target_layout": other}
             conversion = ConvertLayoutOp.build(operands=[result], properties=layouts, result_types=[result.type])
@@ -157,16 +161,16 @@ def _other_name(use: Use, followers: dict[SSAValue, list[SSAValue]]) -> Attribut
 
 
 def _said(use: Use) -> Iterator[Attribute]:
-    from layoutalg.propagation.placing.writing import attribute_of
-
+    written: dict[str, Attribute] = {**use.operation.properties, **use.operation.attributes}
     for statement in statements_of(use.operation):
         shape = shape_of(use.operation.operands[use.index])
         about = statement.number in (use.index, None) and shape_of(statement.value) == shape
         if about and shape is not None and _is_named_otherwise(statement.attribute):
-            known = told(statement.attribute, shape)
-            found = None if known is None else attribute_of(known)
-            if found is not None:
-                yield found
+            kinds = (value.type for value in use.operation.operands)
+            in_type = (kind.layout for kind in kinds if isinstance(kind, TensorDescType))
+            attribute = written.get(statement.name) or next(in_type, None)
+            if isinstance(attribute, LayoutText):
+                yield attribute
 
 
 def _is_named_otherwise(attribute: Distributed) -> bool:

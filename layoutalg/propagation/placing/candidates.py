@@ -468,7 +468,6 @@ def _added_in_lanes(search: _Search) -> None:
 
     Without that, a kernel whose load and store are written could never convert for a reduction between them.
     """
-    asked = search.asked
     for tie in search.flow.ties:
         if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
             continue

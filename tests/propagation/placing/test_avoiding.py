@@ -59,7 +59,7 @@ def test_the_result_of_a_reduction_stays_a_slice_where_the_compiler_would_crash(
 
 
 def test_a_sum_in_between_is_no_slice_either() -> None:
-    """The store's layout reaches the reduction through the elementwise operation; LLVM 24 crashes on it without the conversion."""
+    """The store's layout reaches the reduction through the elementwise operation; LLVM 24 crashes on that."""
     text = UNANNOTATED["row_sums"].text.replace(
         "xegpu.store_nd %s", "%w = arith.addf %s, %s : vector<64xf32>\nxegpu.store_nd %w"
     )
