@@ -88,7 +88,9 @@ class Flow:
 
     def __init__(self, functions: Sequence[Operation], parts: _Parts) -> None:
         self.functions = tuple(functions)
-        self.function = next((one for one in functions if isinstance(one, GpuFuncOp) and one.kernel is not None), functions[0])
+        self.function = next(
+            (one for one in functions if isinstance(one, GpuFuncOp) and one.kernel is not None), functions[0]
+        )
         """The kernel among the functions, whose machine counts; the first function where none is a kernel."""
         self.values = tuple(parts.values)
         self.ties = tuple(parts.ties)
@@ -159,7 +161,7 @@ def flows_of(module: Operation) -> Iterator[Flow]:
             yield flow
 
 
-def _called_together(functions: list[Operation]) -> Iterator[list[Operation]]:
+def _called_together(functions: Sequence[Operation]) -> Iterator[list[Operation]]:
     """Functions that pass distributed values to one another, in the order of the text."""
     numbers = {function: number for number, function in enumerate(functions)}
     pairs: list[tuple[int, int]] = []
@@ -173,7 +175,8 @@ def _called_together(functions: list[Operation]) -> Iterator[list[Operation]]:
                         if other is not None and other != number:
                             pairs.append((number, other))
     if not pairs:
-        yield from ([function] for function in functions)
+        for function in functions:
+            yield [function]
         return
     from networkx import Graph, connected_components
 

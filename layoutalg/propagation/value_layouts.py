@@ -30,17 +30,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal
 
+from xdsl.ir import Block, SSAValue
+
 from layoutalg.compare.missing import missing
-from layoutalg.core.carrying import given, needed
+from layoutalg.core.carrying import given, held_in_both, needed, settled
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.places import place_of
 from layoutalg.propagation.edges import Edge, axes_of, edges_of, lacks, projected
 from layoutalg.propagation.labelling import Problem, Use, solve
+from layoutalg.propagation.relations import relation_of
 from layoutalg.propagation.spread import PartlySaid, levels_of, narrowed, spread
 
 if TYPE_CHECKING:
@@ -112,7 +117,16 @@ class Solved:
     @property
     def is_right(self) -> bool:
         """Whether nothing has to move that nobody converts."""
-        return not (self.broken or self.unmet or self.unwanted)
+        return not self.violations
+
+    @property
+    def violations(self) -> int:
+        """How many edges, demands and statements about operands are not satisfied.
+
+        >>> Solved({}).violations
+        0
+        """
+        return len(self.broken) + len(self.unmet) + len(self.unwanted)
 
     @property
     def stated(self) -> dict[int, Candidate]:
@@ -177,8 +191,13 @@ def solved(flow: Flow, machine: Machine, target: str | None = None) -> Solved:
     instance_of(flow, Flow, "flow")
     instance_of(machine, Machine, "machine")
     search = _Candidates(flow, machine)
-    search.pass_on()
-    return _Choice(search, target).answer()
+    search.pass_on({number: list(found) for number, found in search.wanted.items()})
+    answer = _Choice(search, target).answer()
+    if not answer.is_right and search.offer_everywhere():
+        other = _Choice(search, target).answer()
+        if other.violations < answer.violations:
+            return other
+    return answer
 
 
 _Key = tuple[Layout, frozenset[str]]
@@ -228,10 +247,52 @@ class _Candidates:
         """Whether work-items make a value themselves, in whatever layout each of its uses needs."""
         return self.values[number].makes is not None and self.bound[number] is None
 
-    def pass_on(self) -> None:
+    def offer_everywhere(self) -> bool:
+        """Let every work-item have all of what it reads or makes itself, where nothing says who has what."""
+        made = {edge.result for edge in self.edges if edge.tie.beside is None}
+        sources = [
+            value
+            for value in self.values
+            if value.number not in made
+            and self.bound[value.number] is None
+            and all(_is_read(member) for member in value.members)
+        ]
+        everyone = [Factor(self.machine.subgroups or 1, 1, "sg"), Factor(self.machine.lanes or 1, 1, "lane")]
+        offers: dict[int, list[Candidate]] = {}
+        for value in sources:
+            whole = settled(Layout([[Factor(size, 0, None)] for size in value.shape], everyone))
+            offers[value.number] = [Candidate(whole, _LEVELS, None, "wanted", None)]
+        self.pass_on(offers)
+        met = self._held_in_both()
+        self.pass_on(met)
+        return bool(sources or met)
+
+    def _held_in_both(self) -> dict[int, list[Candidate]]:
+        """Of values that are made of several, what work-items have that hold their share of two operands."""
+        into: dict[int, list[Edge]] = {}
+        for edge in self.edges:
+            if edge.passes_on and edge.tie.reach == "work-item":
+                into.setdefault(edge.result, []).append(edge)
+        offers: dict[int, list[Candidate]] = {}
+        for number, edges in into.items():
+            shape = self.values[number].shape
+            if self.bound[number] is not None or len(edges) < 2:
+                continue
+            made = [
+                [one for each in self.of[edge.operand].values() if (one := _moved(edge, each, shape, True)) is not None]
+                for edge in edges
+            ]
+            for first, second in combinations(made, 2):
+                for one, other in product(first, second):
+                    layout = _met(one.layout, other.layout) if one.levels == other.levels else None
+                    if layout is not None:
+                        found = Candidate(layout, one.levels, None, "carried", one.statement)
+                        offers.setdefault(number, []).append(found)
+        return offers
+
+    def pass_on(self, offers: dict[int, list[Candidate]]) -> None:
         """Pass every candidate on to all neighbours at once, until nothing is new; no order matters."""
         fresh = {number: list(found.values()) for number, found in enumerate(self.of) if found}
-        offers: dict[int, list[Candidate]] = {number: list(found) for number, found in self.wanted.items()}
         while fresh or offers:
             for number, found in fresh.items():
                 for edge in self.touching[number]:
@@ -282,6 +343,12 @@ class _Candidates:
         for one in found:
             if len(one.levels) < 2 and any(_refines(other, one) for other in found):
                 del self.of[number][_key(one)]
+
+
+def _is_read(member: SSAValue) -> bool:
+    """Whether an operation that is known makes a value, of no other value: it reads memory."""
+    owner = member.owner
+    return not isinstance(owner, Block) and relation_of(owner) is not None
 
 
 class _Choice:
@@ -475,6 +542,14 @@ def _given(relation: Layout, operand: Layout) -> Layout | None:
 def _needed(relation: Layout, result: Layout) -> Layout | None:
     try:
         return needed(relation, result)
+    except LayoutError:
+        return None
+
+
+@lru_cache(maxsize=_CACHED)
+def _met(one: Layout, other: Layout) -> Layout | None:
+    try:
+        return held_in_both(one, other)
     except LayoutError:
         return None
 

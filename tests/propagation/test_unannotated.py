@@ -107,7 +107,8 @@ def test_the_lanes_keep_the_subgroups_that_a_user_states() -> None:
 def test_a_conversion_of_subgroups_is_made_where_it_is_needed_with_lanes() -> None:
     """The user converts rows to columns of subgroups; the lanes are open on both sides."""
     rows, columns = (
-        f"#xegpu.layout<sg_layout = {grid}, sg_data = {data}>" for grid, data in (("[4, 1]", "[16, 128]"), ("[1, 4]", "[64, 32]"))
+        f"#xegpu.layout<sg_layout = {grid}, sg_data = {data}>"
+        for grid, data in (("[4, 1]", "[16, 128]"), ("[1, 4]", "[64, 32]"))
     )
     kind = "vector<64x128xf32>"
     lines = f"""%w = xegpu.convert_layout %x <{{input_layout = {rows}, target_layout = {columns}}}> : {kind}
@@ -129,10 +130,14 @@ def test_a_conversion_of_subgroups_is_made_where_it_is_needed_with_lanes() -> No
 
 
 def test_findings_name_the_places_of_the_text_that_was_given() -> None:
-    text = UNANNOTATED["softmax"].text.replace("math.exp %shifted", "math.exp %shifted").replace(
-        "%y = arith.divf %power, %sum", '%y = "other.thing"(%power, %sum)'
+    text = (
+        UNANNOTATED["softmax"]
+        .text.replace("math.exp %shifted", "math.exp %shifted")
+        .replace("%y = arith.divf %power, %sum", '%y = "other.thing"(%power, %sum)')
     )
-    text = text.replace('%sum) : vector<64x64xf32>', "%sum) : (vector<64x64xf32>, vector<64x64xf32>) -> vector<64x64xf32>")
+    text = text.replace(
+        "%sum) : vector<64x64xf32>", "%sum) : (vector<64x64xf32>, vector<64x64xf32>) -> vector<64x64xf32>"
+    )
     lowered = la.lower(text, level="lane")
     assert lowered.module is None
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "other.thing" in one)

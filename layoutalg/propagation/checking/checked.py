@@ -67,13 +67,20 @@ class Check:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What could not be read, then what is wrong, in the order of the text.
+        """What could not be read, what LLVM's verifiers refuse, then what is wrong, each in the order of the text.
 
         >>> check("gpu.barrier").findings
         ()
         """
-        unread = (finding for finding in self.module.findings if finding.level == "error")
-        return (*unread, *(mistake.finding for mistake in self.mistakes))
+        found = tuple([mistake.finding for mistake in self.mistakes])
+        told = {(one.operation, one.place) for one in found}
+        refused = (
+            # How a version spells an operation is no matter of meaning: `verify` tells.
+            one
+            for one in self.module.verify(llvm=self.llvm)
+            if one.level == "error" and not one.rule.endswith(".spelling")
+        )
+        return (*(one for one in refused if (one.operation, one.place) not in told), *found)
 
     @property
     def verdict(self) -> Literal["right", "wrong", "unknown"]:

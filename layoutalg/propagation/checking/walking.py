@@ -13,7 +13,7 @@ of %y)')
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -53,6 +53,8 @@ __all__ = ["Found", "check_flow", "unread_in"]
 
 _AXES = ("sg", "lane")
 _LEVELS = frozenset(_AXES)
+_MOST_INSTEAD = 2
+"""Other places for a conversion that a finding names."""
 _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 """What LLVM's own verifiers look at; the rest it finds out when it distributes, or never."""
 
@@ -239,18 +241,35 @@ class _Checking:
             made = self.names.of(tie.result)
             message = f"{gap.where} gets element {gap.element} of {made} and has no part of it: those are {gap.held}"
             repairs = self.repairing.of_result(tie, operand)
-            return self._mistake("layouts.part", message, tie.user, name, result, operand, gap, repairs=repairs)
+            return self._mistake(
+                "layouts.part",
+                message,
+                tie.user,
+                name,
+                result,
+                operand,
+                gap,
+                repairs=repairs,
+                notes=self._instead(edge),
+            )
         message = _told(gap, name)
         repairs = self.repairing.of_tie(tie, value, operand, result)
         return self._mistake(
-            "layouts.operand", message, tie.user, name, result, operand, gap, repairs=repairs, made=tie
-        )
+            "layouts.operand", message, tie.user, name, result, operand, gap,
+            repairs=repairs, made=tie, notes=self._instead(edge),
+        )  # fmt: skip
+
+    def _instead(self, edge: Edge) -> Iterator[str]:
+        """What could be converted instead of the operand of a broken edge: another choice of layouts breaks no more."""
+        others = self.solved.alternatives.get(edge, ())
+        for other in others[:_MOST_INSTEAD]:
+            place = place_of(other.tie.user)
+            line = "" if place is None else f" (line {place.line})"
+            yield f"or convert {self.names.of(other.tie.operand)} for {called(other.tie.user)}{line} instead"
 
     def _not_compared(self, tie: Tie, why: str) -> Mistake:
         name = self.names.of(tie.operand)
-        return self._mistake(
-            UNCOMPARED, f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning"
-        )
+        return self._mistake(UNCOMPARED, f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning")
 
     # What operations take and make
 
@@ -286,7 +305,7 @@ class _Checking:
             if held is None:
                 continue
             for statement in value.stated:
-                if statement.user.name == "xegpu.load_matrix":
+                if statement.user.name in ("xegpu.load_matrix", "xegpu.load_nd"):
                     yield from self._moves_others(statement.user, None, value, statement.attribute)
             for use in (use for member in value.members for use in member.uses):
                 if use.operation.name == "xegpu.store_matrix" and use.index == 0:
@@ -310,8 +329,8 @@ class _Checking:
         found, held = compiler_mistake(user, operand, attribute), self.held.get(value.number)
         if found is None or self.llvm not in found.versions or held is None:
             return
-        message = f"is right, and {found.by} move other elements: {found.message}"
-        repairs = self.repairing.of_matrix(user, number, value, held)
+        message = f"is right, and {found.by} {found.does}: {found.message}"
+        repairs = () if user.name == "xegpu.load_nd" else self.repairing.of_matrix(user, number, value, held)
         yield self._mistake(found.rule, message, user, self.names.of(operand), None, held, None, repairs=repairs)
 
     # Words
@@ -329,14 +348,16 @@ class _Checking:
         *,
         repairs: Sequence[object] = (),
         made: Tie | None = None,
+        notes: Iterable[str] = (),
     ) -> Mistake:
-        notes: list[str] = []
+        more, notes = notes, list[str]()
         if held is not None:
             notes.append(f"{operand} is {self._whence(held)}")
         if needed is not None:
             what = "needed" if made is None else f"{self.names.of(made.result)} is"
             notes.append(f"{what}{':' if made is None else ''} {self._whence(needed)}")
         notes += [f"repair: {one}" for one in repairs]
+        notes += more
         finding = Finding(rule, message, called(user), place_of(user), OURS, level, tuple(notes))
         return Mistake(
             finding,
