@@ -16,7 +16,6 @@ from layoutalg.propagation.stated import statements_of
 from layoutalg.simulate.levels import level_of
 from tests.propagation.unannotated import UNANNOTATED, Kernel
 
-
 LOWERED = tuple(UNANNOTATED)
 ROADS = (("lane",), ("inst", "lane"), ("workgroup", "lane"), ("workgroup", "inst", "lane"))
 
