@@ -3,7 +3,8 @@
 What the user wrote is the only candidate of its value; where it says subgroups alone and lanes are asked for, it is a bound
 that every candidate refines (`levels`). Every other value takes the candidates of its neighbours, carried across
 the operation between them, until nothing new comes: `MOST` of them at the most, those from near anchors first; how many were
-left out is counted. A load takes what its messages can deliver and nothing else. Equal maps are one candidate.
+left out is counted. What is new is offered to all neighbours at once, so that no order counts. A load takes what its messages
+can deliver and nothing else. Equal maps are one candidate.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.propagation.flow import flows_of
@@ -23,7 +24,7 @@ left out is counted. A load takes what its messages can deliver and nothing else
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -91,6 +92,8 @@ class Option:
     held: Held
     why: str
     cost: int = 0
+    rank: tuple[int, int] = (0, 0)
+    """Where it came from: what is written, made, taken, usual; then the place among those."""
 
 
 @dataclass(slots=True)
@@ -122,7 +125,10 @@ class _Search:
     keys: list[set[str]]
     ties: list[list[tuple[Tie, bool]]]
     """For each value, its ties; whether it is the result."""
-    queue: deque[tuple[int, Option]] = field(default_factory=deque[tuple[int, Option]])
+    offered: dict[int, list[Option]] = field(default_factory=dict[int, list[Option]])
+    """By value, what it is offered in this round."""
+    fresh: list[tuple[int, Option]] = field(default_factory=list[tuple[int, Option]])
+    """What is written: it has been taken, and not been offered to neighbours yet."""
     most: int = MOST
     coarse: dict[int, Held] = field(default_factory=dict[int, Held])
     """What is written about values at a coarser level than the one that is asked for: their options refine it."""
@@ -130,34 +136,43 @@ class _Search:
     """Values that a message or a product makes: it must be able to make an option."""
 
     def offer(self, number: int, option: Option) -> None:
-        """Add an option to a value, unless it has that map, or has enough."""
-        coarse = self.coarse.get(number)
-        if coarse is not None:
-            finer = refine(coarse, option.held, self.asked.llvm)
-            if finer is None:
-                return
-            option = Option(finer, option.why, option.cost)
-        if option.held.key in self.keys[number]:
-            return
-        if len(self.found.options[number]) >= self.most:
-            self.found.dropped += 1
-            return
-        demand = self.made.get(number)
-        if demand is not None:
-            if ignored(demand, option.held) or problem_of(demand, option.held, self.asked) is not None:
-                return
-            cost = cost_at(demand, option.held, self.asked) + price_of_mistake(demand, option.held, self.asked)
-            option = Option(option.held, option.why, cost)
-        self.keys[number].add(option.held.key)
-        self.found.options[number].append(option)
-        self.queue.append((number, option))
+        """Offer an option to a value; `settle` decides."""
+        self.offered.setdefault(number, []).append(option)
 
-    def spread(self) -> None:
-        """Carry options along ties until nothing new comes."""
-        while self.queue:
-            number, option = self.queue.popleft()
-            for tie, is_result in self.ties[number]:
-                self.carry(tie, is_result, option)
+    def settle(self) -> None:
+        """Give values what they are offered, and offer that to all neighbours at once, until nothing new comes."""
+        while self.offered or self.fresh:
+            offered, self.offered = self.offered, {}
+            fresh, self.fresh = self.fresh, []
+            fresh += [(number, option) for number, options in offered.items() for option in self.taken(number, options)]
+            for number, option in fresh:
+                for tie, is_result in self.ties[number]:
+                    self.carry(tie, is_result, option)
+
+    def taken(self, number: int, offered: list[Option]) -> list[Option]:
+        """What is new to a value of all that it is offered in a round, whatever order that came in."""
+        coarse, demand, keys = self.coarse.get(number), self.made.get(number), self.keys[number]
+        by_key: dict[str, Option] = {}
+        for option in offered:
+            known = option.held if coarse is None else refine(coarse, option.held, self.asked.llvm)
+            if known is None or known.key in keys:
+                continue
+            if demand is not None:
+                if ignored(demand, known) or problem_of(demand, known, self.asked) is not None:
+                    continue
+                option = Option(known, option.why, cost_at(demand, known, self.asked), option.rank)
+            elif known is not option.held:
+                option = Option(known, option.why, option.cost, option.rank)
+            other = by_key.get(known.key)
+            if other is None or _order(option) < _order(other):
+                by_key[known.key] = option
+        found = sorted(by_key.values(), key=_order) if len(by_key) > 1 else list(by_key.values())
+        room = max(0, self.most - len(self.found.options[number]))
+        self.found.dropped += max(0, len(found) - room)
+        found = found[:room]
+        keys.update(option.held.key for option in found)
+        self.found.options[number] += found
+        return found
 
     def carry(self, tie: Tie, is_result: bool, option: Option) -> None:
         """Carry an option along one tie."""
@@ -168,7 +183,11 @@ class _Search:
         if made is None:
             return
         why = f"as {tie.user.name} needs it" if is_result else f"as {tie.user.name} makes it"
-        self.offer(other.number, Option(made, why))
+        self.offer(other.number, Option(made, why, rank=option.rank))
+
+
+def _order(option: Option) -> tuple[Any, ...]:
+    return option.rank, option.held.key, str(option.held.attribute), option.why
 
 
 def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
@@ -225,13 +244,13 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
     _written(search)
     made, taken = _demanded(search)
     for number, options in made:
-        for option in options:
-            search.offer(number, option)
+        for at, option in enumerate(options):
+            search.offer(number, replace(option, rank=(1, at)))
     for number, options in taken:
         if not search.closed[number]:
-            for option in options:
-                search.offer(number, option)
-    search.spread()
+            for at, option in enumerate(options):
+                search.offer(number, replace(option, rank=(2, at)))
+    search.settle()
     _added_in_lanes(search)
     _unreached(search)
     return found
@@ -277,9 +296,11 @@ def _fix(search: _Search, value: Value, statement: Statement) -> bool:
         return present.key == known.key
     search.found.fixed[value.number] = known
     search.closed[value.number] = True
-    search.keys[value.number].clear()
-    search.found.options[value.number].clear()
-    search.offer(value.number, Option(known, _WRITTEN))
+    option = Option(known, _WRITTEN)
+    search.keys[value.number] = {known.key}
+    search.found.options[value.number] = [option]
+    search.offered.pop(value.number, None)
+    search.fresh.append((value.number, option))
     return True
 
 
@@ -477,17 +498,29 @@ def _added_in_lanes(search: _Search) -> None:
             if not search.closed[value.number]:
                 search.offer(value.number, option)
             search.carry(tie, False, option)
-    search.spread()
+    search.settle()
 
 
 def _unreached(search: _Search) -> None:
     """Values that no anchor reaches take a usual layout, those first of which others are made."""
-    for value in search.flow.values:
-        if search.found.options[value.number]:
-            continue
-        for known in _usual(search, value):
-            search.offer(value.number, Option(known, "no load, store or product says more"))
-        search.spread()
+    while left := [value for value in search.flow.values if not search.found.options[value.number]]:
+        numbers = {value.number for value in left}
+        first = [value for value in left if not numbers.intersection(_made_of(search, value))] or left
+        for value in first:
+            for at, known in enumerate(_usual(search, value)):
+                search.offer(value.number, Option(known, "no load, store or product says more", rank=(3, at)))
+        search.settle()
+        if all(not search.found.options[value.number] for value in first):
+            return  # nothing fits them
+
+
+def _made_of(search: _Search, value: Value) -> Iterator[int]:
+    """The other values that a value is made of."""
+    for tie, is_result in search.ties[value.number]:
+        if is_result:
+            operand = search.flow.value_of(tie.operand).number
+            if operand != value.number:
+                yield operand
 
 
 def _usual(search: _Search, value: Value) -> list[Held]:
