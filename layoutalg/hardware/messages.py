@@ -167,23 +167,39 @@ class Delivery:
 
     @property
     def origins(self) -> tuple[tuple[int, int], ...]:
-        """Where each copy begins in the block, for subgroup 0: row and column, in the order of their first registers."""
+        """Where each copy begins in the block, for subgroup 0: row and column, in the order of their first registers.
+
+        >>> messages_for(Layout.parse("d0 = 16@reg, d1 = 16@lane"), 32, "store", "pvc")[0].origins
+        ((0, 0), (8, 0))
+        """
         rows, width = self.message.shape
         return tuple([(part.row * rows, part.column * width) for part in self._parts])
 
     @property
     def registers(self) -> tuple[tuple[int, ...], ...]:
-        """For each copy, which of the layout's registers each of its registers is."""
+        """For each copy, which of the layout's registers each of its registers is.
+
+        >>> messages_for(Layout.parse("d0 = 4@reg:2, d1 = 2@reg 16@lane"), 32, "store", "pvc")[0].registers
+        ((0, 2, 4, 6), (1, 3, 5, 7))
+        """
         return tuple([part.registers for part in self._parts])
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The registers of all copies, one after the other."""
+        """The registers of all copies, one after the other.
+
+        >>> messages_for(Layout.parse("d0 = 2@reg:2, d1 = 2@reg 16@lane"), 32, "store", "pvc")[0].order
+        (0, 2, 1, 3)
+        """
         return tuple([register for part in self._parts for register in part.registers])
 
     @property
     def in_order(self) -> bool:
-        """Whether the copies, one after the other, are the layout's registers as they are counted."""
+        """Whether the copies, one after the other, are the layout's registers as they are counted.
+
+        >>> messages_for(Layout.parse("d0 = 2@reg:2, d1 = 2@reg 16@lane"), 32, "store", "pvc")[0].in_order
+        False
+        """
         return self.order == tuple(range(len(self.order)))
 
     @property
