@@ -11,18 +11,18 @@ from layoutalg.propagation.lowering import Lowered, lower
 from tests.propagation.lowering.real_kernels import KERNELS, RealKernel
 
 
-def lowered(kernel: RealKernel) -> Lowered:
+def lowered(kernel: RealKernel, llvm: int = 24) -> Lowered:
     stated = la.propagate(la.read(kernel.text), level="lane").module
     assert stated is not None
-    return lower(stated)
+    return lower(stated, llvm=llvm)
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_computes_its_definition_at_both_levels(name: str) -> None:
     kernel = KERNELS[name]
-    made = lowered(kernel)
-    assert [str(finding) for finding in made.findings if finding.level == "error"] == []
-    for text in (kernel.text, str(made)):
+    made = [lowered(kernel, llvm) for llvm in (22, 24)]
+    assert [str(finding) for one in made for finding in one.findings if finding.level == "error"] == []
+    for text in (kernel.text, *map(str, made)):
         arrays = kernel.arrays()
         assert la.read(text).run(arrays, (1, 1, 1)).findings == ()
         inputs = arrays[: len(arrays) - 1 - len(kernel.numbers)]
