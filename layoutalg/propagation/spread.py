@@ -13,8 +13,8 @@ d0 = 8@reg, d1 = 16@lane
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -22,14 +22,26 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation
 
 from layoutalg.conversion import ConversionPlan, convert
+from layoutalg.core.carrying import settled
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_WORK_ITEMS
-from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, plain_layout, single_operand
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["DEFAULT_TARGET", "LEVELS", "levels_of", "machine_of", "narrowed", "planned", "spread", "unblocked"]
+__all__ = [
+    "DEFAULT_TARGET",
+    "LEVELS",
+    "PartlySaid",
+    "levels_of",
+    "machine_of",
+    "narrowed",
+    "planned",
+    "spread",
+    "unblocked",
+]
 
 DEFAULT_TARGET = "pvc"
 LEVELS = ("lane", "inst", "workgroup")
@@ -37,6 +49,38 @@ LEVELS = ("lane", "inst", "workgroup")
 _CACHED = 1 << 14
 _LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp")
 _SUBGROUPS = "ttg.num-warps"
+
+
+@dataclass(frozen=True, slots=True)
+class PartlySaid(Distributed):
+    """A layout that counts at some levels alone, as an XeGPU attribute without `lane_layout` does.
+
+    >>> sorted(levels_of(PartlySaid(Layout.parse("d0 = 2@sg 8@reg"), frozenset({"sg"}))))
+    ['sg']
+    """
+
+    spread: Layout
+    levels: frozenset[str]
+
+    @classmethod
+    @lru_cache(maxsize=_CACHED)
+    def of(cls, layout: Layout, levels: frozenset[str]) -> PartlySaid:
+        """Who holds what, whatever the order of registers: they are counted in row-major order.
+
+        >>> print(PartlySaid.of(Layout.parse("d0 = 2@reg, d1 = 2@reg:2 8@lane"), frozenset({"lane"})))
+        d0 = 2@reg:2, d1 = 2@reg 8@lane (lane)
+        """
+        dims = [[Factor(f.extent, 0, None) if f.axis == "reg" else f for f in factors] for factors in layout.dims]
+        replicas = [factor for factor in layout.replicas if factor.axis != "reg"]
+        offsets = {axis: start for axis, start in layout.offsets.items() if axis != "reg"}
+        return cls(settled(Layout(dims, replicas, offsets, origins=layout.origins)), levels)
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout, of the tensor and the machine that it is for."""
+        return one_operand(str(self), self.spread)
+
+    def __str__(self) -> str:
+        return f"{self.spread} ({', '.join(sorted(self.levels))})"
 
 
 @lru_cache(maxsize=_CACHED)
@@ -59,6 +103,8 @@ def levels_of(attribute: Distributed) -> frozenset[str]:
     >>> sorted(levels_of(LayoutAttr(inst_data=(8, 16))))
     ['inst']
     """
+    if isinstance(attribute, PartlySaid):
+        return attribute.levels
     if not isinstance(attribute, LayoutAttr | SliceAttr):
         return frozenset(("sg", "lane"))
     parent = attribute.parent_layout()

@@ -13,7 +13,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.hardware import block_load, chips, target_info
 from layoutalg.hardware.block_tables import BlockSizes, BlockTable
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo
-from layoutalg.hardware.messages import Message, messages_for, messages_of, parts_of
+from layoutalg.hardware.messages import Message, Way, messages_for, messages_of, parts_of
 from layoutalg.xegpu import LayoutAttr
 
 WIDE = TargetInfo(
@@ -28,6 +28,9 @@ WIDE = TargetInfo(
     ),
 )
 """A made-up chip: subgroups of 32 lanes, other sizes, three blocks side by side, and units of 64 bits."""
+
+
+WAYS: tuple[Way, ...] = ("load", "packed", "store")
 
 
 def random_layout(rng: random.Random, lanes: int) -> la.Layout | None:
@@ -76,7 +79,7 @@ def test_a_message_moves_a_layout_exactly_where_it_does_tile_by_tile(seed: int) 
     layout = random_layout(rng, chip.subgroup_size)
     if layout is None:
         return
-    bits, way = rng.choice((8, 16, 32)), rng.choice(("load", "packed", "store"))
+    bits, way = rng.choice((8, 16, 32)), rng.choice(WAYS)
     shape = tuple(int(size) for size in layout.shape)
     held = tables(layout)
     copies_of_lanes = any(factor.axis == "lane" and factor.extent != 1 for factor in layout.replicas)
@@ -94,7 +97,7 @@ def test_every_register_of_every_copy_is_the_register_that_is_said_in_every_lane
     if layout is None:
         return
     held = tables(layout)
-    bits, way = rng.choice((8, 16, 32)), rng.choice(("load", "store"))
+    bits, way = rng.choice((8, 16, 32)), rng.choice(WAYS)
     for one in messages_for(layout, bits, way, chip):
         unit = tables(one.message.layout)[0]
         assert len(one.origins) == len(one.registers) == one.count
@@ -106,7 +109,8 @@ def test_every_register_of_every_copy_is_the_register_that_is_said_in_every_lane
 
 def test_the_fewest_come_first_and_packed_ones_where_they_are_asked_for() -> None:
     rows = la.Layout.parse("d0 = 32@reg, d1 = 16@lane")
-    for way, first in (("load", "plain"), ("packed", "packed")):
+    firsts: dict[Way, str] = {"load": "plain", "packed": "packed"}
+    for way, first in firsts.items():
         found = messages_for(rows, 16, way, "pvc")
         assert found[0].message.kind == first
         for kind in ("plain", "packed"):
@@ -148,7 +152,7 @@ def test_large_blocks_take_no_longer() -> None:
 @pytest.mark.parametrize("writer", ["", "ocloc", "spirv", "spirv22"])
 def test_a_writer_has_messages_of_the_chip_alone(writer: str) -> None:
     for bits in (8, 16, 32):
-        for way in ("load", "packed", "store"):
+        for way in WAYS:
             chip = set(messages_of("pvc", bits, way))
             assert chip >= set(messages_of("pvc", bits, way, writer))
             assert messages_of("pvc", bits, way, writer)

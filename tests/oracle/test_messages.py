@@ -13,6 +13,7 @@ import layoutalg as la
 from layoutalg.gemm.listing import compile_kernel
 from layoutalg.hardware.messages import Message, Way, messages_of
 from layoutalg.simulate import launch
+from layoutalg.xegpu import LayoutAttr
 from tests.oracle.toolchains import require, require_new, run
 
 ELEMENTS = {8: "i8", 16: "f16", 32: "f32"}
@@ -153,3 +154,28 @@ def test_rows_in_lanes_become_one_message_of_the_machine_code(element: str) -> N
     loads = [line for line in listing.assembly.splitlines() if "load_block2d" in line]
     assert (listing.unresolved, len(loads)) == (0, 1)
     assert "load_block2d.ugm.d32t" in loads[0]
+
+
+_GRIDS = (
+    ((1, 16), (1, 1)), ((16, 1), (1, 1)), ((16, 1), (2, 1)), ((16, 1), (1, 2)),
+    ((1, 16), (2, 1)), ((2, 8), (1, 1)), ((1, 16), (1, 2)), ((4, 4), (1, 1)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [23, 24])
+@pytest.mark.parametrize("shape", [(16, 8), (8, 16), (16, 16), (32, 16), (32, 8), (16, 32)])
+def test_llvm_distributes_a_transposed_block_where_check_says_so(shape: tuple[int, int], version: int) -> None:
+    compiler = require_new(f"mlir-opt-{version}")
+    rows, width = shape
+    tile, value = f"!xegpu.tensor_desc<{rows}x{width}xf32>", f"vector<{width}x{rows}xf32>"
+    for lanes, data in _GRIDS:
+        attribute = LayoutAttr(lane_layout=lanes, lane_data=data)
+        if attribute.check((width, rows), version) is not None:
+            continue
+        text = f"""gpu.module @m {{ gpu.func @k(%p: i64) {{
+          %t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> {tile}
+          %x = xegpu.load_nd %t[0, 0] <{{layout = {attribute}, transpose = array<i64: 1, 0>}}> : {tile} -> {value}
+          gpu.return }} }}"""
+        outcome = run([compiler, "--xevm-attach-target=chip=pvc", "--xegpu-sg-to-lane-distribute"], text)
+        found = {finding.rule for finding in la.check(la.read(text), llvm=version).findings}
+        assert (outcome.returncode != 0) == ("compiler.transposed" in found), f"{attribute}: {outcome.stderr}"

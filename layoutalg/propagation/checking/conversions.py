@@ -29,12 +29,12 @@ from layoutalg.xegpu import LayoutAttr
 
 if TYPE_CHECKING:
     from layoutalg.module import Module
-    from layoutalg.propagation.checking.held import Held
     from layoutalg.propagation.flow import Flow
+    from layoutalg.propagation.value_layouts import Candidate
 
-__all__ = ["CheckedConversion", "conversions_of", "price"]
+__all__ = ["CONVERTING", "CheckedConversion", "conversions_of", "price"]
 
-_CONVERTING = {
+CONVERTING = {
     "xegpu.convert_layout": ("input_layout", "target_layout"),
     "ttg.convert_layout": ("type", "type"),
     "triton_gpu.convert_layout": ("type", "type"),
@@ -65,9 +65,9 @@ class CheckedConversion:
 
 
 def conversions_of(
-    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Held]
+    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Candidate]
 ) -> Iterator[CheckedConversion]:
-    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`held_in`).
+    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`).
 
     One whose source nothing speaks of gives a value its layout, and moves nothing.
 
@@ -79,7 +79,7 @@ def conversions_of(
     before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
     for value in flow.values:
         for statement in value.stated:
-            names = _CONVERTING.get(called(statement.user))
+            names = CONVERTING.get(called(statement.user))
             if names is None or statement.name != names[1] or not statement.user.operands:
                 continue
             source = before.get(statement.user)
@@ -107,7 +107,7 @@ def conversions_of(
 
 
 def _reads(statement: Statement) -> bool:
-    return _CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name
+    return CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name
 
 
 @lru_cache(maxsize=4096)

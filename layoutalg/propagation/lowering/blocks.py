@@ -26,7 +26,6 @@ from layoutalg.core.layout import Layout
 from layoutalg.hardware.messages import Delivery
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes
-from layoutalg.propagation.lowering.held import layout_of
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.memory_blocks import abreast, in_memory, side_by_side, without_count
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
@@ -46,6 +45,7 @@ from layoutalg.propagation.lowering.surfaces import (
 from layoutalg.propagation.lowering.transfers import Transfer, cheapest, transfers
 from layoutalg.propagation.relations.blocks import way_of
 from layoutalg.propagation.stated import statements_of
+from layoutalg.propagation.value_layouts import stated_layout
 
 __all__ = ["hints"]
 
@@ -139,12 +139,12 @@ def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
     shape = op.descriptor.type.get_shape()
     for statement in statements_of(op):
         try:
-            return layout_of(statement.attribute, shape, kernel.machine)
+            return stated_layout(statement.attribute, shape, kernel.machine)
         except LayoutError:
             continue
     attribute = getattr(op.descriptor.type.layout, "value", None)
     if value is None and attribute is not None:
-        return layout_of(attribute, shape, kernel.machine)
+        return stated_layout(attribute, shape, kernel.machine)
     held = None if value is None else kernel.held.of(value)
     return None if held is None else held.layout
 

@@ -24,8 +24,8 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
-from layoutalg.core.errors import LayoutError
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.errors import LayoutError
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.regions import passing, pieces_passed, take_pieces
 from layoutalg.propagation.lowering.rules import Kernel, lowers

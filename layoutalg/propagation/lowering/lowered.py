@@ -57,6 +57,7 @@ from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged, Refused
 from layoutalg.propagation.lowering.liveness import HINTS, Live, is_free
 from layoutalg.propagation.lowering.placed_text import Placed, placed
+from layoutalg.propagation.lowering.repeated import repeated
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import SHARED
 from layoutalg.propagation.malformed import MALFORMED, wrong_in
@@ -226,9 +227,12 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     subgroups = stated.subgroups or max([1, *(_subgroups(one.attribute) for one in statements)])
     of_workgroup = any("sg" in levels_of(one.attribute) for one in statements)
     machine = Machine(lanes=lanes, subgroups=subgroups if of_workgroup else 1)
-    kernel = Kernel(function.sym_name.data, machine, subgroups, held_in(flow, machine), target=target, llvm=llvm)
+    kernel = Kernel(
+        function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
+    )
     kernel.is_counted = of_workgroup or stated.subgroups is not None
     kernel.live = Live(function)
+    kernel.findings.extend(repeated(function, kernel.held, lanes, machine.subgroups or 1, subgroups))
     for statement, problem in kernel.held.wrong:
         user = statement.user
         kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))
