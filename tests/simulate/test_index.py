@@ -45,7 +45,14 @@ BINARY: dict[str, Callable[[int, int], int]] = {
     "or": operator.or_,
     "xor": operator.xor,
 }
-ORDERS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+ORDERS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
 
 
 def computed(line: str, a: int, b: int, kind: str = "index") -> int:

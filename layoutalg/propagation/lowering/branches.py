@@ -134,5 +134,3 @@ def _switch(op: Any, ways: Sequence[str], flag: Value) -> str:
     numbers = [] if op.case_values is None else [int(number) for number in op.case_values.get_values()]
     cases = ", ".join(f"{number}: {way}" for number, way in zip(numbers, ways[1:], strict=True))
     return f"cf.switch %s : {flag.kind}, [default: {ways[0]}{', ' if cases else ''}{cases}]"
-
-

@@ -217,7 +217,9 @@ def exchange(
     'vector<2xf32>'
     """
     differs = "nowhere" if before is None else way_to(before)
-    chain = programs_here(plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups if kernel.is_counted else None), differs)
+    chain = programs_here(
+        plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups if kernel.is_counted else None), differs
+    )
     kind = shared_type(chain)
     shared = None
     if kind is not None:

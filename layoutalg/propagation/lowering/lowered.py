@@ -193,7 +193,8 @@ def _at_lane_level(module: ModuleOp) -> frozenset[int]:
     return frozenset(
         number
         for number, function in enumerate(functions)
-        if not _is_distributed(flow_of(function)) and not any(operation.name == "func.call" for operation in function.walk())
+        if not _is_distributed(flow_of(function))
+        and not any(operation.name == "func.call" for operation in function.walk())
     )
 
 

@@ -153,7 +153,9 @@ def repeated(op: Any, kernel: Kernel) -> None:
                 if operation is not ends:
                     kernel.write(operation)
             goes_on = kernel.scalar(ends.operands[0])
-            values = [piece for number, kind in enumerate(given) for piece in pieces_passed(ends, 1 + number, kind, kernel)]
+            values = [
+                piece for number, kind in enumerate(given) for piece in pieces_passed(ends, 1 + number, kind, kernel)
+            ]
             what = f" {_places(values)} : {_types(values)}" if values else ""
             kernel.writer.do(f"scf.condition(%s){what}", [goes_on, *values])
         arguments = ", ".join([f"%s: {value.kind}" for value in later])

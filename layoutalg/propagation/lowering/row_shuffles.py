@@ -61,7 +61,10 @@ def shuffle(op: Any, kernel: Kernel) -> None:
 
 
 def rows_taken(mask: tuple[int, ...], result: Layout, rows: int, operand: Layout, number: int) -> NDArray[np.int64]:
-    """The operand's register for each of the result, `[subgroup, lane, register]`: -1 where it gives none, -2 where it lacks it."""
+    """The operand's register for each of the result: -1 where it gives none, -2 where it lacks it.
+
+    As `[subgroup, lane, register]`.
+    """
     here, there = coordinates(result), coordinates(operand)
     entries = np.array(mask, np.int64)[here[..., 0]]
     mine = (entries >= 0) & ((entries >= rows) == bool(number))
@@ -75,7 +78,9 @@ def rows_taken(mask: tuple[int, ...], result: Layout, rows: int, operand: Layout
     return found
 
 
-def _taken(op: Any, number: int, mask: tuple[int, ...], rows: int, layout: Layout, kernel: Kernel) -> list[Value | None]:
+def _taken(
+    op: Any, number: int, mask: tuple[int, ...], rows: int, layout: Layout, kernel: Kernel
+) -> list[Value | None]:
     """The operand's value for each register of the result, None where it gives none."""
     fragment = kernel.fragment(op.operands[number])
     found = _in_one_place(rows_taken(mask, layout, rows, fragment.layout, number))
@@ -84,7 +89,9 @@ def _taken(op: Any, number: int, mask: tuple[int, ...], rows: int, layout: Layou
         copies = [factor for factor in layout.dims[0] if factor.axis in ("sg", "lane")]
         whole = settled(Layout([[Factor(size, 0, None)], *layout.dims[1:]], [*layout.replicas, *copies]))
         if registers_of(whole) > _MOST_REGISTERS:
-            refuse(op, "part", f"takes rows that other lanes have; {registers_of(whole)} registers would hold all of them")
+            refuse(
+                op, "part", f"takes rows that other lanes have; {registers_of(whole)} registers would hold all of them"
+            )
         fragment = Fragment(whole, tuple(kernel.moved(op, fragment, whole, number=number)))
         table = rows_taken(mask, layout, rows, whole, number)
         found = _in_one_place(table)

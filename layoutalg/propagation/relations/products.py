@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from xdsl.ir import SSAValue
+
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -199,7 +201,8 @@ class Product(NamedTuple):
     def in_rows(self, layout: Layout) -> Layout:
         """The layout of the operand's rows and columns.
 
-        >>> print(Product("B", (8, 16, 16), "f16", "f16", "f32", 2).in_rows(Layout.parse("d0 = 8@reg:2, d1 = 16@lane, d2 = 2@reg")))
+        >>> pairs = Layout.parse("d0 = 8@reg:2, d1 = 16@lane, d2 = 2@reg")
+        >>> print(Product("B", (8, 16, 16), "f16", "f16", "f32", 2).in_rows(pairs))
         d0 = 8@reg:2 2@reg, d1 = 16@lane
         """
         if self.together == 1 or layout.rank != 3:
@@ -232,7 +235,9 @@ def _candidates(what: Product, level: str, unit: Dpas, subgroups: int) -> Iterat
     if level == "lane":
         yield Choice(_packed(_fragment(unit, what.role), what), 0, f"{what.role} of {unit.builtin}")
     elif level == "inst":
-        yield Choice(LayoutAttr(inst_data=what.packed((rows, columns))), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}")
+        yield Choice(
+            LayoutAttr(inst_data=what.packed((rows, columns))), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}"
+        )
     elif level == "workgroup":
         m, n, k = what.sizes
         bits = {"A": what.a, "B": what.b, "C": what.d}[what.role]

@@ -169,7 +169,10 @@ def _of_range(op: scf.IfOp, condition: Array, ids: range) -> Array:
         fail(op, f"for the subgroups {ids.start} to {ids.stop - 1}; the workgroup has {condition.shape[1]}")
     found = condition[:, ids.start : ids.stop]
     if bool(np.any(found != found[:, :1])):
-        fail(op, f"the subgroups {ids.start} to {ids.stop - 1} take different ways, and layouts in it count them together")
+        fail(
+            op,
+            f"the subgroups {ids.start} to {ids.stop - 1} take different ways, and layouts in it count them together",
+        )
     return found[:, :1]
 
 

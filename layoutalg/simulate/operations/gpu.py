@@ -55,8 +55,10 @@ def _bounded(op: Operation, numbers: Callable[[Run], Array]) -> Step:
 
 def _check_level(op: Operation, compiling: Compiling, of: str) -> None:
     """At workgroup level a value belongs to the workgroup, so there is no number of a lane or a subgroup."""
-    if of and compiling.level == "workgroup" and not (
-        of == "subgroup" and bool(op.results[0].uses) and _decides_ranges(op.results[0])
+    if (
+        of
+        and compiling.level == "workgroup"
+        and not (of == "subgroup" and bool(op.results[0].uses) and _decides_ranges(op.results[0]))
     ):
         fail(op, f"this kernel is at workgroup level, where one value is the workgroup's; it has no number of a {of}")
 

@@ -71,7 +71,11 @@ def test_every_value_of_the_lowered_text_is_used() -> None:
     for line in lines_of(made):
         names = [name.strip() for name in line.partition(" = ")[0].split(",")] if " = " in line else []
         names = [name for name in names if name.startswith("%")]
-        used = [name for name in names if len(text.split(f"{name},")) + len(text.split(f"{name} ")) > 2 or f"{name}]" in text]
+        used = [
+            name
+            for name in names
+            if len(text.split(f"{name},")) + len(text.split(f"{name} ")) > 2 or f"{name}]" in text
+        ]
         assert used or not names, line
 
 
@@ -148,8 +152,9 @@ def test_a_value_that_a_range_would_count_in_another_way_is_refused() -> None:
 
 
 def test_branches_between_blocks_convert_through_shared_memory() -> None:
-    here = "#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 32], inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
-    there = "#xegpu.layout<sg_layout = [4, 1], sg_data = [8, 64], inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+    tile = "inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+    here = f"#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 32], {tile}"
+    there = f"#xegpu.layout<sg_layout = [4, 1], sg_data = [8, 64], {tile}"
     kind, vector = f"!xegpu.tensor_desc<32x64xf32, {here}>", "vector<32x64xf32>"
     tdesc = f"shape : [32, 64], strides : [64, 1] : i64 -> {kind}"
     text = f"""gpu.module @m {{ gpu.func @k(%p: i64, %q: i64, %n: index) kernel
@@ -186,7 +191,9 @@ def test_branches_between_blocks_convert_through_shared_memory() -> None:
 
 @pytest.mark.parametrize("place", ["3, 5", "%n, 5"])
 def test_a_number_is_inserted_where_its_place_is(place: str) -> None:
-    lines = f"%n = arith.constant 3 : index\n%f = arith.constant 9.0 : f32\n%y = vector.insert %f, %x[{place}] : f32 into vector<16x16xf32>"
+    lines = f"""%n = arith.constant 3 : index
+      %f = arith.constant 9.0 : f32
+      %y = vector.insert %f, %x[{place}] : f32 into vector<16x16xf32>"""
     made = lines_of(lower(Module(copied(16, lines, "%y"))))
     x, y = np.random.default_rng(0).random((16, 16), np.float32), np.zeros((16, 16), np.float32)
     assert la.read("\n".join(made)).run([x, y], (1, 1, 1)).findings == ()
