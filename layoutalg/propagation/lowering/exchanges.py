@@ -229,7 +229,8 @@ def exchange(
         shared.name = "slm"
     # Numbers of subgroups count from 0 to those of the workgroup, whatever a program within one was planned for.
     programs = [_for(program, kernel.subgroups) for program in chain]
-    if shared is None and sum(len(program.steps) for program in programs) > _MOST_INLINE:
+    # LLVM 22 refuses shuffles in functions that are no kernels.
+    if shared is None and kernel.llvm > 22 and sum(len(program.steps) for program in programs) > _MOST_INLINE:
         return _called(kernel, plan, programs, pieces, sizes)
     return _written(kernel.indices, plan, programs, shared, pieces, sizes)
 
