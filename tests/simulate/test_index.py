@@ -24,14 +24,14 @@ def to_zero(a: int, b: int) -> int:
 
 
 BINARY: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
     "divs": to_zero,
     "divu": lambda a, b: unsigned(a) // unsigned(b),
     "ceildivs": lambda a, b: -(-a // b),
     "ceildivu": lambda a, b: -(-unsigned(a) // unsigned(b)),
-    "floordivs": operator.floordiv,
+    "floordivs": lambda a, b: a // b,
     "rems": lambda a, b: a - b * to_zero(a, b),
     "remu": lambda a, b: unsigned(a) % unsigned(b),
     "maxs": max,
@@ -41,9 +41,9 @@ BINARY: dict[str, Callable[[int, int], int]] = {
     "shl": lambda a, b: a << b,
     "shrs": lambda a, b: a >> b,
     "shru": lambda a, b: unsigned(a) >> b,
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
 }
 ORDERS = {
     "eq": operator.eq,

@@ -21,7 +21,7 @@ class RealKernel:
     text: str
     inputs: Callable[[np.random.Generator], Sequence[Array]]
     output: tuple[tuple[int, int], Any]
-    define: Callable[..., Array]
+    define: Callable[[Sequence[Array]], Array]
     numbers: tuple[int, ...] = ()
 
     def arrays(self) -> list[Any]:
@@ -79,7 +79,7 @@ KERNELS = {
             ),
             _bytes((16, 64), (64, 64)),
             ((16, 32), np.int32),
-            lambda a, b: a.astype(np.int32) @ b[:, :32].astype(np.int32),
+            lambda of: of[0].astype(np.int32) @ of[1][:, :32].astype(np.int32),
         ),
         RealKernel(
             "blocks_side_by_side",
@@ -98,7 +98,7 @@ KERNELS = {
             ),
             _halves((32, 32), (32, 32)),
             ((32, 32), np.float32),
-            _wide,
+            lambda of: _wide(of[0], of[1]),
         ),
         RealKernel(
             "packed_rows",
@@ -113,7 +113,7 @@ KERNELS = {
             ),
             _halves((8, 32), (16, 32)),
             ((8, 16), np.float32),
-            lambda a, b: _wide(a[:, :16], b[:, :16]),
+            lambda of: _wide(of[0][:, :16], of[1][:, :16]),
         ),
         RealKernel(
             "rows_in_turns",
@@ -128,7 +128,7 @@ KERNELS = {
             ),
             _floats((16, 16)),
             ((16, 16), np.float32),
-            lambda a: a.reshape(2, 8, 16).transpose(1, 0, 2).reshape(16, 16),
+            lambda of: of[0].reshape(2, 8, 16).transpose(1, 0, 2).reshape(16, 16),
         ),
         RealKernel(
             "blocks_and_branches",
@@ -151,7 +151,7 @@ KERNELS = {
             ),
             _floats((16, 16)),
             ((16, 16), np.float32),
-            lambda a: a * 8,
+            lambda of: of[0] * 8,
             numbers=(3,),
         ),
         RealKernel(
@@ -173,7 +173,7 @@ KERNELS = {
             ),
             _floats((16, 16)),
             ((16, 16), np.float32),
-            lambda a: ((a * a - a) * (a * a - a) - a).astype(np.float32),
+            lambda of: ((of[0] * of[0] - of[0]) ** 2 - of[0]).astype(np.float32),
         ),
         RealKernel(
             "sizes_known_when_it_runs",
@@ -196,7 +196,7 @@ KERNELS = {
             ),
             _halves((32, 96), (96, 32)),
             ((32, 32), np.float32),
-            _wide,
+            lambda of: _wide(of[0], of[1]),
         ),
     )
 }

@@ -26,7 +26,7 @@ def test_it_computes_its_definition_at_both_levels(name: str) -> None:
         arrays = kernel.arrays()
         assert la.read(text).run(arrays, (1, 1, 1)).findings == ()
         inputs = arrays[: len(arrays) - 1 - len(kernel.numbers)]
-        np.testing.assert_array_equal(arrays[len(inputs)], kernel.define(*inputs))
+        np.testing.assert_array_equal(arrays[len(inputs)], kernel.define(inputs))
 
 
 def test_integers_start_from_zeros_and_their_accumulator_is_typed() -> None:

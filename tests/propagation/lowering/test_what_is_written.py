@@ -8,6 +8,7 @@ import pytest
 import layoutalg as la
 from layoutalg.module import Module
 from layoutalg.propagation.lowering import Lowered, exchanges, lower
+from layoutalg.simulate.machine import Level
 
 ROWS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
@@ -139,7 +140,8 @@ def in_a_range(ids: str, outside: bool = False) -> str:
 def test_the_subgroups_of_a_range_are_counted_from_its_first(ids: str, outside: bool) -> None:
     """The page of the dialect: only these subgroups execute it; the layouts in it have as many subgroups as the range."""
     text = in_a_range(ids, outside)
-    for level, source in (("workgroup", text), ("lane", "\n".join(lines_of(lower(Module(text)))))):
+    sources: list[tuple[Level, str]] = [("workgroup", text), ("lane", "\n".join(lines_of(lower(Module(text)))))]
+    for level, source in sources:
         x, y = np.random.default_rng(0).random((16, 16), np.float32), np.zeros((16, 16), np.float32)
         assert la.read(source).run([x, y], (1, 1, 1), level=level).findings == ()
         np.testing.assert_array_equal(y, x + x)
