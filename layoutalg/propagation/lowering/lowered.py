@@ -231,7 +231,7 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     kernel = Kernel(
         function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
     )
-    kernel.is_counted = of_workgroup or stated.subgroups is not None
+    kernel.is_counted = of_workgroup or stated.subgroups is not None or _is_one_subgroup(function, lanes)
     kernel.live = Live(function)
     kernel.findings.extend(repeated(function, kernel.held, lanes, machine.subgroups or 1, subgroups))
     for statement, problem in kernel.held.wrong:
@@ -254,6 +254,12 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
         if refused.finding is not None:
             kernel.findings.append(refused.finding)
     return kernel
+
+
+def _is_one_subgroup(function: FuncOp, lanes: int) -> bool:
+    """Whether a kernel says that a workgroup has no more work-items than a subgroup has lanes."""
+    said = (getattr(function, "known_block_size", None), function.attributes.get("gpu.known_block_size"))
+    return any(isinstance(size, DenseArrayBase) and 0 < prod(size.get_values()) <= lanes for size in said)
 
 
 def _statements(flow: Flow) -> Iterator[Statement]:
