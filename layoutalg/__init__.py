@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     )
     from layoutalg.compare import Same as Same, same as same
     from layoutalg.conversion import convert as convert
+    from layoutalg.conversion.price import Price as Price, price as price
     from layoutalg.core.algebra import compose as compose
     from layoutalg.core.errors import (
         CompositionError as CompositionError,
@@ -104,6 +105,7 @@ _NAMES = {
     "amx": ("TileConfig", "TileProduct", "TileType", "pack_vnni", "unpack_vnni"),
     "compare": ("Same", "same"),
     "conversion": ("convert",),
+    "conversion.price": ("Price", "price"),
     "core.algebra": ("compose",),
     "core.errors": (
         "CompositionError",

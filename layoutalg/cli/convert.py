@@ -27,7 +27,14 @@ __all__ = ["convert"]
 @click.argument("destination")
 @click.argument("shape", required=False)
 @element_option
-@click.option("--target", type=CHIP, help="The chip, for costs and the size of shared memory.  [default: generic]")
+@click.option(
+    "--target",
+    type=CHIP,
+    metavar="CHIP",
+    default="pvc",
+    show_default=True,
+    help="The chip, for its price and the size of shared memory.",
+)
 @machine_options
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's); 0 for none.")
 @click.option(
@@ -50,7 +57,7 @@ def convert(
     destination: str,
     shape: str | None,
     element: str,
-    target: str | None,
+    target: str,
     subgroup_size: int | None,
     subgroups: int | None,
     workgroup_size: int | None,
@@ -65,11 +72,15 @@ def convert(
 ) -> None:
     """Plan the conversion of a tensor of SHAPE from the layout SOURCE to DESTINATION, with the fewest moves.
 
-    Both are attributes, types or layouts, of any notation; layouts know their shape. One may be `-` for standard input.
+    Both are attributes, types or layouts, of any notation; layouts know their shape. One may be `-` for standard input. The
+    price is that of the conversion on the chip, with what is assumed: the same as check, propagate, lower and show give.
     """
+    from layoutalg.conversion import SymbolicPlan
     from layoutalg.conversion import convert as plan_conversion
+    from layoutalg.conversion.price import price
     from layoutalg.core.elements import element_bits
     from layoutalg.core.files import write_file
+    from layoutalg.core.notation import Machine
 
     if source == destination == "-":
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
@@ -79,11 +90,12 @@ def convert(
     pair = [read_text(text) for text in (source, destination)]
     machine = machine_said(subgroup_size, subgroups, workgroup_size)
     bits = element_bits(element)
+    paid = price(pair[0], pair[1], sizes, element, machine, target)
     plan = plan_conversion(
         pair[0],
         pair[1],
         sizes,
-        machine=machine,
+        machine=machine | Machine(lanes=paid.lanes),
         element_bits=bits,
         target=target,
         slm_limit=slm_limit,
@@ -109,9 +121,16 @@ def convert(
         "slm_bytes": plan.slm_bytes,
         "bank_conflicts": plan.bank_conflicts,
         "barriers": plan.barriers,
-        "cost": _fact(plan.cost),
+        "cost": None if plan.unpriced else _fact(plan.cost),
+        "price": paid.facts,
         "candidates": [
-            {"name": one.name, "kind": one.kind, "work": one.work, "slm_bytes": one.slm_bytes, "cost": one.cost}
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "work": one.work,
+                "slm_bytes": one.slm_bytes,
+                "cost": None if plan.unpriced else one.cost,
+            }
             for one in plan.candidates
         ],
     }
@@ -126,7 +145,11 @@ def convert(
         print_json(facts | ({"code": code} if emitted else {}))
         return
     # The code may go on to a compiler: what is said of it is comments there.
-    print("\n".join(f"// {line}" for line in str(plan).splitlines()) if emitted else plan)
+    lines = [
+        *str(plan).splitlines(),
+        *([] if isinstance(plan, SymbolicPlan) or plan.unpriced else [f"{'price':12} {paid}"]),
+    ]
+    print("\n".join(f"{'// ' * emitted}{line}" for line in lines))
     if emitted:
         print(code)
     for path in (output, picture):

@@ -20,7 +20,9 @@ __all__ = ["lower"]
     type=click.Choice(("lane",)),
     help="Decide first which layouts the module lacks: of subgroups, then of lanes.",
 )
-@click.option("--explain", is_flag=True, help="With --level: print what was decided for every value, why, and its cost.")
+@click.option(
+    "--explain", is_flag=True, help="With --level: print what was decided for every value, why, and its cost."
+)
 @output_option("Write the module to a file.")
 @json_option
 def lower(
@@ -61,7 +63,7 @@ def lower(
                 "from": str(one.source.canonical()),
                 "to": str(one.result.canonical()),
                 "kind": one.plan.kind,
-                "price": one.price,
+                "price": one.price.facts,
                 "written": one.written,
             }
             for one in lowered.exchanges

@@ -65,6 +65,8 @@ class ConversionPlan:
     level: str = "workgroup"
     workgroups: int = 1
     regions: bool = False
+    unpriced: str = ""
+    """Why there is no cost, where the layouts do not say how many lanes there are."""
 
     def __post_init__(self) -> None:
         a, b, limit = self.source, self.destination, self.slm_limit
@@ -234,9 +236,13 @@ class ConversionPlan:
     def cost(self) -> int:
         """What it costs on the target, in issue slots (see conversion.cost).
 
+        Raises `ConversionError` for a plan of whole subgroups, whose lanes nobody said.
+
         >>> la.convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).cost
         32
         """
+        if self.unpriced:
+            raise ConversionError(self.unpriced)
         return self.chosen.cost
 
     def apply(self, fragments: NDArray[Any], done: Counter[type] | None = None) -> NDArray[Any]:

@@ -103,6 +103,9 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         if above and any(one.kind == "shuffles" and one.count(Shuffle) == bound for one in plan.candidates):
             above += ", which another way has"
         yield "lower bound", f"{met}{counted(bound, 'shuffle')}{above}: {plan.bound_reason}"
+    if plan.unpriced:
+        yield "cost", f"none: {plan.unpriced}"
+        return
     for i, candidate in enumerate(plan.candidates):
         cost = (
             f"{counted(candidate.cost, 'issue slot')} on {plan.target}, {cost_of(plan.target).origin}: {candidate.name}"

@@ -27,10 +27,10 @@ from collections.abc import Sequence
 
 from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.ends import LANES_MISSING, ends_of
 from layoutalg.conversion.strategies.symbolic_blocks import has_symbols
 from layoutalg.conversion.symbolic_plan import SymbolicPlan
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.memory.asked import distributions
 
 __all__ = ["ConversionPlan", "SymbolicPlan", "convert"]
 
@@ -51,7 +51,8 @@ def convert(
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
     `shape` is needed where neither says the tensor's. What `machine` leaves open is what the two say themselves, the larger
-    number of lanes and of subgroups: one that uses fewer holds copies in the others.
+    number of lanes and of subgroups: one that uses fewer holds copies in the others. Lanes that an attribute leaves open are
+    dealt as `conversion.ends` says; where nobody says how many there are, whole subgroups are planned, and `cost` is refused.
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given; 0: none). `level` says how far
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
     the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`). Extents of registers
@@ -68,10 +69,18 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
-    a, b = distributions((source, destination), shape, machine, "converting it", symbols=True)
-    symbols = has_symbols(a) or has_symbols(b)
+    ends = ends_of(source, destination, shape, machine, symbols=True)
+    symbols = has_symbols(ends.source) or has_symbols(ends.result)
     plan = (SymbolicPlan if symbols else ConversionPlan)(
-        a, b, element_bits, cost_of(target).name, slm_limit, level, workgroups, regions
+        ends.source,
+        ends.result,
+        element_bits,
+        cost_of(target).name,
+        slm_limit,
+        level,
+        workgroups,
+        regions,
+        "" if ends.lanes is not None or symbols else LANES_MISSING,
     )
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
     return plan

@@ -18,7 +18,7 @@ from layoutalg.core.reader import Reader
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["element_bits", "numpy_type", "read_element"]
+__all__ = ["element_bits", "moved_bits", "numpy_type", "read_element"]
 
 _FLOATS = {
     "f64": 64,
@@ -91,6 +91,18 @@ def element_bits(element: str) -> int:
         f"element type {shown(element)}: expected a float (f16, bf16, tf32, ...) or an integer type (i8, ui8, ...)"
         + ("; LLVM 22 crashes on it" if shown(element) == "'index'" else "")
     )
+
+
+def moved_bits(element: str) -> int:
+    """The bits of an element while a conversion moves it: 8, 16, 32 or 64. Smaller ones take the next size, an index 64.
+
+    Raises `VerificationError` for what is not an element type.
+
+    >>> moved_bits("bf16"), moved_bits("index"), moved_bits("i1"), moved_bits("f6E3M2FN"), moved_bits("i12")
+    (16, 64, 8, 8, 16)
+    """
+    bits = 64 if element == "index" else element_bits(element)
+    return next(size for size in (8, 16, 32, 64) if bits <= size)
 
 
 def read_element(reader: Reader) -> str:

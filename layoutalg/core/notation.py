@@ -188,6 +188,28 @@ class Distributed:
         return False
 
     @property
+    def levels(self) -> frozenset[str]:
+        """The levels that the value says: who of the subgroups (`sg`) and of the lanes (`lane`) holds what, and `inst`.
+
+        `inst` is an order of registers, by the tiles of instructions.
+
+        >>> from layoutalg.xegpu import LayoutAttr
+        >>> sorted(Layout.parse("d0 = 4@reg").levels), sorted(LayoutAttr(sg_layout=(2, 2), inst_data=(8, 16)).levels)
+        (['lane', 'sg'], ['inst', 'sg'])
+        """
+        return frozenset(("sg", "lane"))
+
+    def completed_by(self, other: Distributed) -> Distributed:
+        """This value, with the levels that it leaves open as `other` says them; unchanged where the two do not go together.
+
+        >>> from layoutalg.xegpu import LayoutAttr
+        >>> coarse, fine = LayoutAttr(sg_layout=(2, 1), sg_data=(16, 16)), LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+        >>> print(coarse.completed_by(fine))
+        #xegpu.layout<sg_layout = [2, 1], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+        """
+        return self
+
+    @property
     def is_swizzled(self) -> bool:
         """Whether an XOR swizzle follows the layout, so that factors alone do not say where an element lives.
 

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 
 from layoutalg.compare import Same, same
 from layoutalg.conversion import convert
+from layoutalg.conversion.price import DEFAULT_CHIP, Price, price
 from layoutalg.core.elements import element_bits
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.module.uses import LayoutUse
 
@@ -95,6 +96,19 @@ class LayoutConversion:
         first, second = self._pair()
         bits = element_bits(self.source.element or "f32")
         return convert(first, second, self.shape, machine=machine, element_bits=bits, target=target)
+
+    def price(self, machine: Machine | None = None, *, chip: str = DEFAULT_CHIP) -> Price:
+        """What it costs (`layoutalg.price`); `machine` is that of the kernel in which it stands.
+
+        >>> use = LayoutUse(None, "", "", "input_layout", (4,), "f32", None, "#a")
+        >>> print(LayoutConversion(use, use).price())
+        no price on pvc: input_layout: #a is not a layout
+        """
+        try:
+            first, second = self._pair()
+        except LayoutError as error:
+            return Price(None, chip, str(error))
+        return price(first, second, self.shape, self.source.element or "f32", machine, chip)
 
 
 def conversions_of(uses: Sequence[LayoutUse]) -> Iterator[LayoutConversion]:

@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["decided", "lower", "lowered_from"]
 
 
-def lower(
-    module: Module | str, *, level: str | None = None, target: str = DEFAULT_TARGET, llvm: int = 24
-) -> Lowered:
+def lower(module: Module | str, *, level: str | None = None, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lowered:
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
     Without a `level`, layouts that the module states are lowered, and what follows from them. With `level="lane"`, layouts that

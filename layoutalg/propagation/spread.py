@@ -17,11 +17,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation
 
-from layoutalg.conversion import ConversionPlan, convert
+from layoutalg.conversion.price import DEFAULT_CHIP
 from layoutalg.core.carrying import settled
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
@@ -31,19 +32,22 @@ from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, 
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
+if TYPE_CHECKING:
+    from layoutalg.propagation.flow import Flow
+
 __all__ = [
     "DEFAULT_TARGET",
     "LEVELS",
     "PartlySaid",
     "levels_of",
+    "machine_in",
     "machine_of",
     "narrowed",
-    "planned",
     "spread",
     "unblocked",
 ]
 
-DEFAULT_TARGET = "pvc"
+DEFAULT_TARGET = DEFAULT_CHIP
 LEVELS = ("lane", "inst", "workgroup")
 """What propagation can be asked to state: `lane_layout`, `inst_data` or `sg_layout`."""
 _CACHED = 1 << 14
@@ -60,7 +64,12 @@ class PartlySaid(Distributed):
     """
 
     spread: Layout
-    levels: frozenset[str]
+    said: frozenset[str]
+
+    @property
+    def levels(self) -> frozenset[str]:
+        """The levels at which the layout counts."""
+        return self.said
 
     @classmethod
     @lru_cache(maxsize=_CACHED)
@@ -80,7 +89,7 @@ class PartlySaid(Distributed):
         return one_operand(str(self), self.spread)
 
     def __str__(self) -> str:
-        return f"{self.spread} ({', '.join(sorted(self.levels))})"
+        return f"{self.spread} ({', '.join(sorted(self.said))})"
 
 
 @lru_cache(maxsize=_CACHED)
@@ -98,18 +107,12 @@ def spread(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> 
 
 @lru_cache(maxsize=_CACHED)
 def levels_of(attribute: Distributed) -> frozenset[str]:
-    """The levels that a layout says: of `sg`, `inst` and `lane`. Other notations than XeGPU say subgroups and lanes.
+    """The levels that a layout says: of `sg`, `inst` and `lane` (`Distributed.levels`, kept).
 
     >>> sorted(levels_of(LayoutAttr(inst_data=(8, 16))))
     ['inst']
     """
-    if isinstance(attribute, PartlySaid):
-        return attribute.levels
-    if not isinstance(attribute, LayoutAttr | SliceAttr):
-        return frozenset(("sg", "lane"))
-    parent = attribute.parent_layout()
-    said = {"sg": parent.sg_layout, "inst": parent.inst_data, "lane": parent.lane_layout}
-    return frozenset(level for level, field in said.items() if field is not None)
+    return attribute.levels
 
 
 @lru_cache(maxsize=_CACHED)
@@ -157,19 +160,6 @@ def narrowed(attribute: Distributed, shape: tuple[int, ...]) -> LayoutAttr | Non
     return replace(attribute, **data)
 
 
-@lru_cache(maxsize=_CACHED)
-def planned(
-    source: Distributed, result: Distributed, shape: tuple[int, ...], bits: int, machine: Machine, target: str
-) -> ConversionPlan:
-    """The plan of the conversion between two layouts of a value (see `layoutalg.convert`), which is kept.
-
-    >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
-    >>> planned(plain, vnni, (16, 16), 16, Machine(lanes=16), "pvc").kind
-    'identity'
-    """
-    return convert(source, result, shape, machine=machine, element_bits=bits, target=target)
-
-
 def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Iterable[Distributed] = ()) -> Machine:
     """The lanes of a subgroup and the subgroups of a workgroup that a kernel says.
 
@@ -213,6 +203,18 @@ def _reach(layout: Distributed) -> tuple[int, int, bool]:
     except LayoutError:
         return 0, 0, True
     return int(axes.get("lane", 1)), int(axes.get("sg", 1)), True
+
+
+def machine_in(flow: Flow, target: str = DEFAULT_TARGET) -> Machine:
+    """The machine of a function, where all of its layouts are looked at.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> machine_in(flow_of(read_module("gpu.barrier"))).lanes
+    16
+    """
+    stated = (one.attribute for value in flow.values for one in value.stated)
+    return machine_of(flow.function, target, [*stated, *(one.attribute for one in flow.wanted)])
 
 
 def _number(function: Operation, name: str) -> int | None:

@@ -6,7 +6,7 @@
 ...   func.return }''')
 >>> print_conversions(checked)
 conversions
-     2  %y = xegpu.convert_layout  16x16  redundant: the same map under two names
+     2  %y = xegpu.convert_layout  16x16  redundant: the same work-items hold the same elements
 """
 
 from __future__ import annotations
@@ -30,18 +30,16 @@ def print_conversions(checked: Check) -> None:
     if not checked.conversions:
         return
     print("conversions")
-    rows = [_row(one, checked.target) for one in checked.conversions]
+    rows = [_row(one) for one in checked.conversions]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for line, name, shape, told in rows:
         print(f"{line:>{max(6, widths[0])}}  {name:<{widths[1]}}  {shape:<{widths[2]}}  {told}")
 
 
-def _row(one: CheckedConversion, target: str) -> tuple[str, str, str, str]:
+def _row(one: CheckedConversion) -> tuple[str, str, str, str]:
     line = "" if one.place is None else str(one.place.line)
     name = printable(f"{one.name} = {one.operation}" if one.name else one.operation)
-    told = "redundant: the same map under two names" if one.is_redundant else f"{one.cost} issue slots on {target}"
-    if one.cost is None:
-        told = f"of a price that is not known: {one.problem}"
+    told = "redundant: the same work-items hold the same elements" if one.is_redundant else str(one.price)
     return line, name, "x".join(map(str, one.shape)), told
 
 
@@ -78,6 +76,7 @@ def _conversion_facts(one: CheckedConversion) -> dict[str, Any]:
         "result": str(one.result),
         "redundant": one.is_redundant,
         "cost": one.cost,
+        "price": one.price.facts,
     }
 
 
@@ -97,4 +96,11 @@ def _mistake_facts(one: Mistake) -> dict[str, Any]:
 
 
 def _repair_facts(one: Repair) -> dict[str, Any]:
-    return {"kind": one.kind, "value": one.value, "layout": str(one.layout), "cost": one.cost, "text": str(one)}
+    return {
+        "kind": one.kind,
+        "value": one.value,
+        "layout": str(one.layout),
+        "cost": one.cost,
+        "price": None if one.price is None else one.price.facts,
+        "text": str(one),
+    }

@@ -9,8 +9,9 @@
 ['16 lanes, 16x1 each', '16 lanes, 1x16 each']
 >>> found.conversions[0].words
 'element (0, 1) is in lane 1, register 0 in the first and in lane 0, register 1 in the second'
->>> found.conversions[0].cost
-'15 shuffles, no shared memory, no barriers, 607 issue slots on generic'
+>>> print(found.conversions[0].cost)
+32 shuffles, no shared memory, no barriers, 196 issue slots on pvc; 16 lanes in a subgroup; a lane holds 16x1 before and
+1x16 after
 
 Many operations have the same layout of the same shape: each such pair is described once.
 """
@@ -24,6 +25,7 @@ from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.conversion.price import DEFAULT_CHIP
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PRINTED
@@ -31,12 +33,14 @@ from layoutalg.core.messages import printable, shortened
 from layoutalg.core.notation import Machine, as_machine
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_whole, instance_of, listed
+from layoutalg.hardware import target_info
 from layoutalg.show.findings import words
 from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from layoutalg.ir.places import Place
     from layoutalg.module import LayoutConversion, LayoutUse, Module
 
 __all__ = ["ConversionRow", "LayoutRow", "ModuleDescription", "describe_module", "layout_uses_of", "place_facts"]
@@ -199,7 +203,7 @@ def describe_module(
     """Describe the layouts of a module, each for the shape of its value.
 
     `at` asks each layout whose shape has that element who holds it, `holder` (`{"sg": 3, "lane": 5}`) what a work-item holds.
-    `llvm` is the version whose verdict is given, `target` the chip for costs.
+    `llvm` is the version whose verdict is given, `target` the chip for the prices of conversions (pvc unless given).
 
     >>> text = "%p = arith.constant 0 : i64 %t = xegpu.create_nd_tdesc %p, shape: [8,16], strides: [16,1] : i64 -> "
     >>> text += "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
@@ -214,6 +218,7 @@ def describe_module(
     instance_of(holder, (Mapping, type(None)), "holder")
     at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     on = as_machine(machine)
+    chip = target_info(DEFAULT_CHIP if target is None else target).name
     known: dict[tuple[str, Any, Any], LayoutRow] = {}
     rows: list[LayoutRow] = []
     for use in module.layouts:
@@ -233,7 +238,7 @@ def describe_module(
         question = f"what {holder_text({'sg': 0, **holder} if first else holder)} holds"
         sizes = [f"{one.get('sg', 1)} sg x {counted(one.get('lane', 1), 'lane')}" for one in axes if one]
         unanswered = f"no layout has this work-item; they have {_listed(sizes)}"
-    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, target)), question, unanswered)
+    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, chip)), question, unanswered)
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -355,22 +360,42 @@ def _held(layout: Layout, holder: Mapping[str, int], facts: dict[str, Any]) -> s
     return box_text(layout.names, held.elements)
 
 
-def _conversions(module: Module, machine: Machine, target: str | None) -> list[ConversionRow]:
+def _conversions(module: Module, machine: Machine, target: str) -> list[ConversionRow]:
+    conversions = module.conversions
+    kernels = _machines(module, target) if conversions else {}
     known: dict[tuple[Any, ...], ConversionRow] = {}
     rows: list[ConversionRow] = []
     slots = MOST_PLANNED_SLOTS
-    for one in module.conversions:
-        key = (one.source.text, one.target.text, one.shape, one.source.element)
+    for one in conversions:
+        on = machine | kernels.get(one.source.place, Machine())
+        key = (one.source.text, one.target.text, one.shape, one.source.element, on)
         row = known.get(key)
         if row is None:
             size = prod(one.shape or ())
             slots -= size
-            row = known[key] = _conversion(one, machine, target, slots >= 0 or size > MOST_PLANNED_SLOTS)
+            row = known[key] = _conversion(one, machine, on, target, slots >= 0 or size > MOST_PLANNED_SLOTS)
         rows.append(ConversionRow(one, row.words, row.cost, row.facts))
     return rows
 
 
-def _conversion(one: LayoutConversion, machine: Machine, target: str | None, planned: bool) -> ConversionRow:
+def _machines(module: Module, target: str) -> dict[Place | None, Machine]:
+    """The machine of the kernel in which each operation with two layouts stands, by its place."""
+    from layoutalg.ir.places import place_of
+    from layoutalg.propagation.flow import flows_of
+    from layoutalg.propagation.spread import machine_in
+
+    found: dict[Place | None, Machine] = {}
+    for part in module.parts:
+        for flow in flows_of(part.module):
+            try:
+                machine = machine_in(flow, target)
+            except LayoutError:  # a workgroup that no chip has: prices are of the layouts alone
+                continue
+            found |= {place_of(statement.user): machine for statement in flow.wanted}
+    return found
+
+
+def _conversion(one: LayoutConversion, machine: Machine, on: Machine, target: str, planned: bool) -> ConversionRow:
     facts: dict[str, Any] = {"source": one.source.text, "target": one.target.text}
     try:
         answer = one.same(machine)
@@ -380,20 +405,19 @@ def _conversion(one: LayoutConversion, machine: Machine, target: str | None, pla
     facts |= {"same": bool(answer), "explanation": answer.explanation}
     if answer.element is not None:
         facts["element"] = list(answer.element)
-    if answer:
-        return ConversionRow(one, str(answer), "", facts)
     if not planned:
         return ConversionRow(one, str(answer), "not planned: there are too many; ask `layoutalg convert`", facts)
-    try:
-        plan = one.plan(machine, target=target)
-    except LayoutError as error:
-        facts["plan_error"] = str(error)
-        return ConversionRow(one, str(answer), f"no plan: {error}", facts)
-    for name in ("kind", "shuffles", "slm_bytes", "barriers", "cost"):
-        facts[name] = getattr(plan, name)
+    found = one.price(on, chip=target)
+    facts |= {"price": found.facts, "cost": found.slots}
+    if found.slots is None:
+        return ConversionRow(one, str(answer), found.text, facts)
+    plan = found.plan
+    facts |= {name: getattr(plan, name) for name in ("kind", "shuffles", "slm_bytes", "barriers")}
+    if answer:
+        return ConversionRow(one, str(answer), "", facts)
     memory = f"{plan.slm_bytes:,} bytes of shared memory" if plan.slm_bytes else "no shared memory"
     barriers = counted(plan.barriers, "barrier") if plan.barriers else "no barriers"
-    words = f"{counted(plan.shuffles, 'shuffle')}, {memory}, {barriers}, {plan.cost:,} issue slots on {plan.target}"
+    words = f"{counted(plan.shuffles, 'shuffle')}, {memory}, {barriers}, {found}"
     return ConversionRow(one, str(answer), words, facts)
 
 

@@ -17,7 +17,7 @@ text: lane level, pvc, LLVM 24
      5  %s     16x16xf32  #2        16  written there
 <BLANKLINE>
 conversions
-     3  %x     #1 to #2, for arith.addf: 196
+     3  %x     #1 to #2, for arith.addf: 196 (16 lanes in a subgroup; a lane holds 16x1 before and 1x16 after)
 <BLANKLINE>
 cost 236 issue slots of a subgroup: 40 in operations, 196 in conversions; the minimum
 """
@@ -121,7 +121,10 @@ def _conversion_line(one: Conversion, labels: dict[str, str]) -> str:
     done = "" if one.kind == "convert" else "made again, "
     each = f", {one.times} times {one.cost // one.times}" if one.times > 1 else ""
     between = f"{labels[str(one.source)]} to {labels[str(one.result)]}"
-    return f"{line:>6}  {printable(one.name):<5}  {done}{between}, for {', '.join(one.users)}: {one.cost}{each}"
+    assumed = f" ({'; '.join(one.price.assumptions)})" if one.price is not None and one.price.assumptions else ""
+    return (
+        f"{line:>6}  {printable(one.name):<5}  {done}{between}, for {', '.join(one.users)}: {one.cost}{each}{assumed}"
+    )
 
 
 def _cost_line(done: Propagated) -> str:
@@ -194,4 +197,5 @@ def _conversion_facts(one: Conversion) -> dict[str, Any]:
         "users": list(one.users),
         "cost": one.cost,
         "times": one.times,
+        "price": None if one.price is None else one.price.facts,
     }

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
@@ -24,7 +24,7 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
+from layoutalg.core.notation import Distributed, Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
@@ -242,6 +242,42 @@ class DistributeLayout(Notation, ABC):
             Note(f"block {one}", " ".join(f"({', '.join(map(str, o))})" for o in each)) for one, each in data.items()
         ]
         return [Note("", "", "blocks", data, instead=True), *lines]
+
+    @property
+    def levels(self) -> frozenset[str]:
+        """The levels that the attribute says: `sg` with `sg_layout`, `inst` with `inst_data`, `lane` with `lane_layout`.
+
+        >>> sorted(SliceAttr(LayoutAttr(sg_layout=(8, 4), inst_data=(8, 16)), (0,)).levels)
+        ['inst', 'sg']
+        """
+        parent = self.parent_layout()
+        said = {"sg": parent.sg_layout, "inst": parent.inst_data, "lane": parent.lane_layout}
+        return frozenset(level for level, field in said.items() if field is not None)
+
+    def completed_by(self, other: Distributed) -> Distributed:
+        """The attribute with `sg_layout` or `lane_layout` from `other` where it lacks them (slices: of the same dimensions).
+
+        >>> fine = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+        >>> print(SliceAttr(LayoutAttr(sg_layout=(8, 4)), (0,)).completed_by(SliceAttr(fine, (0,))))
+        #xegpu.slice<#xegpu.layout<sg_layout = [8, 4], lane_layout = [1, 16], lane_data = [1, 1]>, dims = [0]>
+        """
+        if isinstance(self, SliceAttr) and isinstance(other, SliceAttr) and self.dims == other.dims:
+            parent = self.parent.completed_by(other.parent)
+            return replace(self, parent=parent) if isinstance(parent, LayoutAttr | SliceAttr) else self
+        if not isinstance(self, LayoutAttr) or not isinstance(other, LayoutAttr) or self.rank != other.rank:
+            return self
+        ordered = {one.order for one in (self, other) if one.sg_layout is not None or one.lane_layout is not None}
+        usual = tuple(reversed(range(self.rank)))
+        if len({usual if order is None else order for order in ordered}) > 1:
+            return self  # one order holds for subgroups and lanes
+        taken: dict[str, Ints | None] = {}
+        if self.sg_layout is None:
+            taken |= {"sg_layout": other.sg_layout, "sg_data": other.sg_data}
+        if self.lane_layout is None:
+            taken |= {"lane_layout": other.lane_layout, "lane_data": other.lane_data}
+        if not any(taken.values()):
+            return self
+        return replace(self, **taken, order=self.order if self.order is not None else other.order)
 
     def fragment_type(
         self, shape: Sequence[int], element: str, level: str = "lane", array_length: int = 1, block: bool = True

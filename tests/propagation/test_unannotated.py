@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,7 @@ from layoutalg.propagation.stated import statements_of
 from layoutalg.simulate.levels import level_of
 from tests.propagation.unannotated import UNANNOTATED, Kernel
 
-NOT_YET = {"array_length"}
-LOWERED = [name for name in UNANNOTATED if name not in NOT_YET]
+LOWERED = tuple(UNANNOTATED)
 ROADS = (("lane",), ("inst", "lane"), ("workgroup", "lane"), ("workgroup", "inst", "lane"))
 
 
@@ -86,6 +86,15 @@ def test_every_road_of_levels_ends_in_what_check_calls_right_and_lower_takes(nam
     computes(kernel, lowered.module)
 
 
+@pytest.mark.parametrize("name", ["gemm_bias_gelu", "softmax", "layer_norm", "causal_mask", "flash_attention"])
+def test_subgroups_are_decided_in_under_a_second(name: str) -> None:
+    """Conversions are priced with lanes, so that few words are planned."""
+    la.propagate(UNANNOTATED["gather"].text, level="workgroup")  # loads what it needs
+    start = time.process_time()
+    la.propagate(UNANNOTATED[name].text, level="workgroup")
+    assert time.process_time() - start < 1
+
+
 def test_two_steps_and_one_decide_the_same() -> None:
     text = UNANNOTATED["gemm_bias_gelu"].text
     above = la.propagate(text, level="workgroup")
@@ -107,7 +116,8 @@ def test_the_lanes_keep_the_subgroups_that_a_user_states() -> None:
 def test_a_conversion_of_subgroups_is_made_where_it_is_needed_with_lanes() -> None:
     """The user converts rows to columns of subgroups; the lanes are open on both sides."""
     rows, columns = (
-        f"#xegpu.layout<sg_layout = {grid}, sg_data = {data}>" for grid, data in (("[4, 1]", "[16, 128]"), ("[1, 4]", "[64, 32]"))
+        f"#xegpu.layout<sg_layout = {grid}, sg_data = {data}>"
+        for grid, data in (("[4, 1]", "[16, 128]"), ("[1, 4]", "[64, 32]"))
     )
     kind = "vector<64x128xf32>"
     lines = f"""%w = xegpu.convert_layout %x <{{input_layout = {rows}, target_layout = {columns}}}> : {kind}
@@ -129,10 +139,14 @@ def test_a_conversion_of_subgroups_is_made_where_it_is_needed_with_lanes() -> No
 
 
 def test_findings_name_the_places_of_the_text_that_was_given() -> None:
-    text = UNANNOTATED["softmax"].text.replace("math.exp %shifted", "math.exp %shifted").replace(
-        "%y = arith.divf %power, %sum", '%y = "other.thing"(%power, %sum)'
+    text = (
+        UNANNOTATED["softmax"]
+        .text.replace("math.exp %shifted", "math.exp %shifted")
+        .replace("%y = arith.divf %power, %sum", '%y = "other.thing"(%power, %sum)')
     )
-    text = text.replace('%sum) : vector<64x64xf32>', "%sum) : (vector<64x64xf32>, vector<64x64xf32>) -> vector<64x64xf32>")
+    text = text.replace(
+        "%sum) : vector<64x64xf32>", "%sum) : (vector<64x64xf32>, vector<64x64xf32>) -> vector<64x64xf32>"
+    )
     lowered = la.lower(text, level="lane")
     assert lowered.module is None
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "other.thing" in one)

@@ -39,7 +39,9 @@ class Kernel:
         names += [f"%n{number}: index" for number in range(len(self.numbers))]
         items = self.subgroups * 16
         head = f"known_block_size = array<i32: {items}, 1, 1>, intel_reqd_sub_group_size = 16 : i32"
-        constants = "\n".join(f"%c{number} = arith.constant {number} : index" for number in (0, 1, 2, 4, 8, 16, 32, 64, 128))
+        constants = "\n".join(
+            f"%c{number} = arith.constant {number} : index" for number in (0, 1, 2, 4, 8, 16, 32, 64, 128)
+        )
         function = f"gpu.func @{self.name}({', '.join(names)}) kernel attributes {{{head}}} {{"
         return f"gpu.module @m {{\n{function}\n{constants}\n{self.body}\ngpu.return\n}}\n}}\n"
 
@@ -204,7 +206,9 @@ def rms_norm() -> Kernel:
     return Kernel("rms_norm", str(body), (("f16", whole), ("f16", whole)), define, tolerance=2e-3)
 
 
-def _product_loop(body: Body, m: int, n: int, k: int, step: int, loads: str, kind: str = "f16", out: str = "f32") -> Body:
+def _product_loop(
+    body: Body, m: int, n: int, k: int, step: int, loads: str, kind: str = "f16", out: str = "f32"
+) -> Body:
     zero = "0" if out == "i32" else "0.0"
     body.fill("zero", zero, (m, n), out)
     body.add(
@@ -244,11 +248,15 @@ def gemm_bias_gelu() -> Kernel:
 def gemm_transposed() -> Kernel:
     """A product whose second operand lies transposed in memory."""
     m, n, k = 64, 64, 64
-    loads = Body().load("a", 0, (m, k), "f16", (m, 32), "%c0", "%kk").load("bt", 1, (n, k), "f16", (n, 32), "%c0", "%kk")
+    loads = (
+        Body().load("a", 0, (m, k), "f16", (m, 32), "%c0", "%kk").load("bt", 1, (n, k), "f16", (n, 32), "%c0", "%kk")
+    )
     loads.add(f"%b = vector.transpose %bt, [1, 0] : {vector((n, 32), 'f16')} to {vector((32, n), 'f16')}")
     body = _product_loop(Body(), m, n, k, 32, str(loads)).store("acc", 2, (m, n), "f32", (m, n))
     arguments = (("f16", (m, k)), ("f16", (n, k)), ("f32", (m, n)))
-    return Kernel("gemm_transposed", str(body), arguments, lambda a, b: np.asarray(a @ b.T), subgroups=8, tolerance=1e-4)
+    return Kernel(
+        "gemm_transposed", str(body), arguments, lambda a, b: np.asarray(a @ b.T), subgroups=8, tolerance=1e-4
+    )
 
 
 def gemm_batched() -> Kernel:
@@ -288,7 +296,12 @@ def gemm_i8_dequantised() -> Kernel:
 def attention() -> Kernel:
     """One head: the softmax of Q times K transposed, times V."""
     q, s, d = 64, 64, 64
-    body = Body().load("q", 0, (q, d), "f16", (q, d)).load("k", 1, (s, d), "f16", (s, d)).load("v", 2, (s, d), "f16", (s, d))
+    body = (
+        Body()
+        .load("q", 0, (q, d), "f16", (q, d))
+        .load("k", 1, (s, d), "f16", (s, d))
+        .load("v", 2, (s, d), "f16", (s, d))
+    )
     body.add(f"%kt = vector.transpose %k, [1, 0] : {vector((s, d), 'f16')} to {vector((d, s), 'f16')}")
     body.dpas("scores", "q", "kt", None, q, s, d, "f16", "f32")
     _softmax_lines(body, "scores", "p32", (q, s)).cast("p", "arith.truncf", "p32", (q, s), "f32", "f16")
@@ -312,7 +325,9 @@ def flash_attention() -> Kernel:
     body.load("k", 1, (s, d), "f16", (part, d), "%at", "%c0").load("v", 2, (s, d), "f16", (part, d), "%at", "%c0")
     body.add(f"%kt = vector.transpose %k, [1, 0] : {vector((part, d), 'f16')} to {vector((d, part), 'f16')}")
     body.dpas("scores", "q", "kt", None, q, part, d, "f16", "f32")
-    body.reduce("now", "maxnumf", "scores", "0xFF800000", scores, "f32").two("most", "arith.maxnumf", "m", "now", rows, "f32")
+    body.reduce("now", "maxnumf", "scores", "0xFF800000", scores, "f32").two(
+        "most", "arith.maxnumf", "m", "now", rows, "f32"
+    )
     body.spread("mosts", "most", scores, "f32").two("shifted", "arith.subf", "scores", "mosts", scores, "f32")
     body.one("power", "math.exp", "shifted", scores, "f32").reduce("sum", "add", "power", "0.0", scores, "f32")
     body.two("less", "arith.subf", "m", "most", rows, "f32").one("factor", "math.exp", "less", rows, "f32")
@@ -388,7 +403,9 @@ def rope() -> Kernel:
     """Halves of rows rotated by an angle of their own, in two loads and two stores."""
     whole, half = (64, 128), (64, 64)
     body = Body().load("x", 0, whole, "f32", half).load("y", 0, whole, "f32", half, "%c0", "%c64")
-    body.load("angle", 1, half, "f32", half).one("c", "math.cos", "angle", half, "f32").one("s", "math.sin", "angle", half, "f32")
+    body.load("angle", 1, half, "f32", half).one("c", "math.cos", "angle", half, "f32").one(
+        "s", "math.sin", "angle", half, "f32"
+    )
     body.two("xc", "arith.mulf", "x", "c", half, "f32").two("ys", "arith.mulf", "y", "s", half, "f32")
     body.two("xs", "arith.mulf", "x", "s", half, "f32").two("yc", "arith.mulf", "y", "c", half, "f32")
     body.two("first", "arith.subf", "xc", "ys", half, "f32").two("second", "arith.addf", "xs", "yc", half, "f32")
@@ -425,7 +442,9 @@ def gather() -> Kernel:
     """Elements of a table at places that are computed from loaded numbers."""
     line = (256,)
     body = Body().load("i", 0, line, "i32", line).fill("most", "7", line, "i32").fill("all", "true", line, "i1")
-    body.two("small", "arith.andi", "i", "most", line, "i32").cast("at", "arith.index_cast", "small", line, "i32", "index")
+    body.two("small", "arith.andi", "i", "most", line, "i32").cast(
+        "at", "arith.index_cast", "small", line, "i32", "index"
+    )
     kinds = f"i64, {vector(line, 'index')}, {vector(line, 'i1')}"
     body.add(f"%x = xegpu.load %p1[%at], %all : {kinds} -> {vector(line, 'f32')}")
     body.store("x", 2, line, "f32", line)

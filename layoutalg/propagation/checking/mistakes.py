@@ -17,6 +17,7 @@ from layoutalg.core.plurals import counted
 
 if TYPE_CHECKING:
     from layoutalg.compare.owners import Owner
+    from layoutalg.conversion.price import Price
     from layoutalg.ir.findings import Finding
     from layoutalg.ir.places import Place
 
@@ -43,6 +44,8 @@ class Repair:
     cost: int | None
     target: str = "pvc"
     restated: str = ""
+    price: Price | None = None
+    """What a conversion costs, with what was assumed (`layoutalg.price`)."""
 
     def __str__(self) -> str:
         line = f" (line {self.place.line})" if self.place is not None and self.kind == "state" else ""

@@ -22,15 +22,16 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from layoutalg.core.elements import element_bits
+from layoutalg.conversion.price import price
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.places import place_of
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.relations import needed
-from layoutalg.propagation.spread import machine_of, planned, spread
+from layoutalg.propagation.spread import machine_in, spread
 from layoutalg.propagation.value_layouts import Candidate, solved
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.graph import Box, Graph, Line, Panel
@@ -74,11 +75,9 @@ def _names(flow: Flow) -> list[str]:
 class _Drawing:
     def __init__(self, flow: Flow, checked: Check) -> None:
         self.flow, self.module, self.target = flow, checked.module, checked.target
-        target = checked.target
         self.names = Names(checked.module.lines)
-        stated = [statement for value in flow.values for statement in value.stated]
-        self.machine: Machine = machine_of(flow.function, target, [one.attribute for one in (*stated, *flow.wanted)])
-        self.held = solved(flow, self.machine, target).stated
+        self.machine: Machine = machine_in(flow, checked.target)
+        self.held = solved(flow, self.machine, checked.target).stated
         self.mistakes = {(one.finding.place, one.operand): one for one in reversed(checked.mistakes)}
         self.names_of: dict[Layout, str] = {}
         self.key: dict[str, str] = {}
@@ -193,12 +192,14 @@ class _Drawing:
         self, source: Distributed, wanted: Distributed, value: Value, words: list[str]
     ) -> Iterator[tuple[str, str]]:
         try:
-            plan = planned(source, wanted, value.shape, element_bits(value.element), self.machine, self.target)
+            cost = price(source, wanted, value.shape, value.element, self.machine, self.target)
+            plan = cost.plan
             drawn = plan.svg()
         except LayoutError as error:
             words.append(f"no exchange: {error}")
             return
-        words.append(f"exchange: {plan.kind}, {plan.shuffles} shuffles, {plan.cost} issue slots on {self.target}")
+        words.append(f"exchange: {plan.kind}, {counted(plan.shuffles, 'shuffle')}, {cost.text}")
+        words.extend(cost.assumptions)
         yield "the exchange", drawn
 
 

@@ -19,11 +19,11 @@ from dataclasses import fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.conversion.price import price
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.conversions import price
 from layoutalg.propagation.checking.mistakes import Repair
 from layoutalg.propagation.compilers import compiler_mistake, right_for_matrix
 from layoutalg.propagation.edges import axes_of, equal_coordinates, lacks, projected
@@ -84,9 +84,9 @@ class Repairing:
         operand = value.members[0] if number is None else user.operands[number]
         name = self.names.of(operand)
         source = held.attribute or self.written(held.layout, value.shape, held.levels) or held.layout
-        cost, _ = price(source, layout, value.shape, value.element, self.machine, self.target)
+        cost = price(source, layout, value.shape, value.element, self.machine, self.target)
         restated = self._restated(user, number, layout)
-        found = [Repair("convert", name, source, layout, place_of(user), cost, self.target, restated)]
+        found = [Repair("convert", name, source, layout, place_of(user), cost.slots, self.target, restated, cost)]
         made = self._made(value, held, layout, restated)
         if made is not None:
             found.insert(0 if made.cost == 0 else 1, made)
@@ -271,9 +271,9 @@ class Repairing:
         if operand is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
             return ()
         source = SliceAttr(operand.attribute, tuple(reduction.reduction_dims.get_values()))
-        cost, _ = price(source, statement.attribute, value.shape, value.element, self.machine, self.target)
+        cost = price(source, statement.attribute, value.shape, value.element, self.machine, self.target)
         name, place = self.names.of(statement.value), place_of(statement.user)
-        return (Repair("convert", name, source, statement.attribute, place, cost, self.target),)
+        return (Repair("convert", name, source, statement.attribute, place, cost.slots, self.target, price=cost),)
 
     def written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone.

@@ -38,7 +38,7 @@ from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.propagation.lowering.exchanges import Exchanges, moved_bits
 from layoutalg.propagation.lowering.insertion import Insertion
-from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of, planned
+from layoutalg.propagation.spread import DEFAULT_TARGET, machine_of
 from layoutalg.propagation.stated import statements_of
 from layoutalg.simulate.levels import level_of
 from layoutalg.xegpu import LayoutAttr as Spread
@@ -213,7 +213,8 @@ def _replace(conversion: Operation, exchanges: Exchanges, machine: Machine, targ
         if source is None or result is None:
             raise ConversionError("both layouts are needed to know which elements move")
         _lane_layout(result)
-        plan = planned(source, result, converted_shape(shape, source), bits, machine, target)
+        sizes = converted_shape(shape, source)
+        plan = convert(source, result, sizes, machine=machine, element_bits=bits, target=target)
     made.replace_all_uses_with(exchanged(exchanges, plan, value, made.type, conversion))
     conversion.detach()
     conversion.erase()

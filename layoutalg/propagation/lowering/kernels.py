@@ -28,6 +28,7 @@ from layoutalg.conversion.lowering.indices import Indices, named
 from layoutalg.conversion.lowering.operations import ALIGNMENT
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.conversion.price import Price
 from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
@@ -73,10 +74,11 @@ def refuse(operation: Operation, rule: str, message: str, *notes: str) -> NoRetu
 class Exchanged:
     """A conversion that was written: where, from which layout to which, how, and whether the module asked for it.
 
-    >>> from layoutalg.conversion import convert
     >>> rows, columns = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
-    >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, convert(rows, columns)))
-    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 111 issue slots on generic
+    >>> found = price(rows, columns)
+    >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, found.plan, found))
+    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 26 issue slots on pvc; 4 lanes in a
+    subgroup; a lane holds 4x1 before and 1x4 after
     """
 
     place: Place | None
@@ -84,25 +86,15 @@ class Exchanged:
     source: Layout
     result: Layout
     plan: ConversionPlan
+    price: Price
+    """What it costs, and what was assumed (`layoutalg.price`)."""
     written: bool = True
     """False where nobody wrote it: the operation needs its operand in another layout than it has."""
 
-    @property
-    def price(self) -> int:
-        """Issue slots of a subgroup.
-
-        >>> from layoutalg.conversion import convert
-        >>> lanes = Layout.parse("d0 = 4@lane")
-        >>> Exchanged(None, "xegpu.convert_layout", lanes, lanes, convert(lanes, lanes)).price
-        0
-        """
-        return self.plan.cost
-
     def __str__(self) -> str:
         where = "" if self.place is None else f"{self.place}: "
-        plan = self.plan
-        parts = f"{plan.kind}, {self.price} issue slots on {plan.target}"
-        return f"{where}{self.operation}: {self.source.canonical()} to {self.result.canonical()}: {parts}"
+        ends = f"{self.source.canonical()} to {self.result.canonical()}"
+        return f"{where}{self.operation}: {ends}: {self.plan.kind}, {self.price}"
 
 
 class LaneIndices(Indices):

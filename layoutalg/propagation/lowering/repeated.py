@@ -57,7 +57,9 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
         known, shape = held.of(value), shape_of(value) or ()
         if known is not None and _is_in_all_lanes(known.layout, lanes):
             sizes = "x".join(map(str, shape))
-            message = f"moves {sizes} elements of which each of {lanes} lanes holds all: lanes repeat one another's work"
+            message = (
+                f"moves {sizes} elements of which each of {lanes} lanes holds all: lanes repeat one another's work"
+            )
             yield Finding(
                 "lower.repeated", message, operation.name, place_of(operation), level="warning", notes=(_NOTE,)
             )

@@ -22,7 +22,9 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion import convert
+from layoutalg.conversion.ends import in_order
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.conversion.price import price
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
@@ -264,22 +266,31 @@ class Kernel(KernelText):
         self, op: Operation, fragment: Fragment, layout: Layout, sizes: Sequence[int], why: str = ""
     ) -> list[Value]:
         """A fragment in another layout, by the planned exchange; a finding says `why`, where the module does not ask for it."""
-        bits = moved_bits(fragment.pieces[0].element)
-        plan = convert(fragment.layout, layout, element_bits=bits, target=self.target)
-        made = Exchanged(place_of(op), op.name, fragment.layout, layout, plan, written=not why)
+        # Registers are renamed before and after: what is planned, and paid for, is an exchange between work-items.
+        element, before, after = fragment.pieces[0].element, in_order(fragment.layout), in_order(layout)
+        plan = convert(before, after, element_bits=moved_bits(element), target=self.target)
+        paid = price(before, after, None, element, chip=self.target)
+        made = Exchanged(place_of(op), op.name, fragment.layout, layout, plan, paid, written=not why)
         self.exchanges.append(made)
         if why:
             self.findings.append(
                 Finding(
                     "lower.exchange",
-                    f"{why} ({plan.kind}, {plan.cost} issue slots on {plan.target})",
+                    f"{why} ({plan.kind}, {paid.text})",
                     op.name,
                     made.place,
                     level="warning",
                     notes=(f"from {fragment.layout.canonical()}", f"to   {layout.canonical()}"),
                 )
             )
-        return exchange(self, plan, fragment.pieces, sizes, op)
+        pieces, renamed = fragment.pieces, positions(fragment.layout, before)
+        if before != fragment.layout and renamed is not None:
+            pieces = picked(self.writer, pieces, renamed, piece_sizes(registers_of(before)))
+        if after == layout:
+            return exchange(self, plan, pieces, sizes, op)
+        made_in_order = exchange(self, plan, pieces, piece_sizes(registers_of(after)), op)
+        renamed = positions(after, layout)
+        return picked(self.writer, made_in_order, renamed or (), sizes)
 
     def take(
         self, op: Operation, number: int, result: Layout, relation: Layout, sizes: Sequence[int] | None = None

@@ -30,13 +30,13 @@ from math import prod
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from layoutalg.conversion.price import price
+from layoutalg.core.elements import moved_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.placing.held import Held, agree
-from layoutalg.propagation.relations import settled, without
 from layoutalg.propagation.relations.reductions import reduction
-from layoutalg.propagation.spread import planned, spread
 
 __all__ = ["UNKNOWN_TRIPS", "Prices", "bits_of", "frequency", "is_splat", "slots_per_element"]
 
@@ -119,30 +119,7 @@ def _registers(held: Held, lanes: int) -> int:
 def _conversion(source: Held, result: Held, bits: int, machine: Machine, target: str) -> int | None:
     if agree(source, result):
         return 0
-    if source.map == result.map and source.tile is not None and result.tile is not None:
-        # The same elements in registers, counted in other tiles; nothing moves where one tile is made of the other's.
-        pairs = list(zip(source.tile, result.tile, strict=True))
-        nested = all(max(pair) % min(pair) == 0 for pair in pairs)
-        return 1 if nested else _registers(source, machine.lanes or 16)
-    common = set(source.levels) & set(result.levels)
-    gone = {"sg", "lane"} - common
-    items = Machine(
-        lanes=machine.lanes if "lane" in common else None, subgroups=machine.subgroups if "sg" in common else None
-    )
-    try:
-        one, other = (_among(held, items, gone) for held in (source, result))
-        cost = planned(one, other, source.shape, bits, items, target).cost
-    except LayoutError:
-        return None
-    # Without lanes the plan is one of whole subgroups: its words are shared by their lanes.
-    return cost if "lane" in common else -(-cost // (machine.lanes or 16))
-
-
-def _among(held: Held, items: Machine, gone: set[str]) -> Layout:
-    """A layout among the work-items of a kernel: those that it leaves unused hold copies; what is forgotten is registers."""
-    layout = spread(held.attribute, held.shape, items)
-    unsaid = gone & set(held.levels)
-    return settled(without(layout, unsaid)) if unsaid else layout
+    return price(source.attribute, result.attribute, source.shape, f"i{bits}", machine, target).slots
 
 
 @lru_cache(maxsize=_CACHED)
@@ -159,14 +136,10 @@ def bits_of(element: str) -> int:
     >>> bits_of("f16"), bits_of("index"), bits_of("i1"), bits_of("f8E4M3FN")
     (16, 64, 8, 8)
     """
-    if element == "index":
-        return 64
-    digits = ""
-    for sign in element.lstrip("abcdefghijklmnopqrstuvwxyz"):
-        if not sign.isdigit():
-            break
-        digits += sign
-    return max(int(digits), 8) if digits and len(digits) < 4 else 32
+    try:
+        return moved_bits(element)
+    except LayoutError:  # a complex number, a tuple: no conversion moves it
+        return 32
 
 
 def slots_per_element(operation: Operation) -> int:

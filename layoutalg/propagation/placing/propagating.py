@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from layoutalg.conversion.price import Price, price
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
@@ -120,6 +121,8 @@ class Conversion:
     users: tuple[str, ...]
     cost: int
     times: int
+    price: Price | None = None
+    """What a conversion costs each time, with what was assumed (`layoutalg.price`); None for a value that is made again."""
 
     def __str__(self) -> str:
         done = "converted" if self.kind == "convert" else self.kind
@@ -316,7 +319,7 @@ class _Run:
         for one in restate(module, target, llvm) if level == "lane" else ():
             message = f"{one.problem}; it is moved in {one.moved} and converted: {one.cost} issue slots on {target}"
             self._finding("propagate.message", message, one.operation, "warning")
-        for gone in remove_redundant(module, target):
+        for gone in remove_redundant(module, tiles=level != "lane"):
             self._remove(*gone)
         if level == "lane":
             for conversion in without_coarse_conversions(module):
@@ -388,12 +391,17 @@ class _Run:
                 )
             )
         for one in written.placed:
-            self.conversions.append(self._conversion(one, names[flow.value_of(one.member).number]))
+            self.conversions.append(self._conversion(one, flow, names))
 
-    def _conversion(self, one: Placed, name: str) -> Conversion:
+    def _conversion(self, one: Placed, flow: Flow, names: dict[int, str]) -> Conversion:
         users = tuple(dict.fromkeys(user.name for user in one.users))
-        place = self.place(_maker(one.member))
-        return Conversion(name, place, one.kind, one.source.attribute, one.result.attribute, users, one.cost, one.times)
+        value, place = flow.value_of(one.member), self.place(_maker(one.member))
+        source, result, name = one.source.attribute, one.result.attribute, names[value.number]
+        paid: Price | None = None
+        if one.kind == "convert":
+            machine = machine_of(flow.function, self.target)
+            paid = price(source, result, value.shape, value.element, machine, self.target)
+        return Conversion(name, place, one.kind, source, result, users, one.cost, one.times, paid)
 
     def _complain(self, flow: Flow, candidates: Candidates, network: Network) -> None:
         for operation in flow.unknown:

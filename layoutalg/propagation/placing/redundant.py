@@ -1,4 +1,4 @@
-"""Conversions of a module that do nothing: between two names of one map, or back to the map that a value had before.
+"""Conversions of a module that do nothing: the same work-items hold the same elements before (or before others) and after.
 
 >>> from layoutalg.ir import read_module
 >>> module = read_module('''func.func @f(%x: vector<16x16xf32>) -> vector<16x16xf32> {
@@ -20,19 +20,21 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutalg.conversion.price import redundant
 from layoutalg.core.notation import Distributed
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
-from layoutalg.propagation.placing.held import Held, told
 from layoutalg.propagation.relations import shape_of
-from layoutalg.propagation.spread import DEFAULT_TARGET
+from layoutalg.xegpu.attributes import DistributeLayout
 
 __all__ = ["remove_redundant"]
 
 
 def remove_redundant(
-    module: Operation, target: str = DEFAULT_TARGET
+    module: Operation, *, tiles: bool = False
 ) -> list[tuple[ConvertLayoutOp, Distributed, Distributed]]:
     """Take redundant conversions out of the way of their uses; what nobody uses any more is returned, to be erased.
+
+    With `tiles`, those that change the tiles of instructions stay, though they move nothing: for the passes that cut by them.
 
     >>> from layoutalg.ir import read_module
     >>> remove_redundant(read_module("gpu.barrier"))
@@ -41,9 +43,10 @@ def remove_redundant(
     conversions = [op for op in module.walk() if isinstance(op, ConvertLayoutOp) and _is_whole(op)]
     short: list[ConvertLayoutOp] = []
     for conversion in conversions:
+        shape = shape_of(conversion.result)
         for source in _sources(conversion):
-            before, after = _layouts(source, conversion)
-            if before is not None and after is not None and before.key == after.key:
+            before, after = _value(source.input_layout), _value(conversion.target_layout)
+            if shape is not None and redundant(before, after, shape) and not (tiles and _cuts(before) != _cuts(after)):
                 _state(source.source, source.input_layout)
                 conversion.result.replace_all_uses_with(source.source)
                 short.append(conversion)
@@ -67,11 +70,9 @@ def _sources(conversion: ConvertLayoutOp) -> Iterator[ConvertLayoutOp]:
             return
 
 
-def _layouts(first: ConvertLayoutOp, last: ConvertLayoutOp) -> tuple[Held | None, Held | None]:
-    shape = shape_of(last.result)
-    if shape is None:
-        return None, None
-    return told(_value(first.input_layout), shape), told(_value(last.target_layout), shape)
+def _cuts(layout: Distributed) -> tuple[int, ...] | None:
+    """The tile of one instruction, where a layout says it."""
+    return layout.parent_layout().inst_data if isinstance(layout, DistributeLayout) else None
 
 
 def _value(attribute: Any) -> Distributed:

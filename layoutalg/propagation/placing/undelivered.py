@@ -26,7 +26,7 @@ from typing import Any
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.conversion.price import price
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
@@ -37,7 +37,7 @@ from layoutalg.propagation.placing.descriptors import retyped
 from layoutalg.propagation.placing.held import told
 from layoutalg.propagation.placing.writing import attribute_of
 from layoutalg.propagation.relations import Demand, shape_of
-from layoutalg.propagation.spread import levels_of, machine_of, planned
+from layoutalg.propagation.spread import levels_of, machine_of
 from layoutalg.xegpu import LayoutAttr as Spread
 from layoutalg.xegpu import SliceAttr as Sliced
 
@@ -130,9 +130,8 @@ def _cheapest(
         if known is None or ignored(demand, known):
             continue
         pair = (attribute, written) if demand.number is None else (written, attribute)
-        try:
-            cost = planned(*pair, shape, bits, machine, target).cost
-        except LayoutError:
+        cost = price(*pair, shape, f"i{bits}", machine, target).slots
+        if cost is None:
             continue  # too large to plan
         found.append((cost + choice.cost, number, attribute))
     if not found:

@@ -35,6 +35,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
+from layoutalg.conversion.price import redundant
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
@@ -239,6 +240,8 @@ def _served(writer: _Writer, operation: Operation, number: int, held: Held, dead
     source = writer.final[writer.flow.value_of(member).number]
     if source is None or agree(source, held):
         return member
+    if writer.asked.level == "lane" and redundant(source.attribute, held.attribute, held.shape):
+        return member  # instruction tiles alone differ: an order of registers, which lanes do not need
     at = (member, held.key)
     if at not in writer.made:
         writer.users[at] = []

@@ -28,7 +28,7 @@ def every_price(text: str, level: str) -> list[int]:
 
     def opened():
         module = read_module(text)
-        for conversion, *_ in remove_redundant(module, "pvc"):
+        for conversion, *_ in remove_redundant(module):
             conversion.detach()
             conversion.erase()
         [flow] = flows_of(module)

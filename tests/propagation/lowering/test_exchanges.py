@@ -278,7 +278,7 @@ def test_buffers_are_shared_and_each_conversion_keeps_one_barrier(count: int, lo
         text = text.replace(f"{of_store}{here}", f"{of_store}{there}")
     made = la.lower(la.read(text)).module
     assert made is not None
-    one = la.convert(of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64]), (32, 64), target="pvc")
+    one = la.price(of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64]), (32, 64), chip="pvc").plan
     assert barriers(made.source) == count * one.barriers
     assert f" : memref<{buffers * one.slm_bytes}xi8, 3 : i64>) kernel" in made.source
     x = np.arange(2048, dtype=np.float32).reshape(32, 64)
