@@ -9,12 +9,14 @@ from layoutalg.hardware.amx_chips import AmxChip, amx_chip
 from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store, gather, row_fragment
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo, target_info
 from layoutalg.hardware.dpas import Dpas, dpas, dpas_instructions
+from layoutalg.hardware.messages import Delivery, messages_for
 from layoutalg.hardware.xe import XeChip, xe_chip
 
 __all__ = [
     "AmxChip",
     "BlockLoad",
     "BlockStore",
+    "Delivery",
     "Dpas",
     "SurfaceLimits",
     "TargetInfo",
@@ -25,6 +27,7 @@ __all__ = [
     "dpas",
     "dpas_instructions",
     "gather",
+    "messages_for",
     "row_fragment",
     "target_info",
     "xe_chip",

@@ -9,8 +9,7 @@ lane 0 moves 8 neighbours in memory from (0, 0) on, and its element (1, 0) is no
 >>> moves_others(LayoutAttr(lane_layout=(8, 2), lane_data=(1, 8)), (8, 16), MemDescType((32, 32), "f32"))
 
 Where an operation takes the result of a `vector.multi_reduction` and says a layout of it that is not a slice, LLVM 23 and 24
-crash when they distribute to lanes. A transposed block must have a layout that fits it transposed and as it lies in memory.
-`tests/oracle/test_checked_mistakes.py` runs the compilers.
+crash when they distribute to lanes. `tests/oracle/test_checked_mistakes.py` runs the compilers.
 
 `check` reports these, `propagate` writes layouts that avoid them (`placing.avoiding`), and `lower` does not need the passes that
 have them.
@@ -60,7 +59,6 @@ class CompilerMistake:
     rule: str
     versions: tuple[int, ...]
     message: str
-    does: str = "move other elements"
 
     @property
     def by(self) -> str:
@@ -84,29 +82,12 @@ def compiler_mistake(user: Operation, value: SSAValue, attribute: Distributed) -
     (22, 23, 24)
     """
     kind: Any = value.type
-    if user.name == "xegpu.load_nd":
-        return _transposed_mistake(user, attribute)
     if user.name in ("xegpu.load_matrix", "xegpu.store_matrix"):
         if "subgroup_block_io" in user.properties or not hasattr(kind, "get_shape"):
             return None
         problem = moves_others(attribute, tuple(kind.get_shape()), _memory_of(user))
         return None if problem is None else CompilerMistake("compiler.matrix", (22, 23, 24), problem)
     return None
-
-
-def _transposed_mistake(load: Any, attribute: Distributed) -> CompilerMistake | None:
-    """A transposed block whose layout does not fit the block as it lies in memory, which is what LLVM 23 and 24 ask.
-
-    Measured on 96 loads: the passes that distribute to lanes refuse exactly those.
-    """
-    if load.transpose is None or not isinstance(attribute, LayoutAttr) or levels_of(attribute) != {"lane"}:
-        return None
-    shape = tuple(load.descriptor.type.get_shape())
-    problem = attribute.check(shape, 24) if len(shape) == attribute.rank else None
-    if problem is None:
-        return None
-    told = f'"TensorDesc shape is not distributable with the layout": they ask it of the block in memory, {shape[0]}x{shape[1]}'
-    return CompilerMistake("compiler.transposed", (23, 24), told, "refuse it")
 
 
 _WANT_SLICES = {"vector.multi_reduction": (23, 24)}

@@ -164,7 +164,7 @@ _GRIDS = (
 
 @pytest.mark.parametrize("version", [23, 24])
 @pytest.mark.parametrize("shape", [(16, 8), (8, 16), (16, 16), (32, 16), (32, 8), (16, 32)])
-def test_llvm_distributes_a_transposed_block_where_check_says_so(shape: tuple[int, int], version: int) -> None:
+def test_llvm_takes_a_transposed_block_where_verify_does(shape: tuple[int, int], version: int) -> None:
     compiler = require_new(f"mlir-opt-{version}")
     rows, width = shape
     tile, value = f"!xegpu.tensor_desc<{rows}x{width}xf32>", f"vector<{width}x{rows}xf32>"
@@ -176,6 +176,6 @@ def test_llvm_distributes_a_transposed_block_where_check_says_so(shape: tuple[in
           %t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> {tile}
           %x = xegpu.load_nd %t[0, 0] <{{layout = {attribute}, transpose = array<i64: 1, 0>}}> : {tile} -> {value}
           gpu.return }} }}"""
-        outcome = run([compiler, "--xevm-attach-target=chip=pvc", "--xegpu-sg-to-lane-distribute"], text)
-        found = {finding.rule for finding in la.check(la.read(text), llvm=version).findings}
-        assert (outcome.returncode != 0) == ("compiler.transposed" in found), f"{attribute}: {outcome.stderr}"
+        outcome = run([compiler], text)
+        found = {finding.rule for finding in la.read(text).verify(llvm=version)}
+        assert (outcome.returncode != 0) == ("xegpu.layout.distributes" in found), f"{attribute}: {outcome.stderr}"

@@ -308,7 +308,7 @@ class _Checking:
             if held is None:
                 continue
             for statement in value.stated:
-                if statement.user.name in ("xegpu.load_matrix", "xegpu.load_nd"):
+                if statement.user.name == "xegpu.load_matrix":
                     yield from self._moves_others(statement.user, None, value, statement.attribute)
             for use in (use for member in value.members for use in member.uses):
                 if use.operation.name == "xegpu.store_matrix" and use.index == 0:
@@ -332,8 +332,8 @@ class _Checking:
         found, held = compiler_mistake(user, operand, attribute), self.held.get(value.number)
         if found is None or self.llvm not in found.versions or held is None:
             return
-        message = f"is right, and {found.by} {found.does}: {found.message}"
-        repairs = () if user.name == "xegpu.load_nd" else self.repairing.of_matrix(user, number, value, held)
+        message = f"is right, and {found.by} move other elements: {found.message}"
+        repairs = self.repairing.of_matrix(user, number, value, held)
         yield self._mistake(found.rule, message, user, self.names.of(operand), None, held, None, repairs=repairs)
 
     # Words
