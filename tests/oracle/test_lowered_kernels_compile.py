@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
+import layoutalg as la
 from layoutalg.module import Module
-from layoutalg.propagation.lowering import lower
+from layoutalg.propagation.lowering import exchanges, lower
 from tests.oracle.toolchains import require, require_new, run
 from tests.propagation.lowering.more_kernels import MORE
+from tests.propagation.lowering.real_kernels import KERNELS as REAL
+from tests.propagation.lowering.test_what_is_written import conversion, copied
 from tests.simulate.levels.comparing import computed, matches
 from tests.simulate.levels.kernels import KERNELS
 
@@ -52,3 +58,32 @@ def test_more_operations_become_spirv_with_llvm_24() -> None:
     outcome = run([compiler, "--split-input-file", pipeline], "// -----\n".join(texts))
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.count("gpu.binary") == len(MORE)
+
+
+@pytest.mark.parametrize("llvm", [22, 23, 24])
+def test_real_kernels_become_spirv(llvm: int) -> None:
+    """Integers without an accumulator, several blocks, packed rows, branches, calls, sizes known when it runs."""
+    compiler = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
+    texts: list[str] = []
+    for kernel in REAL.values():
+        stated = la.propagate(Module(kernel.text), level="lane").module
+        assert stated is not None
+        texts.append(str(lower(stated, llvm=llvm)))
+    kind = "bin" if llvm == 22 else "isa"
+    pipeline = f"--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=pvc binary-format={kind}"
+    outcome = run([compiler, "--split-input-file", pipeline], "// -----\n".join(texts))
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout.count("gpu.binary") == len(REAL)
+
+
+@pytest.mark.parametrize("llvm", [23, 24])
+def test_called_conversions_become_machine_code(llvm: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanges, "_MOST_INLINE", 256)
+    compiler, graphics = require_new(f"mlir-opt-{llvm}"), require_new("ocloc")
+    text = copied(32, conversion("y", "x", True, 32) + "\n" + conversion("z", "y", False, 32), "%z")
+    made = str(lower(Module(text), llvm=llvm))
+    assert made.count("func.call") == 2
+    pipeline = "--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=pvc binary-format=bin"
+    outcome = run(["env", f"PATH={Path(graphics).parent}:{os.environ['PATH']}", compiler, pipeline], made)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "ELF" in outcome.stdout

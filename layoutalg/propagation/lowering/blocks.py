@@ -74,6 +74,9 @@ def create(op: Any, kernel: Kernel) -> None:
         space_of(without_count(kind)),
         op.descriptor.name_hint,
     )
+    if not said and kernel.llvm < 24 and "?" in source.kind and surface.strides:
+        # LLVM 22 and 23 crash on a descriptor of a memref whose sizes are not in its type.
+        surface.source, surface.said = address(op, kernel, surface), True
     kernel.surfaces[op.descriptor] = surface
     for use in list(op.descriptor.uses):
         way = _transfer(use.operation, kernel, surface)

@@ -73,7 +73,7 @@ def inline_calls(module: Operation) -> tuple[Finding, ...]:
         count += len(made)
         if count > _MOST_OPERATIONS:
             message = f"puts more than {_MOST_OPERATIONS} operations in the place of calls"
-            findings.append(Finding("lower.call", message, "func.call"))
+            findings.append(Finding("lower.call", message, call.name, place_of(call)))
             break
         for operation in made:
             if isinstance(operation, CallOp) and _passes_vectors(operation):

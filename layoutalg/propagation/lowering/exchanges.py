@@ -217,7 +217,9 @@ def exchange(
     'vector<2xf32>'
     """
     differs = "nowhere" if before is None else way_to(before)
-    chain = programs_here(plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups), differs)
+    chain = programs_here(
+        plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups if kernel.is_counted else None), differs
+    )
     kind = shared_type(chain)
     shared = None
     if kind is not None:
@@ -227,7 +229,8 @@ def exchange(
         shared.name = "slm"
     # Numbers of subgroups count from 0 to those of the workgroup, whatever a program within one was planned for.
     programs = [_for(program, kernel.subgroups) for program in chain]
-    if shared is None and sum(len(program.steps) for program in programs) > _MOST_INLINE:
+    # LLVM 22 refuses shuffles in functions that are no kernels.
+    if shared is None and kernel.llvm > 22 and sum(len(program.steps) for program in programs) > _MOST_INLINE:
         return _called(kernel, plan, programs, pieces, sizes)
     return _written(kernel.indices, plan, programs, shared, pieces, sizes)
 

@@ -229,6 +229,8 @@ class KernelText:
         self.writer = RegionWriter()
         self.indices = LaneIndices(self.writer, subgroups, machine.lanes or 1)
         self.subgroups = subgroups
+        self.is_counted = True
+        """Whether it is known how many subgroups a workgroup has: what they share in memory needs it."""
         self.lanes = machine.lanes or 1
         self.scalars: dict[SSAValue, Value] = {}
         self.fragments: dict[SSAValue, Fragment] = {}

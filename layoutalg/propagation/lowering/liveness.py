@@ -22,7 +22,10 @@ from collections.abc import Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
 
-__all__ = ["Live", "is_free"]
+__all__ = ["HINTS", "Live", "is_free"]
+
+HINTS = frozenset(("xegpu.compile_hint",))
+"""Operations that only advise a compiler, Intel's own; they are not written."""
 
 _FREE_DIALECTS = ("arith", "math", "index", "vector", "complex", "ub", "affine", "tensor")
 _FREE = frozenset(
@@ -59,6 +62,8 @@ def is_free(name: str) -> bool:
     """
     if name in _NOT_FREE:
         return False
+    if name in HINTS:
+        return True
     return name in _FREE or name.partition(".")[0] in _FREE_DIALECTS
 
 

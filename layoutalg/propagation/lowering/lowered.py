@@ -55,7 +55,7 @@ from layoutalg.propagation.lowering.calls import inline_calls, spread_calls
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.propagation.lowering.kernels import Exchanged, Refused
-from layoutalg.propagation.lowering.liveness import Live, is_free
+from layoutalg.propagation.lowering.liveness import HINTS, Live, is_free
 from layoutalg.propagation.lowering.placed_text import Placed, placed
 from layoutalg.propagation.lowering.repeated import repeated
 from layoutalg.propagation.lowering.rules import Kernel
@@ -128,10 +128,12 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
         findings += before
         if any(finding.level == "error" for finding in before):
             continue
+        of_lanes = () if source is part.module else _at_lane_level(part.module)
+        functions = [function for function in source.walk() if isinstance(function, FuncOp)]
         kernels = {
             function: kernel
-            for function in source.walk()
-            if isinstance(function, FuncOp) and (kernel := _lowered(function, target, version)) is not None
+            for number, function in enumerate(functions)
+            if number not in of_lanes and (kernel := _lowered(function, target, version)) is not None
         }
         findings += [
             Finding("lower.kernel", _NO_KERNEL, function.name, place_of(function), level="warning")
@@ -158,16 +160,18 @@ _NO_KERNEL = "works on distributed values and stays as it is: only a gpu.func is
 
 _OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_offset"))
 """Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
+_OLD_FORMS = frozenset(("xegpu.create_nd_tdesc.offsets", "xegpu.scatter.shapes"))
+"""Rules of LLVM 24 against forms of LLVM 22 that `migrate` rewrites exactly: places and chunks on descriptors and loads."""
 
 
 def _prepared(module: ModuleOp, target: str, llvm: int) -> tuple[ModuleOp, tuple[Finding, ...]]:
     """The module without operations that move descriptors, and without conversions of fragments; or why it does not verify."""
     names = {operation.name for operation in module.walk()}
     findings: tuple[Finding, ...] = ()
-    if names & _OLD:
+    wrong = () if names & _OLD else _wrong_in(module, llvm)
+    if names & _OLD or not _OLD_FORMS.isdisjoint(finding.rule for finding in wrong):
         migrated = migrate_module(module, to=24)
-        module, findings = migrated.module, migrated.findings
-    wrong = tuple(finding for finding in verify_module(module, llvm=llvm) if _is_wrong(finding))
+        module, findings, wrong = migrated.module, migrated.findings, _wrong_in(migrated.module, llvm)
     if wrong:
         return module, (*findings, *wrong)
     calls = "func.call" in names and bool(spread_calls(module)) and _has_distributed(module)
@@ -183,6 +187,17 @@ def _prepared(module: ModuleOp, target: str, llvm: int) -> tuple[ModuleOp, tuple
     return made, findings
 
 
+def _at_lane_level(module: ModuleOp) -> frozenset[int]:
+    """The kernels, by number, that stay as they are: migrated, a lane's own vectors of offsets look like a subgroup's."""
+    functions = (function for function in module.walk() if isinstance(function, FuncOp))
+    return frozenset(
+        number
+        for number, function in enumerate(functions)
+        if not _is_distributed(flow_of(function))
+        and not any(operation.name == "func.call" for operation in function.walk())
+    )
+
+
 def _has_distributed(module: ModuleOp) -> bool:
     """Whether a function of a module works on more than one lane holds: functions that kernels call count too."""
     return any(
@@ -190,9 +205,16 @@ def _has_distributed(module: ModuleOp) -> bool:
     )
 
 
-def _is_wrong(finding: Finding) -> bool:
-    """Whether it is an error in what the module says: another version's spelling is read all the same, and written anew."""
-    return finding.level == "error" and not (finding.rule or "").endswith(".spelling")
+def _wrong_in(module: ModuleOp, llvm: int) -> tuple[Finding, ...]:
+    """The errors of a module that does not verify.
+
+    Another version's spelling is read all the same, and written anew; hints to a compiler are left out.
+    """
+    return tuple(
+        finding
+        for finding in verify_module(module, llvm=llvm)
+        if finding.level == "error" and not finding.rule.endswith(".spelling") and finding.operation not in HINTS
+    )
 
 
 def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
@@ -209,6 +231,7 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     kernel = Kernel(
         function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
     )
+    kernel.is_counted = of_workgroup or stated.subgroups is not None or _is_one_subgroup(function, lanes)
     kernel.live = Live(function)
     kernel.findings.extend(repeated(function, kernel.held, lanes, machine.subgroups or 1, subgroups))
     for statement, problem in kernel.held.wrong:
@@ -231,6 +254,12 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
         if refused.finding is not None:
             kernel.findings.append(refused.finding)
     return kernel
+
+
+def _is_one_subgroup(function: FuncOp, lanes: int) -> bool:
+    """Whether a kernel says that a workgroup has no more work-items than a subgroup has lanes."""
+    said = (getattr(function, "known_block_size", None), function.attributes.get("gpu.known_block_size"))
+    return any(isinstance(size, DenseArrayBase) and 0 < prod(size.get_values()) <= lanes for size in said)
 
 
 def _statements(flow: Flow) -> Iterator[Statement]:
@@ -310,8 +339,9 @@ def _header(function: FuncOp, kernel: Kernel, shared: int) -> str:
     attributes = {**function.attributes, "workgroup_attributions": IntegerAttr(len(buffers), 64)}
     attributes.setdefault("intel_reqd_sub_group_size", IntegerAttr(kernel.lanes, i32))
     properties = {name: one for name, one in function.properties.items() if name != "workgroup_attrib_attrs"}
-    size = [kernel.subgroups * kernel.lanes, 1, 1]
-    properties.setdefault("known_block_size", DenseArrayBase.from_list(i32, size))
+    if kernel.is_counted:
+        size = [kernel.subgroups * kernel.lanes, 1, 1]
+        properties.setdefault("known_block_size", DenseArrayBase.from_list(i32, size))
     made = FuncOp.create(properties=properties, attributes=attributes, regions=[Region(block)])
     names = kernel.writer.names()
     stream = StringIO()

@@ -1,8 +1,8 @@
 """Values of other shapes than their block in memory: several blocks side by side, packed rows, transposed blocks.
 
-A descriptor of 32x16 with `array_length = 2` describes 32x32 in memory, and what is loaded is `vector<2x32x16xf16>`. Rows that are
-packed in pairs come as `vector<16x16x2xf16>`. The registers of a work-item are the same, only their elements have other
-coordinates; so messages move the block as it lies in memory:
+A descriptor of 32x16 with `array_length = 2` describes 32x32 in memory, and what is loaded is `vector<2x32x16xf16>`. Rows
+that are packed in pairs come as `vector<16x16x2xf16>`. The registers of a work-item are the same, only their elements have
+other coordinates; so messages move the block as it lies in memory:
 
 >>> from layoutalg.ir import read_module
 >>> kind = "!xegpu.tensor_desc<32x16xf16, #xegpu.block_tdesc_attr<array_length = 2 : i64>>"

@@ -61,7 +61,10 @@ def shuffle(op: Any, kernel: Kernel) -> None:
 
 
 def rows_taken(mask: tuple[int, ...], result: Layout, rows: int, operand: Layout, number: int) -> NDArray[np.int64]:
-    """The operand's register for each of the result, `[subgroup, lane, register]`: -1 where it gives none, -2 where it lacks it."""
+    """The operand's register for each of the result: -1 where it gives none, -2 where it lacks it.
+
+    As `[subgroup, lane, register]`.
+    """
     here, there = coordinates(result), coordinates(operand)
     entries = np.array(mask, np.int64)[here[..., 0]]
     mine = (entries >= 0) & ((entries >= rows) == bool(number))

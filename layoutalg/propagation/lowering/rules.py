@@ -182,7 +182,7 @@ class Kernel(KernelText):
             self.write(operation)
 
     def write(self, operation: Operation) -> None:
-        """Lower one operation; what can't be is a finding, and what depends on it is left out. What nobody needs is not written."""
+        """Lower one operation that is needed; what can't be is a finding, and what depends on it is left out."""
         if self.live is not None and not self.live.needs(operation):
             return
         try:

@@ -35,7 +35,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import SizeError
 from layoutalg.hardware import target_info
-from layoutalg.ir import Finding, place_of, read_module, write_module
+from layoutalg.ir import Finding, place_of
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.propagation.lowering.insertion import Insertion
 
@@ -192,17 +192,6 @@ def place_shared_memory(module: Operation, target: str) -> tuple[Finding, ...]:
         except SizeError as problem:
             found.append(Finding("lower.shared_memory", str(problem), function.name, place_of(function)))
     return tuple(found)
-
-
-def with_shared_memory(text: str, target: str, llvm: int) -> tuple[str, tuple[Finding, ...]]:
-    """The text of a module whose placeholders have their places, and what `place_shared_memory` finds.
-
-    >>> with_shared_memory("gpu.barrier", "pvc", 24)[0].splitlines()[1]
-    '  gpu.barrier'
-    """
-    module = read_module(text)
-    findings = place_shared_memory(module, target)
-    return write_module(module, llvm=llvm), findings
 
 
 class SharedMemory:

@@ -136,7 +136,7 @@ def of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int]
 def _described(kernel: Kernel, source: Value) -> list[Value]:
     """What a memref carries with it: its offset, its sizes, its strides."""
     kind = source.kind
-    dimensions = [part for part in kind.removeprefix("memref<").partition(",")[0].rstrip(">").split("x")]
+    dimensions = kind.removeprefix("memref<").partition(",")[0].rstrip(">").split("x")
     rank, element = len(dimensions) - 1, dimensions[-1]
     space = ", 3" if kind.endswith((", 3>", "3 : i64>", "3 : i32>")) else ""
     results = [Value(f"memref<{element}{space}>"), *(Value("index") for _ in range(1 + 2 * rank))]

@@ -201,7 +201,8 @@ class Product(NamedTuple):
     def in_rows(self, layout: Layout) -> Layout:
         """The layout of the operand's rows and columns.
 
-        >>> print(Product("B", (8, 16, 16), "f16", "f16", "f32", 2).in_rows(Layout.parse("d0 = 8@reg:2, d1 = 16@lane, d2 = 2@reg")))
+        >>> pairs = Layout.parse("d0 = 8@reg:2, d1 = 16@lane, d2 = 2@reg")
+        >>> print(Product("B", (8, 16, 16), "f16", "f16", "f32", 2).in_rows(pairs))
         d0 = 8@reg:2 2@reg, d1 = 16@lane
         """
         if self.together == 1 or layout.rank != 3:
