@@ -80,7 +80,8 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         keeps_meaning as keeps_meaning,
         passes_keep_meaning as passes_keep_meaning,
     )
-    from layoutalg.propagation.lowering import Lowered as Lowered, lower as lower
+    from layoutalg.propagation.lanes import lower as lower
+    from layoutalg.propagation.lowering import Lowered as Lowered
     from layoutalg.propagation.placing import Propagated as Propagated, propagate as propagate
     from layoutalg.show import picture as picture
     from layoutalg.triton import (
@@ -140,7 +141,8 @@ _NAMES = {
     "propagation.checking": ("Check", "check"),
     "propagation.conformance": ("conformance",),
     "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
-    "propagation.lowering": ("Lowered", "lower"),
+    "propagation.lanes": ("lower",),
+    "propagation.lowering": ("Lowered",),
     "propagation.placing": ("Propagated", "propagate"),
     "show": ("picture",),
     "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),

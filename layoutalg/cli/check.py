@@ -61,7 +61,8 @@ def check(
     """Check the layouts of the module in FILE: whether every work-item holds the operands of what it computes.
 
     FILE may be `-` for standard input. Each finding names the first element that is missing, who holds it, and what would
-    repair it. Exits with 0 where the layouts are right, with 1 where they are not, with 2 where the text cannot be read.
+    repair it. Exits with 0 where the layouts are right, with 1 where they are not, with 2 where the text cannot be read, and
+    with 3 where nothing is wrong and something could not be looked at.
 
     With --before and --after, or with FILE and --passes, two versions of a kernel are run on the same data instead. The first
     element that differs is printed, with the operation that first computes it differently.
@@ -88,5 +89,11 @@ def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: boo
         written = "json"
     if written == "text":
         print_conversions(found)
-    write_findings(found.findings, module, written, check_facts(found), f"; {found.counts}")
-    return int(not found.is_right)
+    write_findings(
+        found.findings,
+        module,
+        written,
+        check_facts(found),
+        f"; {found.counts}{': unknown' if found.verdict == 'unknown' else ''}",
+    )
+    return {"right": 0, "wrong": 1, "unknown": 3}[found.verdict]

@@ -15,23 +15,42 @@ __all__ = ["lower"]
 @click.argument("file")
 @click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help="The chip it is for.")
 @click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version of LLVM that reads it.")
+@click.option(
+    "--level",
+    type=click.Choice(("lane",)),
+    help="Decide first which layouts the module lacks: of subgroups, then of lanes.",
+)
+@click.option(
+    "--explain", is_flag=True, help="With --level: print what was decided for every value, why, and its cost."
+)
 @output_option("Write the module to a file.")
 @json_option
-def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool) -> int:
+def lower(
+    file: str, target: str, llvm: int, level: str | None, explain: bool, output: Path | None, as_json: bool
+) -> int:
     """Write the module in FILE at lane level: what each work-item loads, computes, exchanges and stores.
 
-    FILE may be `-` for standard input. Conversions between layouts become shuffles and accesses to shared memory. They are
+    FILE may be `-` for standard input. With --level lane the module may lack layouts, or have none: what `propagate` chooses is
+    lowered, of subgroups first and then of lanes. Conversions between layouts become shuffles and accesses to shared memory. They are
     listed with their price when the module goes to a file. What cannot be lowered is reported on standard error with its line;
     nothing is written then, and the exit code is 1.
     """
     from rich.console import Console
 
     from layoutalg.core.files import write_file
+    from layoutalg.propagation.lanes import decided, lowered_from
     from layoutalg.propagation.lowering import lower as lower_module
     from layoutalg.show.findings import findings_facts, print_findings, summary
+    from layoutalg.show.propagations import print_propagation, propagation_facts
 
+    if explain and level is None:
+        raise click.UsageError("--explain: says what --level lane decides; without it nothing is decided")
     module = read_whole_module(file)
-    lowered = lower_module(module, target=target, llvm=llvm)
+    done = None if level is None else decided(module, target=target, llvm=llvm)
+    if done is None:
+        lowered = lower_module(module, target=target, llvm=llvm)
+    else:
+        lowered = lowered_from(done, target=target, llvm=llvm)
     text = str(lowered)
     if output is not None and lowered.module is not None:
         write_file(output, text)
@@ -50,9 +69,15 @@ def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool)
             for one in lowered.exchanges
         ]
         facts = {"file": module.file, "target": target, "llvm": llvm, **(written if lowered.module is not None else {})}
+        if done is not None:
+            facts |= {"level": level, "decided": propagation_facts(done)}
         print_json({**facts, "exchanges": exchanges, "findings": findings_facts(lowered.findings)})
     else:
-        if output is None:
+        if explain and done is not None:
+            console = Console(markup=False, highlight=False, emoji=False)
+            print_propagation(done, f"lane level, {target}, LLVM {llvm}", console)
+            print(end="\n" if lowered.exchanges else "")
+        if output is None and not explain:
             print(text, end="")
         elif lowered.module is not None:
             for one in lowered.exchanges:
@@ -61,4 +86,6 @@ def lower(file: str, target: str, llvm: int, output: Path | None, as_json: bool)
             console = Console(stderr=True, markup=False, highlight=False, emoji=False)
             print_findings(lowered.findings, module, console)
             console.print(f"{module.file}: {summary(lowered.findings)}", soft_wrap=True)
+            if level is None and any(finding.rule == "lower.layout" for finding in lowered.findings):
+                console.print("--level lane decides the layouts that are missing", soft_wrap=True)
     return int(lowered.module is None)

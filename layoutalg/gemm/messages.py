@@ -31,8 +31,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
@@ -41,6 +39,7 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.surface import LIMITS
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
+from layoutalg.hardware.messages import Part, parts_of
 
 __all__ = ["Message", "Piece", "messages"]
 
@@ -276,20 +275,18 @@ def _message(
     """The message at an offset in memory, whose block has so many rows and `count` times so many columns."""
     unit, bits = kind.dpas, kind.bits(operand)
     transposed = kind.trans_a if operand == "A" else kind.trans_b
+    if unit.target.blocks is None:
+        raise PlanError(f"{kind.target}: has no 2D block messages, which bring A and B")
     if transposed:
-        load = block_load(rows, width, bits, count, transpose=True, transpose_bits=32)
+        load = block_load(rows, width, bits, count, transpose=True, transpose_bits=32, target=kind.target)
     else:
-        load = block_load(rows, width, bits, count, transform=operand == "B" and bits < 32)
-    if load.subgroup_size != unit.subgroup_size:
-        raise PlanError(
-            f"{kind.target}: 2D block messages have {load.subgroup_size} lanes, DPAS has {unit.subgroup_size}"
-        )
+        load = block_load(rows, width, bits, count, transform=operand == "B" and bits < 32, target=kind.target)
     block, wanted = ((unit.m, unit.k), unit.a) if operand == "A" else ((unit.k, unit.n), unit.b)
     row, column = (across, down) if transposed else (down, across)
     # rows at a distance begin inside of an operand
     inside = (row % block[0], column % block[1])
     pieces: list[Piece] = []
-    for below, beside, registers, places in _found(load, block, wanted, transposed, every, inside):
+    for below, beside, registers, places in _operands(load, wanted, transposed, every, inside):
         at = (row // block[0] + below, column // block[1] + beside)
         number, depth = at if operand == "A" else at[::-1]
         pieces.append(Piece(number, depth, registers, places))
@@ -298,30 +295,15 @@ def _message(
 
 
 @lru_cache(maxsize=256)
-def _found(
-    load: BlockLoad, block: tuple[int, int], wanted: Layout, transposed: bool, every: int, inside: tuple[int, int]
-) -> tuple[tuple[int, int, tuple[int, ...], tuple[int, ...]], ...]:
-    """The operands in a message: each one's place in blocks, the message's registers, and which of the operand's they are.
-
-    Every element that a lane receives must be one that DPAS wants in that lane.
-    """
-    held = load.layout.fragment_map()[0] * (every, 1)
-    at = (held[..., ::-1] if transposed else held) + inside
-    place, within = at // block, at % block
-    lane = wanted.owner_map("lane")[within[..., 0], within[..., 1]]
-    reg = wanted.owner_map("reg")[within[..., 0], within[..., 1]]
-    same = (place == place[:1]).all() and (reg == reg[:1]).all()
-    if not same or not np.array_equal(lane, np.broadcast_to(np.arange(len(lane))[:, None], lane.shape)):
-        raise PlanError(
-            f"{load.name} does not deliver blocks of {block[0]}x{block[1]} to the lanes where DPAS takes them"
-        )
-    found: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
-    for down, across in np.unique(place[0], axis=0).tolist():
-        (sources,) = np.nonzero((place[0] == (down, across)).all(axis=1))
-        targets = reg[0, sources]
-        order = np.argsort(targets)
-        found.append((down, across, tuple(sources[order].tolist()), tuple(targets[order].tolist())))
-    return tuple(found)
+def _operands(
+    load: BlockLoad, wanted: Layout, transposed: bool, every: int, inside: tuple[int, int]
+) -> tuple[Part, ...]:
+    """The operands in a message. Every element that a lane receives must be one that DPAS wants in that lane."""
+    found = parts_of(load.layout, wanted, transposed=transposed, every=every, inside=inside)
+    if found is None:
+        rows, columns = wanted.shape
+        raise PlanError(f"{load.name} does not deliver blocks of {rows}x{columns} to the lanes where DPAS takes them")
+    return found
 
 
 def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message]) -> None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
@@ -27,36 +26,10 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag
 from layoutalg.core.work_items import cover, machine_for
-from layoutalg.hardware.chips import target_info
+from layoutalg.hardware.block_tables import BlockSizes
+from layoutalg.hardware.chips import TargetInfo, target_info
 
 __all__ = ["BlockLoad", "BlockStore", "block_load", "block_store", "gather", "row_fragment"]
-
-_ROWS = (1, 2, 4, 8, 16, 32)
-
-# (bits, width in elements) -> (rows, blocks side by side). Source: cl_intel_subgroup_2d_block_io 1.1.0.
-_Messages: TypeAlias = dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]
-_LOADS: _Messages = {
-    (8, 32): (_ROWS, (1, 2)),
-    (8, 16): ((8, 16, 32), (4,)),
-    (16, 16): (_ROWS, (1, 2)),
-    (32, 8): (_ROWS, (1, 2)),
-    (32, 16): (_ROWS, (1,)),
-}
-_TRANSFORMS: _Messages = {(8, 16): ((32,), (1, 2, 4)), (16, 16): ((16, 32), (1, 2))}
-# The extension names the widest; the graphics compiler (IGC 2.40.14) has the narrower ones and 8 rows of 8 too
-# (..._transpose_32b_16r2x1c, ..._transpose_32b_8r8x1c: no call is left in the machine code, and 2 and 4 registers return).
-_TRANSPOSES: _Messages = {
-    (32, 1): ((16, 32), (1,)),
-    (32, 2): ((16, 32), (1,)),
-    (32, 4): ((16, 32), (1,)),
-    (32, 8): ((8, 16, 32), (1,)),
-}
-_STORES: _Messages = {
-    (8, 16): ((1, 2, 4, 8), (1,)),
-    (8, 32): ((1, 2, 4, 8), (1,)),
-    (16, 16): ((1, 2, 4, 8), (1,)),
-    (32, 16): ((1, 2, 4, 8), (1,)),
-}
 
 
 def row_fragment(rows: int, width: int, subgroup_size: int) -> Layout:
@@ -196,11 +169,12 @@ def block_load(
     transform: bool = False,
     transpose: bool = False,
     transpose_bits: int | None = None,
-    subgroup_size: int = 16,
+    subgroup_size: int | None = None,
+    target: str = "pvc",
 ) -> BlockLoad:
     """The 2D block load of a tile; `transform` is VNNI packing, `transpose_bits` the RFC's `transpose_bit_width`.
 
-    Raises `VerificationError` where the hardware (pvc and bmg alike) has no such message (the error lists those it has).
+    Raises `VerificationError` where the chip has no such message (the error lists those it has).
 
     >>> block_load(8, 16, 16).layout
     Layout.parse('d0 = 8@reg, d1 = 16@lane')
@@ -209,13 +183,15 @@ def block_load(
     layoutalg.core.errors.VerificationError: 2D block load of 8 rows x 24 elements of 16 bits: no such
     message; of 16 bits there are 16 wide x 1, 2, 4, 8, 16, 32 rows x 1, 2 blocks
     """
+    chip = target_info(target)
     transform, transpose = (
         as_flag(transform, "transform", VerificationError),
         as_flag(transpose, "transpose", VerificationError),
     )
     if transform and transpose:
         raise VerificationError("transform and transpose cannot be combined in one 2D block load")
-    sizes = (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("subgroup_size", subgroup_size))
+    lanes = chip.subgroup_size if subgroup_size is None else subgroup_size
+    sizes = (("rows", rows), ("width", width), ("bits", bits), ("count", count), ("subgroup_size", lanes))
     for name, value in (*sizes, ("transpose_bits", bits if transpose_bits is None else transpose_bits)):
         _whole(name, value)
     if transpose_bits is not None and not transpose:
@@ -224,33 +200,43 @@ def block_load(
     if unit % bits or width * bits % unit:
         raise VerificationError(f"transpose in units of {unit} bits: expected a multiple of {bits} that divides a row")
     kind = "transform" if transform else "transpose" if transpose else ""
-    table = _TRANSFORMS if transform else _TRANSPOSES if transpose else _LOADS
     what = f"2D block {kind + ' ' if kind else ''}load of {rows} rows x {width} elements of {bits} bits"
+    table = _of(chip, "packed" if transform else "transposed" if transpose else "plain", what)
     _require(table, unit, width * bits // unit, rows, count, what + (f" in units of {unit}" if unit != bits else ""))
-    if subgroup_size != target_info("pvc").subgroup_size:
-        raise VerificationError(
-            f"{what} on {shown(subgroup_size)} lanes: only chips with 16 lanes have 2D block messages"
-        )
-    return BlockLoad(rows, width, bits, count, transform, transpose, unit if transpose else 0, subgroup_size)
+    _require_lanes(chip, lanes, what)
+    return BlockLoad(rows, width, bits, count, transform, transpose, unit if transpose else 0, lanes)
 
 
-def block_store(rows: int, width: int, bits: int, subgroup_size: int = 16) -> BlockStore:
+def block_store(rows: int, width: int, bits: int, subgroup_size: int | None = None, target: str = "pvc") -> BlockStore:
     """The 2D block store of a tile.
 
-    Raises `VerificationError` where the hardware has no such message.
+    Raises `VerificationError` where the chip has no such message.
 
     >>> block_store(8, 16, 16).rows
     8
     """
-    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("subgroup_size", subgroup_size)):
+    chip = target_info(target)
+    lanes = chip.subgroup_size if subgroup_size is None else subgroup_size
+    for name, value in (("rows", rows), ("width", width), ("bits", bits), ("subgroup_size", lanes)):
         _whole(name, value)
     what = f"2D block store of {rows} rows x {width} elements of {bits} bits"
-    _require(_STORES, bits, width, rows, 1, what)
-    if subgroup_size != target_info("pvc").subgroup_size:
+    _require(_of(chip, "store", what), bits, width, rows, 1, what)
+    _require_lanes(chip, lanes, what)
+    return BlockStore(rows, width, bits, lanes)
+
+
+def _of(chip: TargetInfo, kind: str, what: str) -> tuple[BlockSizes, ...]:
+    """The chip's messages of a kind; an error for a chip without block messages."""
+    if chip.blocks is None:
+        raise VerificationError(f"{what}: {chip} has no 2D block messages")
+    return chip.blocks.rows_of(kind)
+
+
+def _require_lanes(chip: TargetInfo, lanes: int, what: str) -> None:
+    if lanes != chip.subgroup_size:
         raise VerificationError(
-            f"{what} on {shown(subgroup_size)} lanes: only chips with 16 lanes have 2D block messages"
+            f"{what} on {shown(lanes)} lanes: only chips with {chip.subgroup_size} lanes have 2D block messages"
         )
-    return BlockStore(rows, width, bits, subgroup_size)
 
 
 def gather(lanes: int, chunk_size: int = 1) -> Layout:
@@ -272,26 +258,14 @@ def _whole(name: str, value: object) -> None:
         raise VerificationError(f"{name} = {shown(value)}: expected a whole number of at least 1")
 
 
-def _require(
-    table: _Messages,
-    bits: int,
-    width: int,
-    rows: int,
-    count: int,
-    what: str,
-) -> None:
-    row = table.get((bits, width))
-    if row is not None and rows in row[0] and count in row[1]:
+def _require(table: tuple[BlockSizes, ...], bits: int, width: int, rows: int, count: int, what: str) -> None:
+    if any((sizes.bits, sizes.width) == (bits, width) and sizes.has(rows, count) for sizes in table):
         return
     blocks = "" if count == 1 else f" x {count} blocks"
-    there = [
-        f"{w} wide x {', '.join(map(str, r))} rows x {', '.join(map(str, c))} blocks"
-        for (b, w), (r, c) in table.items()
-        if b == bits
-    ]
+    there = [sizes.sizes for sizes in table if sizes.bits == bits]
     offer = (
         f"of {bits} bits there are {'; '.join(there)}"
         if there
-        else f"there are {', '.join(sorted({f'{b}' for b, _ in table}))} bits"
+        else f"there are {', '.join(sorted({f'{sizes.bits}' for sizes in table}))} bits"
     )
     raise VerificationError(f"{what}{blocks}: no such message; {offer}")

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.hardware.block_tables import XE_BLOCKS, BlockTable
 
 __all__ = ["SurfaceLimits", "TargetInfo", "target_info", "target_names"]
 
@@ -59,7 +60,7 @@ class SurfaceLimits:
 
 @dataclass(frozen=True, slots=True)
 class TargetInfo:
-    """A chip: lanes per subgroup, registers per hardware thread, whether it has 2D block messages, and its shared memory.
+    """A chip: lanes per subgroup, registers per hardware thread, its 2D block messages, and its shared memory.
 
     `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
     register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup. `cluster` is the most
@@ -77,6 +78,7 @@ class TargetInfo:
     slm_bytes: int = 65536
     banks: int = 32
     cluster: int = 1
+    blocks: BlockTable | None = None
 
     @property
     def grf_most(self) -> int:
@@ -113,7 +115,7 @@ class TargetInfo:
 
 
 def _xe_hpc(name: str) -> TargetInfo:
-    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072)
+    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072, blocks=XE_BLOCKS)
 
 
 def _xe_hpg(name: str) -> TargetInfo:

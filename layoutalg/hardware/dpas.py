@@ -187,7 +187,7 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
             raise VerificationError(f"dpas with {operand} = {shown(value)}: expected an element type, such as 'f16'")
     a, b = _NAMES.get(a, a), _NAMES.get(b, b)
     acc = _NAMES.get(acc, acc) or ("s32" if a[:1] in ("s", "u") else "f32")
-    types = _TYPES[chip.subgroup_size]
+    types = _TYPES.get(chip.subgroup_size, [])
     if (a, b, acc) not in types:
         there = ", ".join(f"{x} x {y} -> {z}" for x, y, z in types)
         raise VerificationError(f"dpas {a} x {b} -> {acc} on {chip}: no such instruction; there are {there}")
@@ -218,4 +218,4 @@ def dpas_instructions(target: str = "pvc") -> tuple[Dpas, ...]:
     >>> len(dpas_instructions("pvc")), len(dpas_instructions("dg2"))
     (13, 10)
     """
-    return tuple(dpas(*types, target=target) for types in _TYPES[target_info(target, dpas=True).subgroup_size])
+    return tuple(dpas(*types, target=target) for types in _TYPES.get(target_info(target, dpas=True).subgroup_size, []))

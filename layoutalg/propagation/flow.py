@@ -1,4 +1,4 @@
-"""A function as a flow of distributed values: which operations tie them, what is stated about them, what is demanded.
+"""Functions as flows of distributed values: which operations tie them, what is stated about them, what is demanded.
 
 >>> from layoutalg.ir import read_module
 >>> text = '''func.func @f(%p: memref<64x64xf32>, %q: memref<64x64xf32>) {
@@ -15,6 +15,8 @@
 >>> [(tie.user.name, flow.value_of(tie.operand).number, flow.value_of(tie.result).number) for tie in flow.ties]
 [('math.exp', 0, 1)]
 
+Functions that call one another are one flow: an argument is tied to what it is called with, a result to what is returned.
+
 A `Value` is what has one layout: usually one SSA value, and for a loop its carried argument together with the result. Ties
 lead from one to another, and it is along ties that elements may have to move. `graph` is the same as a networkx graph: nodes
 are operations, edges are values with the operand's number.
@@ -22,7 +24,7 @@ are operations, edges are values with the operand's number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -75,7 +77,7 @@ class _Parts:
 
 
 class Flow:
-    """The distributed values of one function (or of a whole module without functions), and what holds between them.
+    """The distributed values of functions that call one another (or of a module without functions), and what ties them.
 
     >>> from layoutalg.ir import read_module
     >>> text = '%x = arith.constant dense<0.0> : vector<8xf32> %z = math.exp %x : vector<8xf32>'
@@ -84,8 +86,12 @@ class Flow:
     (2, 1, 0)
     """
 
-    def __init__(self, function: Operation, parts: _Parts) -> None:
-        self.function = function
+    def __init__(self, functions: Sequence[Operation], parts: _Parts) -> None:
+        self.functions = tuple(functions)
+        self.function = next(
+            (one for one in functions if isinstance(one, GpuFuncOp) and one.kernel is not None), functions[0]
+        )
+        """The kernel among the functions, whose machine counts; the first function where none is a kernel."""
         self.values = tuple(parts.values)
         self.ties = tuple(parts.ties)
         self.demands = tuple(parts.demands)
@@ -135,21 +141,60 @@ class Flow:
 
 
 def flows_of(module: Operation) -> Iterator[Flow]:
-    """The flow of every function in a module that has distributed values; of the module itself where it has no function.
+    """The flows of a module that have distributed values: of each function, of those that call one another together.
+
+    A module without functions is a flow itself.
 
     >>> from layoutalg.ir import read_module
     >>> list(flows_of(read_module("gpu.barrier")))
     []
+    >>> [flow] = flows_of(read_module('''
+    ...   func.func @g(%v: vector<8xf32>) -> vector<8xf32> { func.return %v : vector<8xf32> }
+    ...   func.func @f(%x: vector<8xf32>) { %y = func.call @g(%x) : (vector<8xf32>) -> vector<8xf32> func.return }'''))
+    >>> len(flow.functions), [(tie.user.name, tie.number) for tie in flow.ties]
+    (2, [('func.call', 0), ('func.return', 0)])
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp | GpuFuncOp)] or [module]
-    for function in functions:
-        flow = flow_of(function)
+    for together in _called_together(functions):
+        flow = flow_of(*together)
         if flow.values:
             yield flow
 
 
-def flow_of(function: Operation) -> Flow:
-    """The flow of one function.
+def _called_together(functions: Sequence[Operation]) -> Iterator[list[Operation]]:
+    """Functions that pass distributed values to one another, in the order of the text."""
+    numbers = {function: number for number, function in enumerate(functions)}
+    pairs: list[tuple[int, int]] = []
+    for number, function in enumerate(functions):
+        for operation in function.walk():
+            if operation.name == "func.call":
+                relation = _relation_of(operation)
+                for tie in () if relation is None else relation.calls:
+                    for end in (tie.operand, tie.result):
+                        other = numbers.get(_function_of(end) or function)
+                        if other is not None and other != number:
+                            pairs.append((number, other))
+    if not pairs:
+        for function in functions:
+            yield [function]
+        return
+    from networkx import Graph, connected_components
+
+    graph: Graph[int] = Graph(pairs)
+    graph.add_nodes_from(range(len(functions)))
+    for part in sorted(connected_components(graph), key=min):
+        yield [functions[number] for number in sorted(part)]
+
+
+def _function_of(member: SSAValue) -> Operation | None:
+    around: Operation | None = member.owner.parent_op() if isinstance(member.owner, Block) else member.owner
+    while around is not None and not isinstance(around, FuncOp | GpuFuncOp):
+        around = around.parent_op()
+    return around
+
+
+def flow_of(function: Operation, *others: Operation) -> Flow:
+    """The flow of one function, or of several that call one another.
 
     >>> from layoutalg.ir import read_module
     >>> flow_of(read_module("gpu.barrier")).values
@@ -157,7 +202,8 @@ def flow_of(function: Operation) -> Flow:
     """
     parts = _Parts()
     shared: dict[SSAValue, SSAValue] = {}
-    for operation in function.walk():
+    functions = (function, *others)
+    for operation in (op for one in functions for op in one.walk()):
         for argument in (a for region in operation.regions for block in region.blocks for a in block.args):
             _add(parts, argument, shared)
             for statement in statement_in_type(operation, argument):
@@ -167,6 +213,7 @@ def flow_of(function: Operation) -> Flow:
             parts.refused.append(operation)
         if relation is not None:
             parts.ties.extend(relation.ties)
+            parts.ties.extend(relation.calls)
             parts.demands.extend(relation.demands)
             for group in relation.one:
                 shared.update((member, group[0]) for member in group[1:])
@@ -186,7 +233,7 @@ def flow_of(function: Operation) -> Flow:
                 parts.wanted.append(statement)
             else:
                 found.stated.append(statement)
-    return Flow(function, parts)
+    return Flow(functions, parts)
 
 
 _REFUSED = Relation()

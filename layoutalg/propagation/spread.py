@@ -13,8 +13,8 @@ d0 = 8@reg, d1 = 16@lane
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
@@ -23,17 +23,29 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation
 
 from layoutalg.conversion.price import DEFAULT_CHIP
+from layoutalg.core.carrying import settled
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_WORK_ITEMS
-from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, plain_layout, single_operand
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
     from layoutalg.propagation.flow import Flow
 
-__all__ = ["DEFAULT_TARGET", "LEVELS", "levels_of", "machine_in", "machine_of", "narrowed", "spread", "unblocked"]
+__all__ = [
+    "DEFAULT_TARGET",
+    "LEVELS",
+    "PartlySaid",
+    "levels_of",
+    "machine_in",
+    "machine_of",
+    "narrowed",
+    "spread",
+    "unblocked",
+]
 
 DEFAULT_TARGET = DEFAULT_CHIP
 LEVELS = ("lane", "inst", "workgroup")
@@ -41,6 +53,43 @@ LEVELS = ("lane", "inst", "workgroup")
 _CACHED = 1 << 14
 _LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp")
 _SUBGROUPS = "ttg.num-warps"
+
+
+@dataclass(frozen=True, slots=True)
+class PartlySaid(Distributed):
+    """A layout that counts at some levels alone, as an XeGPU attribute without `lane_layout` does.
+
+    >>> sorted(levels_of(PartlySaid(Layout.parse("d0 = 2@sg 8@reg"), frozenset({"sg"}))))
+    ['sg']
+    """
+
+    spread: Layout
+    said: frozenset[str]
+
+    @property
+    def levels(self) -> frozenset[str]:
+        """The levels at which the layout counts."""
+        return self.said
+
+    @classmethod
+    @lru_cache(maxsize=_CACHED)
+    def of(cls, layout: Layout, levels: frozenset[str]) -> PartlySaid:
+        """Who holds what, whatever the order of registers: they are counted in row-major order.
+
+        >>> print(PartlySaid.of(Layout.parse("d0 = 2@reg, d1 = 2@reg:2 8@lane"), frozenset({"lane"})))
+        d0 = 2@reg:2, d1 = 2@reg 8@lane (lane)
+        """
+        dims = [[Factor(f.extent, 0, None) if f.axis == "reg" else f for f in factors] for factors in layout.dims]
+        replicas = [factor for factor in layout.replicas if factor.axis != "reg"]
+        offsets = {axis: start for axis, start in layout.offsets.items() if axis != "reg"}
+        return cls(settled(Layout(dims, replicas, offsets, origins=layout.origins)), levels)
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout, of the tensor and the machine that it is for."""
+        return one_operand(str(self), self.spread)
+
+    def __str__(self) -> str:
+        return f"{self.spread} ({', '.join(sorted(self.said))})"
 
 
 @lru_cache(maxsize=_CACHED)

@@ -52,7 +52,7 @@ def check_facts(checked: Check) -> dict[str, Any]:
     return {
         "llvm": checked.llvm,
         "target": checked.target,
-        "right": checked.is_right,
+        "right": None if checked.verdict == "unknown" else checked.is_right,
         "operations": checked.operations,
         "unknown": list(checked.unknown),
         "without_layout": checked.unsaid,

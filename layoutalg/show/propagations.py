@@ -42,7 +42,7 @@ __all__ = ["print_propagation", "propagation_facts"]
 
 
 def print_propagation(done: Propagated, title: str, console: Console, others: Sequence[Likewise] = ()) -> None:
-    """Print what was decided, as wide as the console.
+    """Print what was decided, as wide as the console: of subgroups first, where both levels were decided.
 
     >>> from rich.console import Console
     >>> print_propagation(la.propagate("gpu.barrier"), "lane level", Console(width=80))
@@ -50,6 +50,9 @@ def print_propagation(done: Propagated, title: str, console: Console, others: Se
     <BLANKLINE>
     cost 0 issue slots of a subgroup; the minimum
     """
+    if done.coarser is not None:
+        print_propagation(done.coarser, f"workgroup level, {title.partition(', ')[2]}", console)
+        console.print()
     console.print(f"{done.module.file}: {title}", soft_wrap=True)
     labels = _labels(done)
     for text, label in labels.items():
@@ -147,7 +150,9 @@ def propagation_facts(done: Propagated, others: Sequence[Likewise] = ()) -> dict
     >>> facts["cost"], facts["optimal"], facts["values"]
     (0, True, [])
     """
+    above = {} if done.coarser is None else {"workgroup": propagation_facts(done.coarser)}
     return {
+        **above,
         "cost": done.cost,
         "bound": done.bound,
         "optimal": done.is_optimal,

@@ -19,7 +19,7 @@ scf.for %step = %1 to %1 step %1 {
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -70,10 +70,37 @@ class RegionWriter(Writer):
         >>> RegionWriter().names()
         {}
         """
+        self._join()
+        return super().names()
+
+    def _join(self) -> None:
         if self._first:
             self._first.extend(self._lines)
             self._lines, self._first = self._first, []
-        return super().names()
+
+    def drop_unused(self, is_free: Callable[[str], bool]) -> None:
+        """Drop the lines whose results nobody uses, of operations that `is_free` says change nothing else.
+
+        >>> writer = RegionWriter()
+        >>> one = writer.value("arith.constant 1 : i32", (), "i32")
+        >>> two = writer.value("arith.addi %s, %s : i32", (one, one), "i32")
+        >>> writer.do("test.use %s : i32", (one,))
+        >>> writer.drop_unused(lambda name: name.startswith("arith."))
+        >>> print(writer.text())
+        %0 = arith.constant 1 : i32
+        test.use %0 : i32
+        """
+        self._join()
+        made = {result: number for number, line in enumerate(self._lines) for result in line[3] if line[1]}
+        kept = [not form or not results or not is_free(form.partition(" ")[0]) for _, form, _, results in self._lines]
+        waiting = [number for number, keeps in enumerate(kept) if keeps]
+        while waiting:
+            for operand in self._lines[waiting.pop()][2]:
+                number = made.get(operand)
+                if number is not None and not kept[number]:
+                    kept[number] = True
+                    waiting.append(number)
+        self._lines = [line for line, keeps in zip(self._lines, kept, strict=True) if keeps]
 
     @contextmanager
     def region(

@@ -21,7 +21,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.hardware import block_load, block_store
+from layoutalg.hardware import TargetInfo, block_load, block_store
 from layoutalg.ir.verify.registry import Subject, name_of, ours
 from layoutalg.ir.verify.shapes import count_of, element_of, is_memref, numbers, rank_of, shape_of, width_of
 from layoutalg.ir.verify.types import layout_value
@@ -119,7 +119,7 @@ def _block_size(subject: Subject) -> Complaint:
     kind = "store" if subject.name == "xegpu.store_nd" else "load"
     packed, transposed = (subject.attribute(name) is not None for name in ("packed", "transpose"))
     bits = width_of(element_of(descriptor))
-    problem = _no_message(kind, rows, width, bits, array_length(descriptor), packed, transposed)
+    problem = _no_message(target, kind, rows, width, bits, array_length(descriptor), packed, transposed)
     return None if problem is None else (problem, f"the messages of {target}")
 
 
@@ -144,14 +144,17 @@ def _block(descriptor: Any) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _no_message(kind: str, rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool) -> str | None:
-    """Why there is no such message; None where there is one."""
+def _no_message(
+    chip: TargetInfo, kind: str, rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool
+) -> str | None:
+    """Why the chip has no such message; None where there is one."""
     bits = 32 if bits == 19 else bits
     try:
         if kind == "store":
-            block_store(rows, width, bits)
+            block_store(rows, width, bits, target=chip.name)
         else:
-            block_load(rows, width, bits, count, packed, transposed, max(bits, 32) if transposed else None)
+            unit = max(bits, 32) if transposed else None
+            block_load(rows, width, bits, count, packed, transposed, unit, target=chip.name)
     except VerificationError as problem:
         return str(problem)
     return None

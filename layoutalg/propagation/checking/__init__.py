@@ -6,7 +6,6 @@ True
 
 from layoutalg.propagation.checking.checked import Check, check
 from layoutalg.propagation.checking.conversions import CheckedConversion
-from layoutalg.propagation.checking.held import Held, held_in
 from layoutalg.propagation.checking.mistakes import Mistake, Repair
 
-__all__ = ["Check", "CheckedConversion", "Held", "Mistake", "Repair", "check", "held_in"]
+__all__ = ["Check", "CheckedConversion", "Mistake", "Repair", "check"]

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
@@ -38,15 +38,18 @@ if TYPE_CHECKING:
     from layoutalg.propagation.checking.mistakes import Mistake
     from layoutalg.viz.graph import Graph
 
-__all__ = ["Check", "check"]
+__all__ = ["UNCOMPARED", "Check", "check"]
+
+UNCOMPARED = "layouts.unknown"
+"""The rule of findings that say what could not be compared."""
 
 
 @dataclass(frozen=True)
 class Check:
     """What was found: mistakes with their findings, conversions with their prices, and how much was looked at.
 
-    `operations` counts the operations on distributed values, `unknown` names those whose relation is not known; `unsaid` counts
-    the values whose layout nothing says.
+    `operations` counts the operations on distributed values; `unknown` names those that could not be looked at: their syntax
+    is not known, or what their results are made of. `unsaid` counts the values whose layout nothing says.
 
     >>> found = check("gpu.barrier")
     >>> found.is_right, found.operations, found.cost
@@ -64,22 +67,42 @@ class Check:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What could not be read, then what is wrong, in the order of the text.
+        """What could not be read, what LLVM's verifiers refuse, then what is wrong, each in the order of the text.
 
         >>> check("gpu.barrier").findings
         ()
         """
-        unread = (finding for finding in self.module.findings if finding.level == "error")
-        return (*unread, *(mistake.finding for mistake in self.mistakes))
+        found = tuple([mistake.finding for mistake in self.mistakes])
+        told = {(one.operation, one.place) for one in found}
+        refused = (
+            # How a version spells an operation is no matter of meaning: `verify` tells.
+            one
+            for one in self.module.verify(llvm=self.llvm)
+            if one.level == "error" and not one.rule.endswith(".spelling")
+        )
+        return (*(one for one in refused if (one.operation, one.place) not in told), *found)
+
+    @property
+    def verdict(self) -> Literal["right", "wrong", "unknown"]:
+        """`wrong` where a finding is an error; `unknown` where none is and something could not be looked at.
+
+        >>> check("gpu.barrier").verdict
+        'right'
+        >>> check('%x = arith.constant dense<0.0> : vector<8xf32> my.op %x : vector<8xf32>').verdict
+        'unknown'
+        """
+        if any(finding.level == "error" for finding in self.findings):
+            return "wrong"
+        return "unknown" if self.unknown or any(one.finding.rule == UNCOMPARED for one in self.mistakes) else "right"
 
     @property
     def is_right(self) -> bool:
-        """Whether no finding is an error.
+        """Whether everything was looked at, and no finding is an error.
 
         >>> check("gpu.barrier").is_right
         True
         """
-        return all(finding.level != "error" for finding in self.findings)
+        return self.verdict == "right"
 
     @property
     def redundant(self) -> tuple[CheckedConversion, ...]:
@@ -136,7 +159,7 @@ class Check:
     def __str__(self) -> str:
         errors = sum(finding.level == "error" for finding in self.findings)
         warnings = len(self.findings) - errors
-        verdict = [counted(errors, "error") if errors else "right"]
+        verdict = [counted(errors, "error") if errors else self.verdict]
         if warnings:
             verdict.append(counted(warnings, "warning"))
         return f"{self.counts}: {', '.join(verdict)}"
@@ -156,7 +179,7 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
     '%y'
     """
     from layoutalg.hardware import target_info
-    from layoutalg.propagation.checking.walking import check_flow
+    from layoutalg.propagation.checking.walking import check_flow, unread_in
     from layoutalg.propagation.flow import flows_of
     from layoutalg.xegpu.rules import rules
 
@@ -177,6 +200,7 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
             operations += found.operations
             unsaid += found.unsaid
             unknown += found.unknown
+        unknown += unread_in(part.module)
     mistakes.sort(key=lambda mistake: (mistake.finding.place is None, mistake.finding.place))
     return Check(
         module, tuple(mistakes), operations, tuple(conversions), tuple(dict.fromkeys(unknown)), unsaid, chip, llvm

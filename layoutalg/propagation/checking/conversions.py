@@ -24,12 +24,12 @@ from layoutalg.propagation.stated import Statement, called
 
 if TYPE_CHECKING:
     from layoutalg.module import Module
-    from layoutalg.propagation.checking.held import Held
     from layoutalg.propagation.flow import Flow
+    from layoutalg.propagation.value_layouts import Candidate
 
-__all__ = ["CheckedConversion", "conversions_of"]
+__all__ = ["CONVERTING", "CheckedConversion", "conversions_of"]
 
-_CONVERTING = {
+CONVERTING = {
     "xegpu.convert_layout": ("input_layout", "target_layout"),
     "ttg.convert_layout": ("type", "type"),
     "triton_gpu.convert_layout": ("type", "type"),
@@ -78,9 +78,9 @@ class CheckedConversion:
 
 
 def conversions_of(
-    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Held]
+    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Candidate]
 ) -> Iterator[CheckedConversion]:
-    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`held_in`).
+    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`).
 
     One whose source nothing speaks of gives a value its layout, and moves nothing.
 
@@ -92,7 +92,7 @@ def conversions_of(
     before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
     for value in flow.values:
         for statement in value.stated:
-            names = _CONVERTING.get(called(statement.user))
+            names = CONVERTING.get(called(statement.user))
             if names is None or statement.name != names[1] or not statement.user.operands:
                 continue
             source = before.get(statement.user)
@@ -118,4 +118,4 @@ def conversions_of(
 
 
 def _reads(statement: Statement) -> bool:
-    return _CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name
+    return CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name

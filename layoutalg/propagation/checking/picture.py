@@ -28,11 +28,11 @@ from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.held import Held, held_in
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.flow import Flow, Value, flows_of
 from layoutalg.propagation.relations import needed
 from layoutalg.propagation.spread import machine_in, spread
+from layoutalg.propagation.value_layouts import Candidate, solved
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.graph import Box, Graph, Line, Panel
 
@@ -60,15 +60,16 @@ def flow_graph(checked: Check, function: str | None = None) -> Graph:
     instance_of(function, (str, type(None)), "function")
     for part in checked.module.parts:
         for flow in flows_of(part.module):
-            if function is None or _name(flow) == function:
+            if function is None or function in _names(flow):
                 return _Drawing(flow, checked).graph()
     wanted = "with distributed values" if function is None else f"named {shown(function)} with distributed values"
     raise LayoutError(f"no function {wanted} in {checked.module.file}")
 
 
-def _name(flow: Flow) -> str:
-    name = getattr(flow.function, "sym_name", None)
-    return "" if name is None else str(name.data)
+def _names(flow: Flow) -> list[str]:
+    """The functions of a flow; those that call one another are drawn together."""
+    names = (getattr(function, "sym_name", None) for function in flow.functions)
+    return [str(name.data) for name in names if name is not None]
 
 
 class _Drawing:
@@ -76,13 +77,13 @@ class _Drawing:
         self.flow, self.module, self.target = flow, checked.module, checked.target
         self.names = Names(checked.module.lines)
         self.machine: Machine = machine_in(flow, checked.target)
-        self.held = held_in(flow, self.machine)
+        self.held = solved(flow, self.machine, checked.target).stated
         self.mistakes = {(one.finding.place, one.operand): one for one in reversed(checked.mistakes)}
         self.names_of: dict[Layout, str] = {}
         self.key: dict[str, str] = {}
 
     def graph(self) -> Graph:
-        order = {operation: number for number, operation in enumerate(self.flow.function.walk())}
+        order = {operation: number for number, operation in enumerate(self._operations())}
         makers: dict[Operation | SSAValue, Value | None] = {}
         uses: list[tuple[Operation | SSAValue, Operation, int, SSAValue, Value]] = []
         for value in self.flow.values:
@@ -100,7 +101,11 @@ class _Drawing:
             self._line(numbers[maker], numbers[user], user, number, member, value)
             for maker, user, number, member, value in ordered
         )
-        return Graph(boxes, lines, _name(self.flow) or self.module.file, self.key)
+        return Graph(boxes, lines, ", ".join(_names(self.flow)) or self.module.file, self.key)
+
+    def _operations(self) -> Iterator[Operation]:
+        for function in self.flow.functions:
+            yield from function.walk()
 
     def _maker(self, member: SSAValue) -> Operation | SSAValue:
         """The operation that makes a value; the argument itself where the function is called with it."""
@@ -108,7 +113,7 @@ class _Drawing:
         if not isinstance(owner, Block):
             return owner
         parent = owner.parent_op()
-        return member if parent is None or parent is self.flow.function else parent
+        return member if parent is None or parent in self.flow.functions else parent
 
     def _box(self, node: Operation | SSAValue, value: Value | None) -> Box:
         colour, subtitle = None, ""
@@ -131,7 +136,7 @@ class _Drawing:
         told = "\n".join([f"{place}" if place is not None else title, *(finding.message for finding in wrong)])
         return Box("", title, subtitle, colour, told, state)
 
-    def _colour(self, held: Held) -> str:
+    def _colour(self, held: Candidate) -> str:
         """A colour for every map, and for every name: the first name of a map is its name in the key."""
         canonical = held.layout.canonical()
         name = self.names_of.get(canonical)

@@ -24,10 +24,9 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.compilers import compiler_mistake, right_for_matrix
-from layoutalg.propagation.checking.held import equal_coordinates
 from layoutalg.propagation.checking.mistakes import Repair
-from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
+from layoutalg.propagation.compilers import compiler_mistake, right_for_matrix
+from layoutalg.propagation.edges import axes_of, equal_coordinates, lacks, projected
 from layoutalg.propagation.relations import given, needed, settled, without
 from layoutalg.propagation.spread import levels_of, spread
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
@@ -35,11 +34,11 @@ from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 if TYPE_CHECKING:
     from xdsl.ir import Operation
 
-    from layoutalg.propagation.checking.held import Held
     from layoutalg.propagation.checking.names import Names
     from layoutalg.propagation.flow import Flow, Value
     from layoutalg.propagation.relations import Demand, Tie
     from layoutalg.propagation.stated import Statement
+    from layoutalg.propagation.value_layouts import Candidate
 
 __all__ = ["Repairing"]
 
@@ -54,7 +53,7 @@ class Repairing:
     """
 
     def __init__(
-        self, flow: Flow, held: dict[int, Held], names: Names, machine: Machine, target: str, llvm: int
+        self, flow: Flow, held: dict[int, Candidate], names: Names, machine: Machine, target: str, llvm: int
     ) -> None:
         self.flow, self.names, self.machine, self.target, self.llvm = flow, names, machine, target, llvm
         self.held = held
@@ -71,7 +70,7 @@ class Repairing:
                 self.demands.setdefault(flow.value_of(demand.value).number, []).append(demand)
 
     def of_operand(
-        self, user: Operation, number: int | None, value: Value, held: Held, layout: Distributed | None
+        self, user: Operation, number: int | None, value: Value, held: Candidate, layout: Distributed | None
     ) -> tuple[Repair, ...]:
         """For an operand that is needed in `layout`: a conversion before the operation, or that layout where it is made.
 
@@ -100,7 +99,7 @@ class Repairing:
                 return statement.name
         return ""
 
-    def _made(self, value: Value, held: Held, layout: Distributed, restated: str) -> Repair | None:
+    def _made(self, value: Value, held: Candidate, layout: Distributed, restated: str) -> Repair | None:
         """Another layout where the value is made, where that is stated there and moves nothing else."""
         if held.how != "stated" or held.statement is None:
             return None
@@ -118,12 +117,9 @@ class Repairing:
         held = self.held.get(operand.number)
         if operand.makes is not None or held is None:
             return operand.makes is not None
-        gathers = tie.combines and tie.reach == "workgroup"
-        kept = tuple([axis for axis in ("sg", "lane") if axis in held.levels & levels_of(layout)])
-        kept = kept if gathers else tuple([axis for axis in kept if axis in BEYOND[tie.reach]])
         try:
             spread_so = spread(layout, value.shape, self.machine)
-            return lacking(tie.relation, spread_so, held.layout, kept, gathers, tie.covered) is None
+            return lacks(tie, held.layout, spread_so, axes_of(tie, held.levels, levels_of(layout))) is None
         except LayoutError:
             return False
 
@@ -141,7 +137,7 @@ class Repairing:
         found = compiler_mistake(user, value.members[0], layout)
         return found is None or self.llvm not in found.versions
 
-    def of_tie(self, tie: Tie, value: Value, held: Held, result: Held) -> tuple[Repair, ...]:
+    def of_tie(self, tie: Tie, value: Value, held: Candidate, result: Candidate) -> tuple[Repair, ...]:
         """For an operand that an operation's result needs otherwise.
 
         >>> checked = la.check("gpu.barrier")
@@ -165,7 +161,7 @@ class Repairing:
                 return ()
         return self.of_operand(tie.user, tie.number, value, held, layout)
 
-    def _of_subgroups(self, tie: Tie, value: Value, held: Held, result: Held) -> Distributed | None:
+    def _of_subgroups(self, tie: Tie, value: Value, held: Candidate, result: Candidate) -> Distributed | None:
         """The operand's layout with its blocks in the subgroups that need them; its lanes stay."""
         if not isinstance(held.attribute, LayoutAttr):
             return None
@@ -187,20 +183,17 @@ class Repairing:
                 return layout
         return None
 
-    def _is_enough(self, tie: Tie, layout: Distributed, result: Held, shape: tuple[int, ...]) -> bool:
+    def _is_enough(self, tie: Tie, layout: Distributed, result: Candidate, shape: tuple[int, ...]) -> bool:
         """Whether an operand in this layout has what the result is made of."""
         if isinstance(layout, LayoutAttr | SliceAttr) and layout.check(shape, self.llvm) is not None:
             return False
-        kept = [
-            axis for axis in ("sg", "lane") if axis in result.levels & levels_of(layout) and axis in BEYOND[tie.reach]
-        ]
         try:
             spread_so = spread(layout, shape, self.machine)
-            return lacking(tie.relation, result.layout, spread_so, tuple(kept), False, tie.covered) is None
+            return lacks(tie, spread_so, result.layout, axes_of(tie, levels_of(layout), result.levels)) is None
         except LayoutError:
             return False
 
-    def of_result(self, tie: Tie, operand: Held) -> tuple[Repair, ...]:
+    def of_result(self, tie: Tie, operand: Candidate) -> tuple[Repair, ...]:
         """For a reduction's result: where the parts are.
 
         >>> checked = la.check("gpu.barrier")
@@ -216,7 +209,7 @@ class Repairing:
             return ()
         return (Repair("state", self.names.of(tie.result), None, layout, place_of(tie.user), 0, self.target),)
 
-    def of_statements(self, statement: Statement, chosen: Held) -> tuple[Repair, ...]:
+    def of_statements(self, statement: Statement, chosen: Candidate) -> tuple[Repair, ...]:
         """For two statements about one value: the layout that is worked with, in both.
 
         >>> checked = la.check("gpu.barrier")
@@ -228,7 +221,7 @@ class Repairing:
         name = self.names.of(statement.value)
         return (Repair("state", name, None, chosen.attribute, place_of(statement.user), 0, self.target),)
 
-    def of_demand(self, demand: Demand, value: Value, held: Held) -> tuple[Repair, ...]:
+    def of_demand(self, demand: Demand, value: Value, held: Candidate) -> tuple[Repair, ...]:
         """For what an operation does not take or make: the usual layout that it does.
 
         >>> checked = la.check("gpu.barrier")
@@ -251,7 +244,7 @@ class Repairing:
             return self.of_operand(demand.user, demand.number, value, held, right[0])
         return (Repair("state", self.names.of(demand.value), None, right[0], place_of(demand.user), 0, self.target),)
 
-    def of_matrix(self, user: Operation, number: int | None, value: Value, held: Held) -> tuple[Repair, ...]:
+    def of_matrix(self, user: Operation, number: int | None, value: Value, held: Candidate) -> tuple[Repair, ...]:
         """For what compilers move wrongly through shared memory: a layout that they move rightly.
 
         >>> checked = la.check("gpu.barrier")

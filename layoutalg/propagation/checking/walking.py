@@ -13,7 +13,7 @@ of %y)')
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -25,31 +25,36 @@ from layoutalg.compare.missing import Missing, missing
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.ir.dialects.unread import UndefinedOp
+from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.compilers import compiler_mistake, reduction_mistake
-from layoutalg.propagation.checking.conversions import CheckedConversion, conversions_of
-from layoutalg.propagation.checking.held import Held, equal_coordinates, held_in, held_of
+from layoutalg.propagation.checking.checked import UNCOMPARED
+from layoutalg.propagation.checking.conversions import CONVERTING, CheckedConversion, conversions_of
 from layoutalg.propagation.checking.mistakes import Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
-from layoutalg.propagation.checking.ties import BEYOND, lacking, projected
+from layoutalg.propagation.compilers import compiler_mistake, reduction_mistake
+from layoutalg.propagation.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.propagation.relations import shape_of
-from layoutalg.propagation.spread import machine_of, narrowed, spread, unblocked
+from layoutalg.propagation.spread import levels_of, machine_of, narrowed, spread, unblocked
 from layoutalg.propagation.stated import Statement, called
+from layoutalg.propagation.value_layouts import Candidate, solved, stated_candidate
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from layoutalg.module import Module
+    from layoutalg.propagation.edges import Edge
     from layoutalg.propagation.flow import Flow, Value
-    from layoutalg.propagation.relations import Tie
+    from layoutalg.propagation.relations import Demand, Tie
 
-__all__ = ["Found", "check_flow"]
+__all__ = ["Found", "check_flow", "unread_in"]
 
 _AXES = ("sg", "lane")
+_LEVELS = frozenset(_AXES)
+_MOST_INSTEAD = 2
+"""Other places for a conversion that a finding names."""
 _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 """What LLVM's own verifiers look at; the rest it finds out when it distributes, or never."""
 
@@ -87,7 +92,8 @@ class _Checking:
         self.machine = machine_of(flow.function, target, [one.attribute for one in (*stated, *flow.wanted)])
         self.module = module
         self.names = Names(module.lines)
-        self.held = held_in(flow, self.machine)
+        self.solved = solved(flow, self.machine, target)
+        self.held = self.solved.stated
         self.repairing = Repairing(flow, self.held, self.names, self.machine, target, llvm)
 
     def found(self) -> Found:
@@ -107,7 +113,7 @@ class _Checking:
                 users.add(member.op)
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         unsaid = sum(value.makes is None and value.number not in self.held for value in self.flow.values)
-        unknown = tuple(called(one) for one in self.flow.unknown)
+        unknown = tuple([called(one) for one in self.flow.unknown if _is_unknown(one)])
         return Found(tuple(mistakes), conversions, len(users), unknown, unsaid)
 
     def _refused(self) -> Iterator[Mistake]:
@@ -137,7 +143,7 @@ class _Checking:
         name = self.names.of(statement.value)
         source = f"LLVM {self.llvm}" if theirs and statement.name in _VERIFIED else OURS
         shared = narrowed(statement.attribute, shape)
-        fits = shared is not None and held_of(statement, shape, self.machine) is not None
+        fits = shared is not None and stated_candidate(statement, shape, self.machine) is not None
         notes = ("a dimension of size 1 is taken as shared: every work-item along it has its element",) if fits else ()
         level: Literal["error", "warning"] = "warning" if fits and statement.name.startswith("layout_") else "error"
         told = f"{words} ({statement.name} of {name})"
@@ -152,12 +158,12 @@ class _Checking:
             if len(value.stated) < 2 or chosen is None or chosen.statement is None:
                 continue
             for statement in value.stated:
-                other = held_of(statement, value.shape, self.machine)
+                other = stated_candidate(statement, value.shape, self.machine)
                 if statement is chosen.statement or other is None:
                     continue
                 yield from self._against(chosen, other, statement)
 
-    def _against(self, chosen: Held, other: Held, statement: Statement) -> Iterator[Mistake]:
+    def _against(self, chosen: Candidate, other: Candidate, statement: Statement) -> Iterator[Mistake]:
         """Two statements about one value: who holds what, and else in which register."""
         kept = _common(chosen, other)
         name = self.names.of(statement.value)
@@ -178,7 +184,7 @@ class _Checking:
         yield from self._registers(chosen, other, statement.user, name, kept)
 
     def _registers(
-        self, held: Held, needed: Held, user: Operation, name: str, kept: tuple[str, ...]
+        self, held: Candidate, needed: Candidate, user: Operation, name: str, kept: tuple[str, ...]
     ) -> Iterator[Mistake]:
         """The same holders, and other registers: right where only instruction tiles differ, which blocking takes away."""
         if held.attribute is None or needed.attribute is None or held.attribute == needed.attribute:
@@ -195,7 +201,7 @@ class _Checking:
     def _wanted(self) -> Iterator[Mistake]:
         for statement in self.flow.wanted:
             value = self.flow.value_of(statement.value)
-            held, needed = self.held.get(value.number), held_of(statement, value.shape, self.machine)
+            held, needed = self.held.get(value.number), stated_candidate(statement, value.shape, self.machine)
             if held is None or needed is None or held.attribute == needed.attribute:
                 continue
             kept, name = _common(held, needed), self.names.of(statement.value)
@@ -210,53 +216,60 @@ class _Checking:
                 yield from self._registers(held, needed, statement.user, name, kept)
 
     def _ties(self) -> Iterator[Mistake]:
-        for tie in self.flow.ties:
-            if tie.operand not in self.flow or tie.result not in self.flow:
+        unknown = dict(self.solved.uncompared)
+        broken = set(self.solved.broken)
+        for edge in edges_of(self.flow):
+            operand, result = self.held.get(edge.operand), self.held.get(edge.result)
+            if operand is None or result is None or (edge.equal and operand.layout is result.layout):
                 continue
-            value = self.flow.value_of(tie.operand)
-            operand = self.held.get(value.number)
-            result = self.held.get(self.flow.value_of(tie.result).number)
-            if (
-                operand is None
-                or result is None
-                or (operand.layout is result.layout and equal_coordinates(tie.relation))
-            ):
-                continue
-            kept = _common(operand, result)
-            gathers = tie.combines and tie.reach == "workgroup"
-            if not gathers:
-                kept = tuple([axis for axis in kept if axis in BEYOND[tie.reach]])
-            try:
-                gap = lacking(tie.relation, result.layout, operand.layout, kept, gathers, tie.covered)
-            except LayoutError as error:
-                yield self._not_compared(tie, str(error))
-                continue
-            if gap is not None:
-                yield self._lacks(tie, operand, result, gap)
-            elif tie.reach == "work-item" and _is_the_same(tie):
-                name = self.names.of(tie.operand)
-                if lacking(tie.relation, operand.layout, result.layout, kept, False) is None:
-                    yield from self._registers(operand, result, tie.user, name, kept)
+            if edge in unknown:
+                yield self._not_compared(edge.tie, unknown[edge])
+            elif edge in broken:
+                gap = lacks(edge.tie, operand.layout, result.layout, axes_of(edge.tie, operand.levels, result.levels))
+                if gap is not None:
+                    yield self._lacks(edge, operand, result, gap)
+            elif edge.equal and edge.tie.reach == "work-item":
+                kept, name = _common(operand, result), self.names.of(edge.tie.operand)
+                if lacking(edge.tie.relation, operand.layout, result.layout, kept) is None:
+                    yield from self._registers(operand, result, edge.tie.user, name, kept)
 
-    def _lacks(self, tie: Tie, operand: Held, result: Held, gap: Missing) -> Mistake:
+    def _lacks(self, edge: Edge, operand: Candidate, result: Candidate, gap: Missing) -> Mistake:
+        tie = edge.tie
         name = self.names.of(tie.operand)
         value = self.flow.value_of(tie.operand)
         if tie.combines and tie.reach == "workgroup":
             made = self.names.of(tie.result)
             message = f"{gap.where} gets element {gap.element} of {made} and has no part of it: those are {gap.held}"
             repairs = self.repairing.of_result(tie, operand)
-            return self._mistake("layouts.part", message, tie.user, name, result, operand, gap, repairs=repairs)
+            return self._mistake(
+                "layouts.part",
+                message,
+                tie.user,
+                name,
+                result,
+                operand,
+                gap,
+                repairs=repairs,
+                notes=self._instead(edge),
+            )
         message = _told(gap, name)
         repairs = self.repairing.of_tie(tie, value, operand, result)
         return self._mistake(
-            "layouts.operand", message, tie.user, name, result, operand, gap, repairs=repairs, made=tie
-        )
+            "layouts.operand", message, tie.user, name, result, operand, gap,
+            repairs=repairs, made=tie, notes=self._instead(edge),
+        )  # fmt: skip
+
+    def _instead(self, edge: Edge) -> Iterator[str]:
+        """What could be converted instead of the operand of a broken edge: another choice of layouts breaks no more."""
+        others = self.solved.alternatives.get(edge, ())
+        for other in others[:_MOST_INSTEAD]:
+            place = place_of(other.tie.user)
+            line = "" if place is None else f" (line {place.line})"
+            yield f"or convert {self.names.of(other.tie.operand)} for {called(other.tie.user)}{line} instead"
 
     def _not_compared(self, tie: Tie, why: str) -> Mistake:
         name = self.names.of(tie.operand)
-        return self._mistake(
-            "layouts.unknown", f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning"
-        )
+        return self._mistake(UNCOMPARED, f"{name} is not compared: {why}", tie.user, name, None, None, None, "warning")
 
     # What operations take and make
 
@@ -266,14 +279,22 @@ class _Checking:
                 continue
             value = self.flow.value_of(demand.value)
             held = self.held.get(value.number)
-            if held is None or held.attribute is None:
+            if held is None:
                 continue
-            problem = demand.problem(held.attribute, self.machine, self.target)
+            problem = next(self._refusals(demand, value, held), None)
             if problem is not None:
                 name = self.names.of(demand.value)
                 message = f"cannot {'make' if demand.number is None else 'take'} {name} so: {problem}"
                 repairs = self.repairing.of_demand(demand, value, held)
                 yield self._mistake("layouts.demand", message, demand.user, name, None, held, None, repairs=repairs)
+
+    def _refusals(self, demand: Demand, value: Value, held: Candidate) -> Iterator[str]:
+        """Why an operation does not take or make a value as it is held, or in the instruction's tile that is stated."""
+        tiles = [one.attribute for one in value.stated if not levels_of(one.attribute) & _LEVELS]
+        for said in dict.fromkeys([held.said] * bool(held.levels or held.attribute) + tiles):
+            problem = demand.problem(said, self.machine, self.target)
+            if problem is not None:
+                yield problem
 
     # What compilers get wrong
 
@@ -284,7 +305,7 @@ class _Checking:
             if held is None:
                 continue
             for statement in value.stated:
-                if statement.user.name == "xegpu.load_matrix":
+                if statement.user.name in ("xegpu.load_matrix", "xegpu.load_nd"):
                     yield from self._moves_others(statement.user, None, value, statement.attribute)
             for use in (use for member in value.members for use in member.uses):
                 if use.operation.name == "xegpu.store_matrix" and use.index == 0:
@@ -308,8 +329,8 @@ class _Checking:
         found, held = compiler_mistake(user, operand, attribute), self.held.get(value.number)
         if found is None or self.llvm not in found.versions or held is None:
             return
-        message = f"is right, and {found.by} move other elements: {found.message}"
-        repairs = self.repairing.of_matrix(user, number, value, held)
+        message = f"is right, and {found.by} {found.does}: {found.message}"
+        repairs = () if user.name == "xegpu.load_nd" else self.repairing.of_matrix(user, number, value, held)
         yield self._mistake(found.rule, message, user, self.names.of(operand), None, held, None, repairs=repairs)
 
     # Words
@@ -320,21 +341,23 @@ class _Checking:
         message: str,
         user: Operation,
         operand: str,
-        needed: Held | None,
-        held: Held | None,
+        needed: Candidate | None,
+        held: Candidate | None,
         gap: Missing | None,
         level: Literal["error", "warning"] = "error",
         *,
         repairs: Sequence[object] = (),
         made: Tie | None = None,
+        notes: Iterable[str] = (),
     ) -> Mistake:
-        notes: list[str] = []
+        more, notes = notes, list[str]()
         if held is not None:
             notes.append(f"{operand} is {self._whence(held)}")
         if needed is not None:
             what = "needed" if made is None else f"{self.names.of(made.result)} is"
             notes.append(f"{what}{':' if made is None else ''} {self._whence(needed)}")
         notes += [f"repair: {one}" for one in repairs]
+        notes += more
         finding = Finding(rule, message, called(user), place_of(user), OURS, level, tuple(notes))
         return Mistake(
             finding,
@@ -348,11 +371,11 @@ class _Checking:
             tuple(repairs),  # pyright: ignore[reportArgumentType]
         )
 
-    def _as_attribute(self, held: Held) -> Distributed:
+    def _as_attribute(self, held: Candidate) -> Distributed:
         shape = tuple(int(size) for size in held.layout.shape)
         return held.attribute or self.repairing.written(held.layout, shape, held.levels) or held.layout
 
-    def _whence(self, held: Held) -> str:
+    def _whence(self, held: Candidate) -> str:
         text = str(self._as_attribute(held))
         statement = held.statement
         if statement is None:
@@ -363,12 +386,27 @@ class _Checking:
         return f"{text} ({said})" if held.how == "stated" else f"{text} (from {said})"
 
 
-def _is_the_same(tie: Tie) -> bool:
-    """Whether operand and result are one tensor, element by element."""
-    return equal_coordinates(tie.relation) and shape_of(tie.operand) == shape_of(tie.result)
+def _is_unknown(operation: Operation) -> bool:
+    """Whether nobody knows what an operation does with distributed values; one that takes none is like an argument."""
+    if isinstance(operation, UnreadOp) or called(operation) in CONVERTING:
+        return False  # see `unread_in`; a conversion says what it does
+    return any(shape_of(operand) is not None for operand in operation.operands)
 
 
-def _common(one: Held, other: Held) -> tuple[str, ...]:
+def unread_in(module: Operation) -> Iterator[str]:
+    """The operations of a module whose syntax is not known, and which say or touch something distributed.
+
+    >>> list(unread_in(la.read("%x = arith.constant dense<0.0> : vector<8xf32> my.op %x : vector<8xf32>").parts[0].module))
+    ['my.op']
+    """
+    for operation in module.walk():
+        if isinstance(operation, UnreadOp) and operation.called:
+            values = (*operation.operands, *operation.results)
+            if operation.mentions or any(shape_of(one) is not None or one.type == UNREAD for one in values):
+                yield operation.called
+
+
+def _common(one: Candidate, other: Candidate) -> tuple[str, ...]:
     """The axes of the levels that both say."""
     return tuple([axis for axis in _AXES if axis in one.levels and axis in other.levels])
 

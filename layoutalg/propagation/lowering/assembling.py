@@ -21,9 +21,10 @@ from layoutalg.propagation.lowering.fragments import Fragment, picked
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.registers import coordinates, positions_where, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.surfaces import mixed
 from layoutalg.propagation.relations import Tie, needed, relation_of
 
-__all__ = ["covered_by"]
+__all__ = ["assembled", "covered_by", "over"]
 
 _Mask = NDArray[np.bool_]
 """Of each register of each work-item: `[subgroup, lane, register]`."""
@@ -48,7 +49,7 @@ def _listed_in(result: Layout, part: Layout) -> _Mask:
     """Which elements of a result are an image of `part`, whose axes are the result's dimensions."""
     shape = sizes_of(result)
     inside = np.zeros(shape, np.bool_)
-    found = np.indices(sizes_of(part)).reshape(len(part.dims), -1)
+    found = np.indices(sizes_of(part)).reshape(len(part.dims), -1) if part.dims else np.zeros((0, 1), np.int64)
     places = np.zeros((len(shape), found.shape[1]), np.int64)
     for axis, start in part.offsets.items():
         places[int(axis[1:])] += start
@@ -78,7 +79,9 @@ def assembled(op: Any, kernel: Kernel) -> None:
         if tie.covered is not None:
             mask = mask & ~_listed_in(layout, tie.covered)
         for register, value in enumerate(_part(op, tie, layout, mask, kernel)):
-            values[register] = _over(kernel, values[register], value, mask[:, :, register])
+            values[register] = over(kernel, values[register], value, mask[:, :, register])
+    if op.name == "vector.insert" and not kernel.is_spread(op.operands[0]):
+        _insert_element(op, layout, values, kernel)
     whole = [value for value in values if value is not None]
     if len(whole) != count:
         refuse(op, "part", "has elements that come from no operand that is spread")
@@ -115,8 +118,33 @@ def _part(op: Any, tie: Tie, layout: Layout, mask: _Mask, kernel: Kernel) -> lis
     return [next(values) if place >= 0 else None for place in found]
 
 
-def _over(kernel: Kernel, below: Value | None, value: Value | None, mask: NDArray[np.bool_]) -> Value | None:
-    """A register, of which some work-items have another value."""
+def _insert_element(op: Any, layout: Layout, values: list[Value | None], kernel: Kernel) -> None:
+    """Put a number into the register of whoever has its place; the place may be known only when the program runs."""
+    number = kernel.scalar(op.operands[0])
+    places = mixed(op.static_position, [kernel.number(value) for value in op.operands[2:]])
+    if all(isinstance(place, int) for place in places):
+        mask: _Mask = np.all(coordinates(layout) == np.array(places, np.int64), axis=-1)
+        for register in range(mask.shape[2]):
+            if mask[:, :, register].any():
+                values[register] = over(kernel, values[register], number, mask[:, :, register])
+        return
+    for register, own in enumerate(kernel.places(layout)):
+        here: Value | None = None
+        for coordinate, place in zip(own, places, strict=True):
+            same = kernel.compared("eq", kernel.indices.index(coordinate), kernel.indices.index(place))
+            here = same if here is None else kernel.both(here, same)
+        below = values[register]
+        values[register] = number if here is None or below is None else kernel.indices.selected(here, number, below)
+
+
+def over(kernel: Kernel, below: Value | None, value: Value | None, mask: NDArray[np.bool_]) -> Value | None:
+    """A register, of which some work-items have another value.
+
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> one = Value("f32")
+    >>> over(bare_kernel(), None, one, np.ones((1, 16), np.bool_)) is one
+    True
+    """
     if value is None or below is None or bool(mask.all()):
         return below if value is None else value
     masks = [sum(1 << lane for lane in np.flatnonzero(row).tolist()) for row in mask]

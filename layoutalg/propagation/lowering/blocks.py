@@ -13,30 +13,26 @@ another layout, from which (or to which) it is exchanged, or every element is mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
 from io import StringIO
 from typing import Any
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from layoutalg.conversion import convert
-from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
-from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr
+from layoutalg.hardware.messages import Delivery
 from layoutalg.ir.writing import ModulePrinter
-from layoutalg.propagation.lowering.fragments import Fragment, picked, vector_size
-from layoutalg.propagation.lowering.held import layout_of, tile_registers
+from layoutalg.propagation.lowering.fragments import Fragment, picked
 from layoutalg.propagation.lowering.kernels import refuse
-from layoutalg.propagation.lowering.messages import Message, Way, block_message, deliverable
+from layoutalg.propagation.lowering.memory_blocks import abreast, in_memory, side_by_side, without_count
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
 from layoutalg.propagation.lowering.surfaces import (
     Surface,
     address,
+    can_move,
     listed,
     mixed,
     of_memref,
@@ -46,31 +42,18 @@ from layoutalg.propagation.lowering.surfaces import (
     takes_messages,
     tile,
 )
+from layoutalg.propagation.lowering.transfers import Transfer, cheapest, transfers
+from layoutalg.propagation.relations.blocks import way_of
 from layoutalg.propagation.stated import statements_of
+from layoutalg.propagation.value_layouts import stated_layout
 
-__all__ = ["Transfer", "cheapest", "hints"]
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """How a fragment is moved between memory and registers: by messages in `layout`, or (without) element by element.
-
-    >>> Transfer(Layout.parse("d0 = 16@lane"), None).message is None
-    True
-    """
-
-    layout: Layout
-    message: Message | None
+__all__ = ["hints"]
 
 
 @lowers("xegpu.create_nd_tdesc")
 def create(op: Any, kernel: Kernel) -> None:
     """The descriptors that its uses need: one for each size of a message."""
     kind = op.descriptor.type
-    if isinstance(kind.encoding, BlockTensorDescAttr):
-        held = kind.encoding.value
-        if getattr(held, "array_length", None) not in (None, 1):
-            refuse(op, "block", f"describes several blocks side by side ({kind}), which is not lowered")
     source = kernel.scalar(op.source)
     shape, strides = (
         mixed(numbers, [kernel.number(value) for value in values])
@@ -88,91 +71,79 @@ def create(op: Any, kernel: Kernel) -> None:
         offsets or [0] * rank,
         str(kind.element_type),
         said,
-        space_of(kind),
+        space_of(without_count(kind)),
         op.descriptor.name_hint,
     )
     kernel.surfaces[op.descriptor] = surface
     for use in list(op.descriptor.uses):
         way = _transfer(use.operation, kernel, surface)
-        if way is not None and way.message is not None:
-            tile(kernel, surface, (way.message.rows, way.message.width))
+        if way is not None and way.delivery is not None:
+            tile(op, kernel, surface, way.delivery.message)
         elif way is not None:
             address(op, kernel, surface)
 
 
 def _transfer(op: Operation, kernel: Kernel, surface: Surface) -> Transfer | None:
-    """How the elements of a load, store or prefetch are moved; None for other operations, and without a layout."""
-    layout, preferred, way = _wanted(op, kernel)
+    """How the elements of a load, store or prefetch are moved; None for other operations, and without a layout.
+
+    Its layout is that of the block in memory. Where messages move it, the first delivery is taken, which is the one that
+    `relations.blocks` has a price of.
+    """
+    layout = _wanted(op, kernel)
     if layout is None:
         return None
-    bits = element_bits(surface.element)
+    bits, way = element_bits(surface.element), way_of(op)
     if not takes_messages(surface, kernel, bits):
         return Transfer(layout, None)
-    message = block_message(layout, bits, way, preferred)
-    return Transfer(layout, message) if message is not None else cheapest(layout, bits, way, kernel.target)
+    there = transfers(layout, bits, way, kernel.target, kernel.llvm)
+    if kernel.llvm == 22 and surface.element == "bf16" and way != "store":
+        there = tuple(sorted(there, key=lambda one: one.message.registers != _tile_of(op, kernel)))
+    for found in there:
+        if can_move(surface, kernel, op, found.message) and (op.name != "xegpu.prefetch_nd" or _is_plain(found)):
+            return Transfer(layout, found)
+    other = cheapest(layout, bits, way, kernel.target, kernel.llvm)
+    if other.delivery is None or can_move(surface, kernel, op, other.delivery.message):
+        return other
+    return Transfer(layout, None)
 
 
-@lru_cache(maxsize=1 << 10)
-def cheapest(layout: Layout, bits: int, way: Way, target: str) -> Transfer:
-    """How a fragment is moved that no message moves: in another layout with an exchange, or element by element.
-
-    >>> from layoutalg.core.layout import Layout
-    >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")
-    >>> cheapest(turned, 16, "load", "pvc").layout == turned
-    False
-    """
-    cost = cost_of(target)
-    words = -(-registers_of(layout) * bits // 32)
-    best, price = Transfer(layout, None), registers_of(layout) * (cost.message + _PLACE) + words * cost.word
-    for other in deliverable(layout, bits, way):
-        message = block_message(other, bits, way)
-        if message is None:
-            continue
-        try:
-            ends = (other, layout) if way != "store" else (layout, other)
-            plan = convert(*ends, element_bits=bits, target=target)
-        except LayoutError:
-            continue
-        whole = len(message.origins) * cost.message + words * cost.word + plan.cost
-        if whole < price:
-            best, price = Transfer(other, message), whole
-    return best
+def _tile_of(op: Any, kernel: Kernel) -> int | None:
+    """The registers of one piece of what is loaded: LLVM 22 has no shuffles of bf16 to cut it from larger ones."""
+    held = None if op.name != "xegpu.load_nd" else kernel.held.of(op.value)
+    return None if held is None or not held.sizes else held.sizes[0]
 
 
-_PLACE = 6
-"""What the address (64 bits, two slots a sum) and the bounds of one element cost, in issue slots."""
+def _is_plain(delivery: Delivery) -> bool:
+    """Whether the rows of a block come as they are in memory: what a prefetch can say."""
+    return delivery.message.kind == "plain"
 
 
-def _wanted(op: Any, kernel: Kernel) -> tuple[Layout | None, int | None, Way]:
-    """The layout that a message should move, the registers of a tile, and which way it goes."""
+def _wanted(op: Any, kernel: Kernel) -> Layout | None:
+    """The layout of the block in memory that messages should move."""
     if op.name == "xegpu.load_nd":
         held = kernel.held.of(op.value)
-        if held is None:
-            return None, None, "load"
-        packed = any(use.operation.name == "xegpu.dpas" and use.index == 1 for use in op.value.uses)
-        return held.layout, held.sizes[0] if held.sizes else None, "packed" if packed else "load"
+        return None if held is None else in_memory(op, held.layout)
     if op.name == "xegpu.store_nd":
-        return (*_stated(op, kernel, op.value), "store")
+        return _stated(op, kernel, op.value)
     if op.name == "xegpu.prefetch_nd":
-        return (*_stated(op, kernel, None), "load")
-    return None, None, "load"
+        layout = _stated(op, kernel, None)
+        return None if layout is None else side_by_side(layout, abreast(op.descriptor.type))
+    return None
 
 
-def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> tuple[Layout | None, int | None]:
+def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
     """The layout that a store or prefetch states, or that the stored value has."""
     shape = op.descriptor.type.get_shape()
     for statement in statements_of(op):
         try:
-            layout = layout_of(statement.attribute, shape, kernel.machine)
+            return stated_layout(statement.attribute, shape, kernel.machine)
         except LayoutError:
             continue
-        return layout, tile_registers(statement.attribute, layout)
     attribute = getattr(op.descriptor.type.layout, "value", None)
     if value is None and attribute is not None:
-        layout = layout_of(attribute, shape, kernel.machine)
-        return layout, tile_registers(attribute, layout)
+        return stated_layout(attribute, shape, kernel.machine)
     held = None if value is None else kernel.held.of(value)
-    return (None, None) if held is None else (held.layout, held.sizes[0])
+    return None if held is None else held.layout
 
 
 def hints(op: Any, *more: str) -> str:
@@ -202,25 +173,38 @@ def load(op: Any, kernel: Kernel) -> None:
     layout = kernel.layout(op, op.value)
     surface = surface_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
-    if way is None or way.message is None:
-        kernel.give(op.value, layout, _gathered(op, kernel, surface, layout))
+    there, sizes = in_memory(op, layout), kernel.sizes(op.value, layout)
+    if way is None or way.delivery is None:
+        kernel.give(op.value, layout, _gathered(op, kernel, surface, there))
         return
-    message = way.message
-    descriptor = tile(kernel, surface, (message.rows, message.width))
-    more = ["packed"] if message.packed else ["transpose = array<i64: 1, 0>"] if message.transpose else []
-    size = vector_size(message.registers) or 1
-    pieces: list[Value] = []
-    for place in places(op, kernel, surface, way.layout, message.origins):
-        form = (
-            f"xegpu.load_nd %s{listed(place)}{hints(op, *more)} : {descriptor.kind} -> vector<{size}x{surface.element}>"
-        )
-        operands = [descriptor, *(one for one in place if isinstance(one, Value))]
-        pieces.append(kernel.writer.value(form, operands, surface.element, size))
-    pieces = [_unpacked(kernel, piece) for piece in pieces]
-    if way.layout != layout:
+    pieces = _loaded(op, kernel, surface, way.layout, way.delivery)
+    if not way.delivery.in_order:
+        order = way.delivery.order
+        back = sorted(range(len(order)), key=order.__getitem__)
+        pieces = picked(kernel.writer, pieces, back, sizes)
+    if way.layout != there:
         why = "is loaded in a layout that messages deliver, and exchanged"
-        pieces = kernel.moved(op, Fragment(way.layout, tuple(pieces)), layout, kernel.sizes(op.value, layout), why=why)
+        pieces = kernel.moved(op, Fragment(way.layout, tuple(pieces)), there, sizes, why=why)
     kernel.give(op.value, layout, pieces)
+
+
+def _loaded(op: Any, kernel: Kernel, surface: Surface, layout: Layout, delivery: Delivery) -> list[Value]:
+    """What messages deliver, as elements: a vector for each, or the one element."""
+    message, element = delivery.message, surface.element
+    together, size = message.unit // message.block.bits, message.registers
+    descriptor = tile(op, kernel, surface, message)
+    more = {"packed": ["packed"], "transposed": ["transpose = array<i64: 1, 0>"]}.get(message.kind, [])
+    unit, units = element if together == 1 else f"i{message.unit}", size // together
+    pieces: list[Value] = []
+    for place in places(op, kernel, surface, layout, delivery.origins, together):
+        form = f"xegpu.load_nd %s{listed(place)}{hints(op, *more)} : {descriptor.kind} -> vector<{units}x{unit}>"
+        operands = [descriptor, *(one for one in place if isinstance(one, Value))]
+        piece = kernel.writer.value(form, operands, unit, units)
+        if together > 1:
+            form = f"vector.bitcast %s : {piece.kind} to vector<{size}x{element}>"
+            piece = kernel.writer.value(form, (piece,), element, size)
+        pieces.append(_unpacked(kernel, piece))
+    return pieces
 
 
 def _gathered(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> list[Value]:
@@ -278,14 +262,17 @@ def store(op: Any, kernel: Kernel) -> None:
     way = _transfer(op, kernel, surface)
     if way is None:
         refuse(op, "layout", f"stores {op.value.type} without a layout")
-    layout, message = way.layout, way.message
-    if message is None:
+    layout, delivery = way.layout, way.delivery
+    if delivery is None:
         _scattered(op, kernel, surface, layout)
         return
-    pieces = kernel.needed(op, 0, layout, (message.registers,) * len(message.origins))
-    descriptor = tile(kernel, surface, (message.rows, message.width))
+    sizes = (delivery.message.registers,) * delivery.count
+    pieces = kernel.needed(op, 0, layout, sizes if delivery.in_order else None)
+    if not delivery.in_order:
+        pieces = picked(kernel.writer, pieces, delivery.order, sizes)
+    descriptor = tile(op, kernel, surface, delivery.message)
     with kernel.only(kernel.first_copy(layout)):
-        for place, one in zip(places(op, kernel, surface, layout, message.origins), pieces, strict=True):
+        for place, one in zip(places(op, kernel, surface, layout, delivery.origins), pieces, strict=True):
             piece = _packed(kernel, one)
             form = f"xegpu.store_nd %s, %s{listed(place)}{hints(op)} : {piece.kind}, {descriptor.kind}"
             kernel.writer.do(form, [piece, descriptor, *(one for one in place if isinstance(one, Value))])
@@ -315,10 +302,9 @@ def prefetch(op: Any, kernel: Kernel) -> None:
     """A message for each tile; where none fits, nothing: a prefetch changes no result."""
     surface = surface_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
-    if way is None or way.message is None:
+    if way is None or way.delivery is None:
         return
-    layout, message = way.layout, way.message
-    descriptor = tile(kernel, surface, (message.rows, message.width))
-    for place in places(op, kernel, surface, layout, message.origins):
+    descriptor = tile(op, kernel, surface, way.delivery.message)
+    for place in places(op, kernel, surface, way.layout, way.delivery.origins):
         form = f"xegpu.prefetch_nd %s{listed(place)}{hints(op)} : {descriptor.kind}"
         kernel.writer.do(form, [descriptor, *(one for one in place if isinstance(one, Value))])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from layoutalg.propagation.lowering.fragments import Fragment
-from layoutalg.propagation.lowering.held import layout_of
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.rules import Kernel, lowers
 from layoutalg.propagation.relations import shape_of
+from layoutalg.propagation.value_layouts import stated_layout
 
 __all__: list[str] = []
 
@@ -23,7 +23,7 @@ def convert_layout(op: Any, kernel: Kernel) -> None:
     shape = shape_of(source)
     if shape is None:
         refuse(op, "shape", f"converts {source.type}, whose shape is not known")
-    stated = layout_of(op.input_layout.value, shape, kernel.machine)
+    stated = stated_layout(op.input_layout.value, shape, kernel.machine)
     layout = kernel.layout(op, result)
     pieces = kernel.needed(op, 0, stated)
     made = kernel.moved(op, Fragment(stated, tuple(pieces)), layout, kernel.sizes(result, layout))

@@ -23,10 +23,12 @@ A value that is loaded is the same for all where its address is. What is not kno
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from xdsl.ir import Block, Operation, SSAValue
+
+from layoutalg.ir.dialects.xegpu.ranges import range_of
 
 __all__ = ["Differs", "Divergence"]
 
@@ -79,11 +81,28 @@ class Divergence:
         >>> Divergence(module).at(module.body.block.first_op)
         'nowhere'
         """
-        found, parent = 0, operation.parent_op()
+        found, parent = self._between_blocks(operation), operation.parent_op()
         while parent is not None and parent is not self._function:
             found = max(found, self._way(parent))
             parent = parent.parent_op()
         return _LEVELS[found]
+
+    def _between_blocks(self, operation: Operation) -> int:
+        """How the ways between the function's own blocks differ, for whatever does not stand in the first one."""
+        blocks = [block for region in self._function.regions for block in region.blocks]
+        if len(blocks) <= 1:
+            return 0
+        around = operation.parent_block()
+        while around is not None and around.parent_op() is not self._function:
+            above = around.parent_op()
+            around = None if above is None else above.parent_block()
+        return 0 if around is blocks[0] else self._branches(blocks)
+
+    def _branches(self, blocks: Sequence[Block]) -> int:
+        """Between whom the numbers differ that decide where these blocks branch to."""
+        ends = (block.last_op for block in blocks)
+        decide = (end.operands[0] for end in ends if end is not None and len(end.successors) > 1 and end.operands)
+        return self._most(decide)
 
     def _raise(self, value: SSAValue, level: int) -> None:
         if level > self._level.get(value, 0):
@@ -97,7 +116,8 @@ class Divergence:
         """How the way through an operation with regions differs: by its operands, and by what its regions decide."""
         if operation.name in ("scf.if", "scf.for", "scf.index_switch"):
             deciding = operation.operands[:3] if operation.name == "scf.for" else operation.operands[:1]
-            return self._most(iter(deciding))
+            least = 0 if range_of(operation) is None else 1  # a branch for some subgroups
+            return max(least, self._most(iter(deciding)))
         if operation.name == "scf.while":
             last = operation.regions[0].blocks[0].last_op if operation.regions[0].blocks else None
             return 2 if last is None else self._most(iter(last.operands[:1]))
@@ -111,6 +131,7 @@ class Divergence:
     def _visit(self, operation: Operation) -> None:
         if operation is self._function:
             return
+        self._jump(operation)
         level = self._made(operation)
         for result in operation.results:
             self._raise(result, level)
@@ -118,6 +139,17 @@ class Divergence:
             carried = max(level, self._way(operation))
             for argument in block.args:
                 self._raise(argument, carried)
+
+    def _jump(self, operation: Operation) -> None:
+        """What a branch passes on; who came which way differs as its condition does."""
+        if not operation.successors or operation.parent_op() is not self._function:
+            return
+        way = self._branches([block for region in self._function.regions for block in region.blocks])
+        start = len(operation.operands) - sum(len(block.args) for block in operation.successors)
+        for block in operation.successors:
+            for argument in block.args:
+                self._raise(argument, max(way, self._level.get(operation.operands[start], 0)))
+                start += 1
 
     def _made(self, operation: Operation) -> int:
         name = operation.name

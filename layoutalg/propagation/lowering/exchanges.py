@@ -38,6 +38,7 @@ from xdsl.utils.hints import isa
 from layoutalg.conversion import ConversionPlan
 from layoutalg.conversion.lowering.indices import Indices
 from layoutalg.conversion.lowering.operations import cast, shared_type, vector_sizes, write_chain
+from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle, Store
@@ -176,7 +177,7 @@ class Exchanges:
         return programs_here(plan, self.machine, self._differs(before), memory=self.memory is not None)
 
     def _differs(self, before: Operation) -> Differs:
-        if before.parent_op() is self.function:
+        if before.parent_block() is self.function.regions[0].first_block:
             return "nowhere"
         if self._divergence is None:
             self._divergence = Divergence(self.function)
@@ -217,9 +218,6 @@ def exchange(
     """
     differs = "nowhere" if before is None else way_to(before)
     chain = programs_here(plan, Machine(lanes=kernel.lanes, subgroups=kernel.subgroups), differs)
-    element = pieces[0].element
-    indices = kernel.indices
-    moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in pieces]
     kind = shared_type(chain)
     shared = None
     if kind is not None:
@@ -228,8 +226,61 @@ def exchange(
         shared = kernel.writer.value(form, (), kind)
         shared.name = "slm"
     # Numbers of subgroups count from 0 to those of the workgroup, whatever a program within one was planned for.
-    made = write_chain([_for(program, kernel.subgroups) for program in chain], shared, indices, moved, sizes)
+    programs = [_for(program, kernel.subgroups) for program in chain]
+    if shared is None and sum(len(program.steps) for program in programs) > _MOST_INLINE:
+        return _called(kernel, plan, programs, pieces, sizes)
+    return _written(kernel.indices, plan, programs, shared, pieces, sizes)
+
+
+def _written(
+    indices: Indices,
+    plan: ConversionPlan,
+    programs: Sequence[Program],
+    shared: Value | None,
+    pieces: Sequence[Value],
+    sizes: Sequence[int],
+) -> list[Value]:
+    """The steps, at the end of the text of `indices.writer`."""
+    element = pieces[0].element
+    moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in pieces]
+    made = write_chain(programs, shared, indices, moved, sizes)
     return [_returned(indices, piece, element) for piece in made]
+
+
+_MOST_INLINE = 2048
+"""Conversions of more steps than these are functions, written once for all places that call them."""
+
+
+def _called(
+    kernel: KernelText,
+    plan: ConversionPlan,
+    programs: Sequence[Program],
+    pieces: Sequence[Value],
+    sizes: Sequence[int],
+) -> list[Value]:
+    """A call of the conversion's function, which is written the first time."""
+    from layoutalg.propagation.lowering.kernels import LaneIndices
+
+    element = pieces[0].element
+    taken = ", ".join([piece.kind for piece in pieces])
+    key = (plan.source, plan.destination, element, taken, tuple(sizes), tuple(programs))
+    name = kernel.functions.get(key)
+    results = [Value(element, None if size == 1 else size) for size in sizes]
+    given = ", ".join([one.kind for one in results])
+    if name is None:
+        name = kernel.functions[key] = f"{kernel.name}_convert{len(kernel.functions)}"
+        arguments = [Value(piece.element, piece.size) for piece in pieces]
+        writer = RegionWriter(arguments)
+        indices = LaneIndices(writer, kernel.subgroups, kernel.lanes)
+        made = _written(indices, plan, programs, None, arguments, sizes)
+        places = ", ".join(["%s"] * len(made))
+        writer.do(f"func.return {places} : {given}", made)
+        body, names = writer.text("  "), writer.names()
+        header = ", ".join([f"{names[argument]}: {argument.kind}" for argument in arguments])
+        kernel.globals.append(f"func.func private @{name}({header}) -> ({given}) {{\n{body}\n}}")
+    places = ", ".join(["%s"] * len(pieces))
+    kernel.writer.values(f"func.call @{name}({places}) : ({taken}) -> ({given})", pieces, results)
+    return results
 
 
 def programs_here(
@@ -300,7 +351,7 @@ def way_to(operation: Operation) -> Differs:
     function = operation.parent_op()
     while function is not None and not isinstance(function, FuncOp | HostFuncOp):
         function = function.parent_op()
-    if function is None or operation.parent_op() is function:
+    if function is None or operation.parent_block() is function.regions[0].first_block:
         return "nowhere"
     return _divergence_of(function).at(operation)
 

@@ -112,6 +112,8 @@ class LaneIndices(Indices):
         super().__init__(writer, subgroups, lanes)
         self._here: dict[object, Value] = {}
         self._early: set[Value] = set()
+        self._first = 0
+        self._of_ranges: dict[int, dict[object, Value]] = {}
 
     @contextmanager
     def scope(self) -> Generator[None]:
@@ -119,6 +121,26 @@ class LaneIndices(Indices):
         before = dict(self._here)
         yield
         self._here = before
+
+    @contextmanager
+    def counted_from(self, first: int) -> Generator[None]:
+        """Inside, the subgroups are counted from this one on: those of `sg_id_range = #xegpu.range<[first, ...]>`."""
+        made, before, start = self._made, self._here, self._first
+        # Constants and the number of the lane are the same in every range; what follows from the subgroup's number is not.
+        self._made, self._here, self._first = self._of_ranges.setdefault(first, {}), {}, first
+        yield
+        self._made, self._here, self._first = made, before, start
+
+    def number(self, axis: str) -> Value:
+        """The number of this lane or subgroup, as i32; of a subgroup in a range, counted from its first."""
+        if axis != "sg" or not self._first:
+            return super().number(axis)
+
+        def make() -> Value:
+            number = self._as_i32(self.writer.value("gpu.subgroup_id : index", (), "index"))
+            return named("subgroup", self.binary("subi", number, self.constant(self._first)))
+
+        return self._once(("sg", self._first), make)
 
     def _once(self, key: object, make: Callable[[], Value]) -> Value:
         """What depends on the numbers of lane and subgroup alone stands at the beginning."""
@@ -136,14 +158,14 @@ class LaneIndices(Indices):
             self._here[key] = make()
         return self._here[key]
 
-    def early(self, key: object, form: str, kind: str) -> Value:
-        """A value without operands, written once at the beginning.
+    def early(self, key: object, form: str, kind: str, size: int | None = None) -> Value:
+        """A value without operands, written once at the beginning: of a type, or a vector of `size` elements.
 
         >>> indices = LaneIndices(RegionWriter(), 4, 16)
         >>> indices.early("half", "arith.constant 5.0e-1 : f32", "f32").kind
         'f32'
         """
-        return self._once(key, lambda: self.writer.value(form, (), kind))
+        return self._once(key, lambda: self.writer.value(form, (), kind, size))
 
     def along(self, parts: Sequence[Term]) -> Value:
         """The sum of terms, as an index."""
@@ -214,7 +236,9 @@ class KernelText:
         self.forms: dict[object, Form] = {}
         """The texts of operations that are written several times."""
         self.globals: list[str] = []
-        """Operations of the module around the kernel: its shared memory."""
+        """Operations of the module around the kernel: its shared memory, functions of large conversions."""
+        self.functions: dict[object, str] = {}
+        """The names of the functions of large conversions."""
         self.shares = False
         """Whether placeholders of shared memory stand in the text (see `shared_memory`)."""
         self.exchanges: list[Exchanged] = []

@@ -46,13 +46,18 @@ from layoutalg.ir.dialects.inherent import STRICT
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate import migrate_module
 from layoutalg.ir.places import place_of
+from layoutalg.ir.verify import verify_module
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.flow import Flow, flow_of
+from layoutalg.propagation.lowering.branches import write_blocks
+from layoutalg.propagation.lowering.calls import inline_calls, spread_calls
 from layoutalg.propagation.lowering.held import held_in
 from layoutalg.propagation.lowering.in_place import CONVERSIONS, lower_fragments
-from layoutalg.propagation.lowering.kernels import Exchanged
+from layoutalg.propagation.lowering.kernels import Exchanged, Refused
+from layoutalg.propagation.lowering.liveness import Live, is_free
 from layoutalg.propagation.lowering.placed_text import Placed, placed
+from layoutalg.propagation.lowering.repeated import repeated
 from layoutalg.propagation.lowering.rules import Kernel
 from layoutalg.propagation.lowering.shared_memory import SHARED
 from layoutalg.propagation.malformed import MALFORMED, wrong_in
@@ -119,8 +124,10 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)
     for part in module.parts:
-        source, before = _prepared(part.module, target)
+        source, before = _prepared(part.module, target, version)
         findings += before
+        if any(finding.level == "error" for finding in before):
+            continue
         kernels = {
             function: kernel
             for function in source.walk()
@@ -153,19 +160,39 @@ _OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_
 """Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
 
 
-def _prepared(module: ModuleOp, target: str) -> tuple[ModuleOp, tuple[Finding, ...]]:
-    """The module without operations that move descriptors, and without conversions of fragments."""
+def _prepared(module: ModuleOp, target: str, llvm: int) -> tuple[ModuleOp, tuple[Finding, ...]]:
+    """The module without operations that move descriptors, and without conversions of fragments; or why it does not verify."""
     names = {operation.name for operation in module.walk()}
     findings: tuple[Finding, ...] = ()
     if names & _OLD:
         migrated = migrate_module(module, to=24)
         module, findings = migrated.module, migrated.findings
+    wrong = tuple(finding for finding in verify_module(module, llvm=llvm) if _is_wrong(finding))
+    if wrong:
+        return module, (*findings, *wrong)
+    calls = "func.call" in names and bool(spread_calls(module)) and _has_distributed(module)
+    if not calls and not names.intersection(CONVERSIONS):
+        return module, findings
+    made = module.clone()
+    for old, new in zip(module.walk(), made.walk(), strict=True):
+        new.location = old.location
+    if calls:
+        findings = (*findings, *inline_calls(made))
     if names.intersection(CONVERSIONS):
-        made = module.clone()
-        for old, new in zip(module.walk(), made.walk(), strict=True):
-            new.location = old.location
-        return made, (*findings, *lower_fragments(made, target))
-    return module, findings
+        findings = (*findings, *lower_fragments(made, target))
+    return made, findings
+
+
+def _has_distributed(module: ModuleOp) -> bool:
+    """Whether a function of a module works on more than one lane holds: functions that kernels call count too."""
+    return any(
+        isinstance(function, FuncOp | func.FuncOp) and _is_distributed(flow_of(function)) for function in module.walk()
+    )
+
+
+def _is_wrong(finding: Finding) -> bool:
+    """Whether it is an error in what the module says: another version's spelling is read all the same, and written anew."""
+    return finding.level == "error" and not (finding.rule or "").endswith(".spelling")
 
 
 def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
@@ -179,14 +206,14 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     subgroups = stated.subgroups or max([1, *(_subgroups(one.attribute) for one in statements)])
     of_workgroup = any("sg" in levels_of(one.attribute) for one in statements)
     machine = Machine(lanes=lanes, subgroups=subgroups if of_workgroup else 1)
-    kernel = Kernel(function.sym_name.data, machine, subgroups, held_in(flow, machine), target=target, llvm=llvm)
+    kernel = Kernel(
+        function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
+    )
+    kernel.live = Live(function)
+    kernel.findings.extend(repeated(function, kernel.held, lanes, machine.subgroups or 1, subgroups))
     for statement, problem in kernel.held.wrong:
         user = statement.user
         kernel.findings.append(Finding("lower.layout", f"{statement.name}: {problem}", user.name, place_of(user)))
-    if len(function.body.blocks) != 1:
-        message = "has branches between blocks; loops and branches of scf are lowered"
-        kernel.findings.append(Finding("lower.blocks", message, function.name, place_of(function)))
-        return kernel
     block = function.body.blocks[0]
     count = len(function.function_type.inputs)
     for argument in block.args[:count]:
@@ -198,7 +225,11 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     kernel.writer.arguments = tuple(arguments)
     for argument in block.args[count:]:
         kernel.scalars[argument] = kernel.buffer(str(argument.type), argument.name_hint)
-    kernel.write_block(block)
+    try:
+        write_blocks(block, kernel)
+    except Refused as refused:
+        if refused.finding is not None:
+            kernel.findings.append(refused.finding)
     return kernel
 
 
@@ -222,6 +253,7 @@ def _is_distributed(flow: Flow) -> bool:
 
 def _body(kernel: Kernel, arguments: int) -> Placed:
     """The text of a kernel's body, with its shared memory."""
+    kernel.writer.drop_unused(is_free)
     if not kernel.shares:
         return Placed(kernel.writer.text(_INDENT), 0, 0)
     shared = Value("memref", name="slm")

@@ -36,7 +36,7 @@ _PLACEHOLDER = re.compile(
     r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi32, [^>]*>) \{subgroups = (\d+) : i64\}"
 )
 _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]+)\[")
-_KEPT = frozenset(("gpu.barrier", "}", "} else {", "} do {", "gpu.return"))
+_LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
 _HEAD = [
     "gpu.module @outline {",
     "gpu.func @outline() kernel {",
@@ -90,11 +90,22 @@ def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
     outline, numbers = list(_HEAD), [-1] * len(_HEAD)
     if not kinds:
         return outline, numbers
+    blocks = 0
     for number, line in enumerate(lines):
-        text = _outlined(line.strip(), kinds, number)
-        if text:
-            outline.append(text)
-            numbers.append(number)
+        stripped = line.strip()
+        if _LABEL.fullmatch(stripped):
+            # Blocks may come in any order, and again: branches in a loop, of which each may be taken or not.
+            added = [f"scf.for %k{number} = %z to %z step %z {{"] if not blocks else ["}"]
+            added.append("scf.if %t {")
+            blocks += 1
+        else:
+            text = _outlined(stripped, kinds, number)
+            added = [text] if text and not (blocks and text == "gpu.return") else []
+        outline += added
+        numbers += [number] * len(added)
+    if blocks:
+        outline += ["}", "}", "gpu.return"]
+        numbers += [len(lines) - 1] * 3
     return outline, numbers
 
 

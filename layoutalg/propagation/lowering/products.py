@@ -18,13 +18,15 @@ from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
+from layoutalg.propagation.lowering.fragments import Fragment
 from layoutalg.propagation.lowering.kernels import refuse
-from layoutalg.propagation.lowering.messages import factors_above
-from layoutalg.propagation.lowering.registers import coordinates, sizes_of
+from layoutalg.propagation.lowering.memory_blocks import rows_unpacked
+from layoutalg.propagation.lowering.registers import coordinates, positions, sizes_of
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
+from layoutalg.propagation.lowering.transfers import factors_above
 from layoutalg.propagation.relations import settled
 
-__all__ = ["in_tiles", "tile_origins"]
+__all__ = ["in_tile_order", "in_tiles", "tile_origins"]
 
 _Origins = NDArray[np.int64]
 """Where the tiles of each subgroup begin: `[subgroup, tile, 2]`."""
@@ -71,8 +73,8 @@ def in_tiles(result: Layout, tile: Layout, shape: tuple[int, int], follows: int)
     return found if sizes_of(found) == shape else None
 
 
-def _instruction(op: Any, layout: Layout, kernel: Kernel) -> tuple[Dpas, _Origins]:
-    """The instruction with the most rows of which the result's layout has whole tiles, and where these are."""
+def _instruction(op: Any, layout: Layout, kernel: Kernel) -> tuple[Dpas, Layout]:
+    """The instruction with the most rows of which the subgroups have whole tiles, and D with its registers in their order."""
     kinds = [str(value.type.element_type) for value in (*op.operands[:2], op.results[0])]
     a, b, acc = kinds
     for rows in range(8, 0, -1):
@@ -80,20 +82,47 @@ def _instruction(op: Any, layout: Layout, kernel: Kernel) -> tuple[Dpas, _Origin
             found = dpas(a, b, acc, kernel.target, rows)
         except (VerificationError, PlanError) as error:
             refuse(op, "dpas", str(error))
-        origins = tile_origins(layout, found.c)
-        if origins is not None:
-            return found, origins
+        ordered = in_tile_order(layout, found.c)
+        if ordered is not None:
+            return found, ordered
     dealt = any(factor.axis == "lane" for factors in layout.dims for factor in factors)
     notes = () if dealt else ("every lane holds all of its subgroup's part: the layout states no lane_layout",)
     return refuse(op, "dpas", f"makes tiles of a matrix instruction, and D is held as {layout}", *notes)
+
+
+@lru_cache(maxsize=1 << 10)
+def in_tile_order(layout: Layout, tile: Layout) -> Layout | None:
+    """The layout, if need be with other registers for its elements, tile after tile; None where lanes do not hold such tiles.
+
+    >>> rows = Layout.parse("d0 = 16@reg:2, d1 = 2@reg 16@lane")
+    >>> print(in_tile_order(rows, Layout.parse("d0 = 8@reg, d1 = 16@lane")))
+    d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
+    """
+    if tile_origins(layout, tile) is not None:
+        return layout
+    if len(layout.dims) != 2:
+        return None
+    outside: list[list[Factor]] = []
+    for factors, size in zip(layout.dims, tile.shape, strict=True):
+        own = [factor if factor.axis == "sg" else Factor(factor.extent, 0, None) for factor in factors]
+        above = factors_above(own, int(size))
+        if above is None:
+            return None
+        outside.append(above)
+    copies = [factor for factor in layout.replicas if factor.axis == "sg"]
+    found = settled(Layout(outside, copies)) * tile
+    return found if tile_origins(found, tile) is not None and positions(layout, found) is not None else None
 
 
 @lowers("xegpu.dpas")
 def product(op: Any, kernel: Kernel) -> None:
     """Step after step along K, the tiles of D in the order of the registers."""
     result = op.results[0]
-    layout = kernel.layout(op, result)
-    instruction, tiles = _instruction(op, layout, kernel)
+    held = kernel.layout(op, result)
+    instruction, layout = _instruction(op, held, kernel)
+    tiles = tile_origins(layout, instruction.c)
+    if tiles is None:
+        refuse(op, "dpas", f"D in {layout} is not in tiles of {instruction.c}")
     size = registers_of(instruction.c)
     parts = [
         _operand(op, number, layout, tile, kernel, number) for number, tile in enumerate((instruction.a, instruction.b))
@@ -114,7 +143,11 @@ def product(op: Any, kernel: Kernel) -> None:
             made[number] = _written(
                 kernel, instruction, a[one], b[other], made[number], str(result.type.element_type), size
             )
-    kernel.give(result, layout, [value for value in made if value is not None])
+    whole = Fragment(layout, tuple([value for value in made if value is not None]))
+    if layout == held:
+        kernel.give(result, layout, whole.pieces)
+    else:
+        kernel.give(result, held, kernel.moved(op, whole, held, kernel.sizes(result, held)))
 
 
 def _operand(
@@ -122,6 +155,8 @@ def _operand(
 ) -> tuple[list[Value], dict[bytes, int]]:
     """The tiles of A or B in the registers of each subgroup, and which is where."""
     fragment = kernel.fragment(op.operands[number])
+    if len(fragment.layout.dims) == 3:
+        fragment = Fragment(rows_unpacked(fragment.layout), fragment.pieces)
     layout, name = fragment.layout, "AB"[number]
     origins = tile_origins(layout, tile)
     shape = sizes_of(layout)
@@ -134,7 +169,7 @@ def _operand(
     if origins is None:
         refuse(op, "dpas", f"{name} in {layout} is not in tiles of {tile}")
     sizes = (registers_of(tile),) * origins.shape[1]
-    pieces = kernel.needed(op, number, layout, sizes)
+    pieces = kernel.moved(op, fragment, layout, sizes, number=number)
     return pieces, {origins[:, at].tobytes(): at for at in range(origins.shape[1])}
 
 
@@ -163,15 +198,21 @@ def _found(op: Any, where: dict[bytes, int], rows: Any, columns: Any, name: str)
 
 
 def _written(kernel: Kernel, unit: Dpas, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
-    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it."""
+    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it.
+
+    No LLVM lowers an `xevm.mma` without an accumulator, so integers start from zeros.
+    """
+    integers = unit.acc_type == "s32"
+    if integers and acc is None:
+        zeros = f"vector<{size}x{element}>"
+        acc = kernel.indices.early(("zeros", zeros), f"arith.constant dense<0> : {zeros}", element, size)
     operands = [_vector(kernel, one) for one in (a, b, acc) if one is not None]
     names = ", ".join(["%s"] * len(operands))
     kinds = ", ".join(one.kind for one in operands)
     result = f"vector<{size}x{element}>"
-    if unit.acc_type == "s32":
-        of_acc = "" if acc is None else ", c = s32"
+    if integers:
         shape = f"shape = <m = {unit.m}, n = {unit.n}, k = {unit.k}>"
-        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}{of_acc}>"
+        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}, c = s32>"
         form = f"xevm.mma {names} {{{shape}, {types}}} : ({kinds}) -> {result}"
     else:
         form = f"xegpu.dpas {names} : {kinds} -> {result}"

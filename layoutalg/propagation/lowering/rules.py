@@ -35,14 +35,17 @@ from layoutalg.propagation.flow import flow_of
 from layoutalg.propagation.lowering.exchanges import exchange, moved_bits
 from layoutalg.propagation.lowering.forms import passed_on
 from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes, regrouped
-from layoutalg.propagation.lowering.held import HeldIn, layout_of
+from layoutalg.propagation.lowering.held import HeldIn
 from layoutalg.propagation.lowering.kernels import Exchanged, KernelText, Refused, refuse
+from layoutalg.propagation.lowering.liveness import Live
 from layoutalg.propagation.lowering.registers import positions, sizes_of
 from layoutalg.propagation.lowering.subjects import SUBJECTS
 from layoutalg.propagation.relations import needed, relation_of, shape_of
 from layoutalg.propagation.stated import called, statements_of
+from layoutalg.propagation.value_layouts import stated_layout
 
 if TYPE_CHECKING:
+    from layoutalg.propagation.lowering.regions import Passed
     from layoutalg.propagation.lowering.surfaces import Surface
 
 __all__ = ["Kernel", "Rule", "bare_kernel", "lowers", "registers_of"]
@@ -113,7 +116,17 @@ class Kernel(KernelText):
         self.held = held
         self.surfaces: dict[SSAValue, Surface] = {}
         """What the descriptors of the source describe."""
+        self.making: dict[SSAValue, Layout] = {}
+        """Values that are being made once more, in the layout that a use needs."""
+        self.blocks: dict[Block, tuple[str, list[Passed]]] = {}
+        """The labels of the blocks that are branched to, and how their arguments pass."""
+        self.live: Live | None = None
+        """What of the source is needed; everything where that is not known."""
         _load()
+
+    def needs(self, value: SSAValue) -> bool:
+        """Whether something that is written uses a value of the source."""
+        return self.live is None or self.live.is_live(value)
 
     def is_spread(self, value: SSAValue) -> bool:
         """Whether a value is spread over work-items."""
@@ -121,6 +134,8 @@ class Kernel(KernelText):
 
     def layout(self, op: Operation, value: SSAValue) -> Layout:
         """The layout of a value. Raises `Refused` where it has none."""
+        if value in self.making:
+            return self.making[value]
         found = self.held.of(value)
         if found is None:
             refuse(
@@ -137,7 +152,7 @@ class Kernel(KernelText):
         shape = shape_of(value)
         for statement in statements_of(op):
             if shape is not None and statement.number == number:
-                return layout_of(statement.attribute, shape, self.machine)
+                return stated_layout(statement.attribute, shape, self.machine)
         return None
 
     def sizes(self, value: SSAValue, layout: Layout) -> tuple[int, ...]:
@@ -167,7 +182,9 @@ class Kernel(KernelText):
             self.write(operation)
 
     def write(self, operation: Operation) -> None:
-        """Lower one operation; what can't be is a finding, and what depends on it is left out."""
+        """Lower one operation; what can't be is a finding, and what depends on it is left out. What nobody needs is not written."""
+        if self.live is not None and not self.live.needs(operation):
+            return
         try:
             self._write(operation)
         except Refused as refused:
@@ -227,8 +244,23 @@ class Kernel(KernelText):
         if renamed is not None:
             return picked(self.writer, fragment.pieces, renamed, wanted)
         if number is not None:
+            value = op.operands[number]
+            if self.held.is_free(value):
+                return regrouped(self.writer, self.made_again(value, layout), wanted)
             why = f"needs operand {number} in another layout than it has; it is exchanged there"
         return self.exchanged(op, fragment, layout, wanted, why)
+
+    def made_again(self, value: SSAValue, layout: Layout) -> tuple[Value, ...]:
+        """A value that work-items make themselves, in another layout: cheaper than any exchange."""
+        before = self.fragments[value]
+        self.making[value] = layout
+        try:
+            assert isinstance(value.owner, Operation)
+            _RULES[value.owner.name](value.owner, self)
+            return self.fragments[value].pieces
+        finally:
+            del self.making[value]
+            self.fragments[value] = before
 
     def exchanged(
         self, op: Operation, fragment: Fragment, layout: Layout, sizes: Sequence[int], why: str = ""

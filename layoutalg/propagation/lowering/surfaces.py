@@ -15,8 +15,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.elements import element_bits
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import target_info
+from layoutalg.hardware.messages import Message
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.propagation.lowering.kernels import Refused, refuse
@@ -26,6 +28,7 @@ from layoutalg.propagation.lowering.rules import Kernel
 __all__ = [
     "Surface",
     "address",
+    "can_move",
     "listed",
     "mixed",
     "of_memref",
@@ -119,30 +122,106 @@ def of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int]
             continue
         at = kernel.indices.constant(dim, "index")
         sizes.append(kernel.writer.value(f"memref.dim %s, %s : {kind}", (source, at), "index"))
-    if strides is None or any(stride is None for stride in strides):
+    if strides is None:
         return sizes, []
-    return sizes, list(strides)
+    if all(isinstance(stride, int) and stride != DYNAMIC_INDEX for stride in strides):
+        return sizes, list(strides)
+    found = _described(kernel, source)
+    return sizes, [
+        stride if isinstance(stride, int) and stride != DYNAMIC_INDEX else found[1 + len(sizes) + dim]
+        for dim, stride in enumerate(strides)
+    ]
 
 
-def tile(kernel: Kernel, surface: Surface, size: tuple[int, ...]) -> Value:
+def _described(kernel: Kernel, source: Value) -> list[Value]:
+    """What a memref carries with it: its offset, its sizes, its strides."""
+    kind = source.kind
+    dimensions = [part for part in kind.removeprefix("memref<").partition(",")[0].rstrip(">").split("x")]
+    rank, element = len(dimensions) - 1, dimensions[-1]
+    space = ", 3" if kind.endswith((", 3>", "3 : i64>", "3 : i32>")) else ""
+    results = [Value(f"memref<{element}{space}>"), *(Value("index") for _ in range(1 + 2 * rank))]
+    types = ", ".join([result.kind for result in results])
+    kernel.writer.values(f"memref.extract_strided_metadata %s : {kind} -> {types}", (source,), results)
+    return results[1:]
+
+
+def tile(op: Any, kernel: Kernel, surface: Surface, message: Message) -> Value:
     """The descriptor of a surface for messages of this size.
 
+    >>> from layoutalg.hardware.messages import messages_of
     >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> from xdsl.dialects.test import TestOp
     >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
-    >>> tile(bare_kernel(), surface, (8, 16)).kind
-    '!xegpu.tensor_desc<8x16xf16>'
+    >>> loads = messages_of("pvc", 16, "load", "spirv")
+    >>> for name in ("read_16b_8r16x2c", "read_transpose_32b_16r8x1c"):
+    ...     tile(TestOp(), bare_kernel(), surface, next(one for one in loads if one.name == name)).kind
+    '!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2 : i64>>'
+    '!xegpu.tensor_desc<16x8xi32>'
+
+    What moves units of several elements (f16 are transposed by twos) sees memory as units: half as many, half as far apart.
     """
-    if size not in surface.tiles:
-        kind = f"!xegpu.tensor_desc<{'x'.join(map(str, size))}x{surface.element}{surface.space}>"
-        form, operands = "xegpu.create_nd_tdesc %s", [surface.source]
-        if surface.said:
-            for name, numbers in (("shape", surface.shape), ("strides", surface.strides)):
+    together = message.unit // message.block.bits
+    key = (*message.shape, message.count, together)
+    if key not in surface.tiles:
+        element = surface.element if together == 1 else f"i{message.unit}"
+        space = surface.space if message.count == 1 else _SIDE_BY_SIDE.format(message.count)
+        kind = f"!xegpu.tensor_desc<{message.rows}x{message.width // together}x{element}{space}>"
+        source = surface.source if together == 1 else address(op, kernel, surface)
+        form, operands = "xegpu.create_nd_tdesc %s", [source]
+        if surface.said or together > 1:
+            shape = [*surface.shape[:-1], _units(kernel, surface.shape[-1], together)]
+            strides = [*[_units(kernel, one, together) for one in surface.strides[:-1]], surface.strides[-1]]
+            for name, numbers in (("shape", shape), ("strides", strides)):
                 form += f", {name} : {listed(numbers)}"
                 operands += [one for one in numbers if isinstance(one, Value)]
-        made = kernel.writer.value(f"{form} : {surface.source.kind} -> {kind}", operands, kind)
+        made = kernel.writer.value(f"{form} : {source.kind} -> {kind}", operands, kind)
         made.name = surface.name
-        surface.tiles[size] = made
-    return surface.tiles[size]
+        surface.tiles[key] = made
+    return surface.tiles[key]
+
+
+_SIDE_BY_SIDE = ", #xegpu.block_tdesc_attr<array_length = {} : i64>"
+
+
+def _units(kernel: Kernel, number: Value | int, together: int) -> Value | int:
+    """A number of elements as one of units of `together`, a power of two."""
+    if together == 1 or isinstance(number, int):
+        return number // together if isinstance(number, int) else number
+    shift = kernel.indices.constant(together.bit_length() - 1, number.kind)
+    return kernel.indices.once_of(
+        ("units", number, together), (number, shift), lambda: kernel.indices.binary("shrui", number, shift)
+    )
+
+
+def can_move(surface: Surface, kernel: Kernel, op: Any, message: Message) -> bool:
+    """Whether a message can move blocks of a surface, as far as its sizes and the place of the block are numbers.
+
+    >>> from layoutalg.hardware.messages import messages_of
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.lowering.rules import bare_kernel
+    >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16> xegpu.prefetch_nd %t[0, 1] : !xegpu.tensor_desc<8x16xf16>'
+    >>> [_, prefetch] = read_module(text).body.block.ops
+    >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
+    >>> can_move(surface, bare_kernel(), prefetch, messages_of("pvc", 16, "load")[0])
+    False
+
+    Column 1 of f16 is in the middle of a word.
+    """
+    chip, bits = target_info(kernel.target), message.block.bits
+    together = message.unit // bits
+    if message.count > 1 and surface.space:
+        return False
+    if together > 1 and len(surface.strides) != len(surface.shape):
+        return False
+    wide = [surface.shape[-1], *surface.strides[:-1]] if together > 1 else []
+    if any(isinstance(number, int) and number % together for number in wide):
+        return False
+    if together > 1 and surface.strides[-1] != 1:
+        return False
+    offsets = mixed(op.const_offsets, [0] * len(op.offsets)) if op.const_offsets is not None else []
+    multiple = max(1 if chip.surface is None else chip.surface.x_multiple(bits), together)
+    starts = [surface.offsets[-1], *offsets[-1:]]
+    return not any(isinstance(start, int) and start % multiple for start in starts)
 
 
 def listed(numbers: Sequence[Value | int]) -> str:
@@ -174,6 +253,10 @@ def address(op: Any, kernel: Kernel, surface: Surface) -> Value:
             return surface.pointer
         form = f"memref.extract_aligned_pointer_as_index %s : {kind} -> index"
         found = kernel.writer.value(form, (surface.source,), "index")
+        if "offset:" in kind:
+            size = kernel.indices.constant(element_bits(surface.element) // 8, "index")
+            moved = kernel.indices.binary("muli", _described(kernel, surface.source)[0], size)
+            found = kernel.indices.binary("addi", found, moved)
         surface.pointer = kernel.writer.value("arith.index_cast %s : index to i64", (found,), "i64")
     return surface.pointer
 
@@ -187,8 +270,9 @@ def takes_messages(surface: Surface, kernel: Kernel, bits: int) -> bool:
 
     A row of 16 f16 is 32 bytes; the messages want 64.
     """
-    limits = target_info(kernel.target).surface
-    if limits is None or len(surface.shape) != 2 or kernel.lanes != 16:
+    chip = target_info(kernel.target)
+    limits = chip.surface
+    if limits is None or chip.blocks is None or len(surface.shape) != 2 or kernel.lanes != chip.subgroup_size:
         return False
     width, pitch = surface.shape[-1], (surface.strides or [0])[0]
     if isinstance(width, int) and (width * bits < limits.width_least * 8 or width * bits % (limits.width_multiple * 8)):
@@ -197,9 +281,11 @@ def takes_messages(surface: Surface, kernel: Kernel, bits: int) -> bool:
 
 
 def places(
-    op: Any, kernel: Kernel, surface: Surface, layout: Layout, origins: Sequence[tuple[int, ...]]
+    op: Any, kernel: Kernel, surface: Surface, layout: Layout, origins: Sequence[tuple[int, ...]], together: int = 1
 ) -> list[list[Value | int]]:
     """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own.
+
+    Columns are counted in units of `together` elements.
 
     >>> from layoutalg.propagation.lowering.rules import bare_kernel
     >>> from layoutalg.ir import read_module
@@ -215,6 +301,8 @@ def places(
     for first, second, own in zip(surface.offsets, offsets, terms(layout), strict=True):
         start = kernel.indices.plus(first, second)
         corner.append(kernel.indices.plus(start, kernel.indices.along(own["sg"])) if own["sg"] else start)
+    corner[-1] = _units(kernel, corner[-1], together)
     return [
-        [kernel.indices.plus(start, more) for start, more in zip(corner, origin, strict=True)] for origin in origins
+        [kernel.indices.plus(start, more) for start, more in zip(corner, (*before, last // together), strict=True)]
+        for *before, last in origins
     ]

@@ -1,6 +1,7 @@
 """The layouts that come into question for every value: from what is written, from what messages take, and carried along ties.
 
-What the user wrote is the only candidate of its value. Every other value takes the candidates of its neighbours, carried across
+What the user wrote is the only candidate of its value; where it says subgroups alone and lanes are asked for, it is a bound
+that every candidate refines (`levels`). Every other value takes the candidates of its neighbours, carried across
 the operation between them, until nothing new comes: `MOST` of them at the most, those from near anchors first; how many were
 left out is counted. A load takes what its messages can deliver and nothing else. Equal maps are one candidate.
 
@@ -33,6 +34,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.propagation.flow import Flow, Value
 from layoutalg.propagation.placing.costs import Prices, bits_of
 from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held, told
+from layoutalg.propagation.placing.levels import block_of, coarse_held, is_coarse, leaves_lanes, refine
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
 from layoutalg.propagation.stated import Statement
@@ -49,6 +51,7 @@ __all__ = [
     "options_of",
     "owner_of",
     "problem_of",
+    "refinements",
 ]
 
 MOST = 8
@@ -104,6 +107,8 @@ class Candidates:
     refused: list[tuple[Statement, str]]
     dropped: int = 0
     wanted: dict[tuple[Operation, int], Statement] = field(default_factory=dict[tuple[Operation, int], Statement])
+    bounds: dict[tuple[Operation, int], Held] = field(default_factory=dict[tuple[Operation, int], Held])
+    """What is written about operands at a coarser level than the one that is asked for: what they are taken in refines it."""
 
 
 @dataclass(slots=True)
@@ -118,11 +123,19 @@ class _Search:
     """For each value, its ties; whether it is the result."""
     queue: deque[tuple[int, Option]] = field(default_factory=deque[tuple[int, Option]])
     most: int = MOST
+    coarse: dict[int, Held] = field(default_factory=dict[int, Held])
+    """What is written about values at a coarser level than the one that is asked for: their options refine it."""
     made: dict[int, Demand] = field(default_factory=dict[int, Demand])
     """Values that a message or a product makes: it must be able to make an option."""
 
     def offer(self, number: int, option: Option) -> None:
         """Add an option to a value, unless it has that map, or has enough."""
+        coarse = self.coarse.get(number)
+        if coarse is not None:
+            finer = refine(coarse, option.held, self.asked.llvm)
+            if finer is None:
+                return
+            option = Option(finer, option.why, option.cost)
         if option.held.key in self.keys[number]:
             return
         if len(self.found.options[number]) >= self.most:
@@ -238,6 +251,10 @@ def _written(search: _Search) -> None:
         if known is None:
             _refuse(search, statement, value)
             continue
+        if _is_open(search, statement):
+            if is_coarse(statement.attribute):
+                found.bounds[statement.user, statement.number] = coarse_held(statement.attribute, value.shape) or known
+            continue
         found.wanted[statement.user, statement.number] = statement
         if not search.closed[value.number]:
             search.offer(value.number, Option(known, f"written at {statement.user.name}"))
@@ -249,6 +266,10 @@ def _fix(search: _Search, value: Value, statement: Statement) -> bool:
     if known is None:
         _refuse(search, statement, value)
         return True
+    if _is_open(search, statement):
+        if is_coarse(statement.attribute):
+            search.coarse.setdefault(value.number, coarse_held(statement.attribute, value.shape) or known)
+        return True
     present = search.found.fixed[value.number]
     if present is not None:
         return present.key == known.key
@@ -258,6 +279,11 @@ def _fix(search: _Search, value: Value, statement: Statement) -> bool:
     search.found.options[value.number].clear()
     search.offer(value.number, Option(known, _WRITTEN))
     return True
+
+
+def _is_open(search: _Search, statement: Statement) -> bool:
+    """Whether lanes are asked for, and a statement leaves them open."""
+    return search.asked.level == "lane" and leaves_lanes(statement.attribute)
 
 
 def _refuse(search: _Search, statement: Statement, value: Value) -> None:
@@ -290,6 +316,8 @@ def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
                 cost = cost_at(demand, fixed, search.asked)
                 search.found.options[value.number] = [Option(fixed, _WRITTEN, cost)]
         else:
+            bound = search.found.bounds.get((demand.user, demand.number)) or search.coarse.get(value.number)
+            options = options if bound is None else refinements(demand, bound, search.asked)
             search.found.demanded[number] = options
             name = demand.user.name
             taken.append((value.number, [Option(one.held, f"{name} takes it: {one.why}") for one in options]))
@@ -310,6 +338,27 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
     if at not in asked.kept:
         asked.kept[at] = _options(demand, shape, asked)
     return asked.kept[at]
+
+
+def refinements(demand: Demand, coarse: Held, asked: Asked) -> list[Option]:
+    """The layouts that an operation takes of those that refine one of subgroups.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<16x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<16x16xf16>, vector<16x16xf16> -> vector<16x16xf32>'''))
+    >>> rows = told(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
+    >>> [one] = refinements(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
+    >>> print(one.held.attribute)
+    #xegpu.layout<sg_layout = [2, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    found: dict[str, Option] = {}
+    for option in options_of(demand, coarse.shape, asked):
+        known = refine(coarse, option.held, asked.llvm)
+        if known is None or ignored(demand, known) or problem_of(demand, known, asked) is not None:
+            continue
+        found.setdefault(known.key, Option(known, option.why, cost_at(demand, known, asked)))
+    return list(found.values())
 
 
 def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
@@ -413,7 +462,7 @@ def _added_in_lanes(search: _Search) -> None:
         if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
             continue
         value = search.flow.value_of(tie.operand)
-        for known in usual_layouts(value.shape, asked.level, asked.machine, asked.llvm)[:-1]:
+        for known in _usual(search, value)[:-1]:
             option = Option(known, f"{tie.user.name} adds so")
             if not search.closed[value.number]:
                 search.offer(value.number, option)
@@ -426,9 +475,19 @@ def _unreached(search: _Search) -> None:
     for value in search.flow.values:
         if search.found.options[value.number]:
             continue
-        for known in usual_layouts(value.shape, search.asked.level, search.asked.machine, search.asked.llvm):
+        for known in _usual(search, value):
             search.offer(value.number, Option(known, "no load, store or product says more"))
         search.spread()
+
+
+def _usual(search: _Search, value: Value) -> list[Held]:
+    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block."""
+    asked, coarse = search.asked, search.coarse.get(value.number)
+    shape = value.shape if coarse is None else block_of(coarse)
+    found = usual_layouts(shape, asked.level, asked.machine, asked.llvm)
+    if coarse is None:
+        return list(found)
+    return [finer for known in found if (finer := refine(coarse, known, asked.llvm)) is not None]
 
 
 def owner_of(member: SSAValue) -> Operation | None:

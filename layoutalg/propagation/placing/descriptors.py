@@ -23,12 +23,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.propagation.placing.levels import leaves_lanes
 
 __all__ = ["retyped", "write_descriptors"]
 
 
 def write_descriptors(function: Operation, llvm: int) -> None:
-    """Give every descriptor of a function the layout of its loads and stores, unless it has one.
+    """Give every descriptor of a function the layout of its loads and stores, unless it has one that says as much.
 
     >>> from layoutalg.ir import read_module
     >>> write_descriptors(read_module("gpu.barrier"), 24)
@@ -48,7 +49,7 @@ def write_descriptors(function: Operation, llvm: int) -> None:
     operations = list(function.walk())
     for operation in operations:
         for value in (*operation.results, *(a for r in operation.regions for b in r.blocks for a in b.args)):
-            if isinstance(value.type, TensorDescType) and isinstance(value.type.layout, NoneAttr):
+            if isinstance(value.type, TensorDescType) and _is_open(value.type.layout):
                 leaders[value] = value  # noqa: PERF403
     if not leaders:
         return
@@ -60,6 +61,11 @@ def write_descriptors(function: Operation, llvm: int) -> None:
         groups.setdefault(leader(value), []).append(value)
     for members in groups.values():
         _write(members, llvm)
+
+
+def _is_open(layout: Attribute) -> bool:
+    """Whether a descriptor has no layout, or one that leaves the lanes open: what the operations say refines it."""
+    return isinstance(layout, NoneAttr) or (isinstance(layout, LayoutAttr | SliceAttr) and leaves_lanes(layout.value))
 
 
 def _same(operation: Any) -> list[tuple[SSAValue, SSAValue]]:
@@ -95,6 +101,9 @@ def _write(members: list[SSAValue], llvm: int) -> None:
             layout = use.operation.properties.get("layout")
             if isinstance(layout, LayoutAttr | SliceAttr):
                 wanted.setdefault(layout, []).append(use.operation)
+    fine = [layout for layout in wanted if not leaves_lanes(layout.value)]
+    if fine:  # a prefetch that says subgroups alone
+        wanted = {layout: wanted[layout] for layout in fine}
     maker = members[0].owner
     for layout in [layout for layout in wanted if not _fits(members[0], layout, llvm)]:
         del wanted[layout]

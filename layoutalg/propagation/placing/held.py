@@ -28,13 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 
+from layoutalg.core.carrying import REGISTERS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.propagation.relations import given, needed, settled, without
-from layoutalg.propagation.relations.carrying import REGISTERS
 from layoutalg.propagation.spread import levels_of, spread, unblocked
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
@@ -231,10 +232,26 @@ def _at_levels(
 
 
 def _same(found: Held, layout: Layout) -> bool:
-    """Whether a layout that was found means this one; without lanes, whether subgroups have the same."""
-    if "lane" in found.levels or not found.levels:
+    """Whether a layout that was found means this one; without lanes, whether subgroups have the same.
+
+    Instruction tiles alone are an order of registers: what counts is the tile, not the order of tiles.
+    """
+    if "lane" in found.levels or (not found.levels and found.tile is None):
         return found.layout == layout
+    if not found.levels:
+        return found.layout == layout or _tile_of(layout, found.tile or ()) == found.tile
     return without(found.layout, ["reg"]) == without(layout, ["reg"])
+
+
+def _tile_of(layout: Layout, like: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of the tile whose registers come first, as many as `like` has elements.
+
+    >>> _tile_of(Layout.parse("d0 = 4@reg:128 16@reg, d1 = 2@reg:512 8@reg:16"), (16, 8))
+    (16, 8)
+    """
+    size = prod(like)
+    inside = [[int(one.extent) for one in factors if int(one.stride) < size] for factors in layout.dims]
+    return tuple(prod(extents) for extents in inside)
 
 
 def _forms(attribute: Distributed, rank: int, wanted: int) -> Iterator[Distributed]:

@@ -39,9 +39,11 @@ from layoutalg.propagation.placing.candidates import (
     carried,
     cost_at,
     owner_of,
+    refinements,
 )
 from layoutalg.propagation.placing.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.placing.held import Held, agree, carry_on, is_whole, told
+from layoutalg.propagation.placing.levels import refine
 from layoutalg.propagation.relations import Demand, Tie
 
 __all__ = ["Label", "Need", "Network", "network_of"]
@@ -271,6 +273,8 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[Held, int]]
         demand = builder.joined.get((tie.user, tie.number))
         if direct is None:
             return None if demand is None else []
+        if demand is not None and builder.asked.level == "lane" and "lane" not in direct.levels:
+            return [(one.held, one.cost) for one in refinements(demand, direct, builder.asked)]
         return [(direct, 0 if demand is None else cost_at(demand, direct, builder.asked))]
     if tie.reach == "workgroup" and not tie.combines:
         return None
@@ -306,13 +310,20 @@ def _operands(builder: _Builder) -> None:
         if at not in seen and at not in candidates.wanted:
             seen.add(at)
             value = flow.value_of(at[0].operands[at[1]])
-            _taken(builder, *at, [Option(one.held, one.why) for one in candidates.options[value.number]])
+            _taken(builder, *at, _bounded(builder, at, candidates.options[value.number]))
     for (user, number), statement in candidates.wanted.items():
         if (user, number) in seen or statement.value not in flow:
             continue
         known = told(statement.attribute, flow.value_of(statement.value).shape)
         if known is not None:
             _taken(builder, user, number, [Option(known, "written there")])
+
+
+def _bounded(builder: _Builder, at: tuple[Operation, int], options: list[Option]) -> list[Option]:
+    """The layouts of a value as an operand: with the subgroups that are written there."""
+    bound = builder.candidates.bounds.get(at)
+    helds = [one.held if bound is None else refine(bound, one.held, builder.asked.llvm) for one in options]
+    return [Option(held, one.why) for held, one in zip(helds, options, strict=True) if held is not None]
 
 
 def _taken(builder: _Builder, user: Operation, number: int, options: list[Option]) -> None:

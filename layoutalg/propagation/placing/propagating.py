@@ -22,11 +22,25 @@ text:5:8 %e converted for arith.addf: 196
 The anchors are what the user wrote, which stays, and what loads, stores and products take. Costs are issue slots of one
 subgroup on the target, for one run of the function; `bound` says that no choice among the layouts that came into question
 costs less. `str()` of the result is the module.
+
+A level refines the one above it. Where a module states subgroups and lanes are asked for, the subgroups are completed first
+(what was decided there is `coarser`), and every lane layout keeps them: 16 rows of a block of 64, then 16 lanes in a row.
+
+>>> tile = "#xegpu.layout<sg_layout = [4, 1], sg_data = [16, 32]>"
+>>> done = propagate(f'''gpu.module @m {{ gpu.func @k(%p: i64) kernel attributes {{known_block_size = array<i32: 64, 1, 1>}} {{
+...   %t = xegpu.create_nd_tdesc %p, shape : [64, 32], strides : [32, 1] : i64 -> !xegpu.tensor_desc<64x32xf32, {tile}>
+...   %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<64x32xf32, {tile}> -> vector<64x32xf32>
+...   %y = math.exp %x : vector<64x32xf32>
+...   gpu.return }} }}''')
+>>> for one in (*done.coarser.decisions[1:], *done.decisions[1:]):
+...     print(one)
+text:4:8 %y 64x32xf32: #xegpu.layout<sg_layout = [4, 1], sg_data = [16, 32]>, as math.exp makes it (128)
+text:4:8 %y 64x32xf32: #xegpu.layout<sg_layout = [4, 1], sg_data = [16, 32], lane_layout = [1, 16], lane_data = [1, 1]>, as math.exp makes it (128)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -39,6 +53,7 @@ from layoutalg.core.notation import Distributed
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.hardware import target_info
 from layoutalg.ir import write_module
+from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
@@ -46,6 +61,7 @@ from layoutalg.propagation.flow import Flow, flows_of
 from layoutalg.propagation.labelling.solve import NoLabelsError, solve
 from layoutalg.propagation.malformed import refused_where_malformed
 from layoutalg.propagation.placing.candidates import Asked, Candidates, candidates_of, problem_of
+from layoutalg.propagation.placing.levels import has_subgroups, states_subgroups, without_coarse_conversions
 from layoutalg.propagation.placing.network import Network, network_of
 from layoutalg.propagation.placing.redundant import remove_redundant
 from layoutalg.propagation.placing.undelivered import restate
@@ -54,7 +70,7 @@ from layoutalg.propagation.spread import DEFAULT_TARGET, LEVELS, machine_of
 from layoutalg.xegpu.rules import llvm_versions, rules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from layoutalg.propagation.labelling import Labelling
 
@@ -135,6 +151,10 @@ class Propagated:
     """Candidates that were left out, since a value had enough."""
     like: int | None = None
     """The version of LLVM whose own layouts these are."""
+    coarser: Propagated | None = None
+    """What was decided of subgroups before the lanes; None where one level was decided."""
+    places: tuple[tuple[Place | None, ...], ...] = field(default=(), repr=False)
+    """For each part of the file, where its operations stood in the text that was given, in the order of the module."""
 
     @property
     def is_optimal(self) -> bool:
@@ -170,16 +190,37 @@ def propagate(
     return completed([part.module for part in module.parts], module, level, target, llvm)
 
 
-def completed(sources: Sequence[ModuleOp], file: Module, level: str, target: str, llvm: int) -> Propagated:
+def completed(
+    sources: Sequence[ModuleOp], file: Module, level: str, target: str, llvm: int, *, spread: bool = False
+) -> Propagated:
     """The modules of a file (or what a compiler has made of them) with their layouts completed.
+
+    With `spread`, kernels that state no layouts are dealt out to the subgroups of their workgroup before the lanes.
 
     >>> file = as_module("gpu.barrier")
     >>> completed([file.parts[0].module], file, "lane", "pvc", 24).cost
     0
     """
     with refused_where_malformed(file, llvm):
-        runs = [_Run(source.clone(), source, file, level, target, llvm) for source in sources]
-        written = written_module([run.module for run in runs], file, llvm)
+        started = [_Start.of(source, file, target, llvm) for source in sources]
+        # A level refines the one above it: what is stated of subgroups is completed before the lanes are dealt out.
+        above = [one for one in started if level == "lane" and (spread or states_subgroups(one.module))]
+        coarser = [_Run(one, "workgroup", lambda flow: has_subgroups(flow, target, spread=spread)) for one in above]
+        before = _propagated(coarser, written_module([one.module for one in started], file, llvm)) if coarser else None
+        runs = [_Run(one, level) for one in started]
+        written = written_module([one.module for one in started], file, llvm)
+    done = _propagated(runs, written)
+    findings = () if before is None else before.findings
+    places = tuple(tuple(_place(one, operation) for operation in one.module.walk()) for one in started)
+    return replace(done, findings=(*file.findings, *findings, *done.findings), coarser=before, places=places)
+
+
+def _place(start: _Start, operation: Operation) -> Place | None:
+    original = start.origins.get(operation)
+    return None if original is None else place_of(original)
+
+
+def _propagated(runs: Sequence[_Run], written: Module) -> Propagated:
     return Propagated(
         written,
         tuple(decision for run in runs for decision in run.decisions),
@@ -187,7 +228,7 @@ def completed(sources: Sequence[ModuleOp], file: Module, level: str, target: str
         tuple(conversion for run in runs for conversion in run.removed),
         sum(run.cost for run in runs),
         sum(run.bound for run in runs),
-        (*file.findings, *(finding for run in runs for finding in run.findings)),
+        tuple(finding for run in runs for finding in run.findings),
         tuple(method for run in runs for method in run.methods),
         sum(run.dropped for run in runs),
     )
@@ -245,13 +286,29 @@ def check_asked(level: object, target: object, llvm: object) -> None:
     rules(llvm)  # pyright: ignore[reportArgumentType]
 
 
-class _Run:
-    """One module of a text, propagated."""
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """One module of a text, as it is changed level by level, and where its operations stand in the text."""
 
-    def __init__(self, module: ModuleOp, original: ModuleOp, file: Module, level: str, target: str, llvm: int) -> None:
-        self.module, self.file = module, file
+    module: ModuleOp
+    origins: dict[Operation, Operation]
+    file: Module
+    target: str
+    llvm: int
+
+    @classmethod
+    def of(cls, source: ModuleOp, file: Module, target: str, llvm: int) -> _Start:
+        module = source.clone()
+        return cls(module, dict(zip(module.walk(), source.walk(), strict=True)), file, target, llvm)
+
+
+class _Run:
+    """One module of a text, propagated at one level; `flows` says of which functions (None: of all)."""
+
+    def __init__(self, start: _Start, level: str, flows: Callable[[Flow], bool] | None = None) -> None:
+        module, target, llvm = start.module, start.target, start.llvm
+        self.file, self.origins = start.file, start.origins
         self.level, self.target, self.llvm = level, target, llvm
-        self.origins: dict[Operation, Operation] = dict(zip(module.walk(), original.walk(), strict=True))
         self.decisions: list[Decision] = []
         self.conversions: list[Conversion] = []
         self.removed: list[Conversion] = []
@@ -263,16 +320,21 @@ class _Run:
             message = f"{one.problem}; it is moved in {one.moved} and converted: {one.cost} issue slots on {target}"
             self._finding("propagate.message", message, one.operation, "warning")
         for gone in remove_redundant(module, tiles=level != "lane"):
-            conversion, source, result = gone
-            self.removed.append(
-                Conversion(
-                    self.name(conversion.results[0]), self.place(conversion), "convert", source, result, (), 0, 1
-                )
-            )
-            conversion.detach()
-            conversion.erase()
+            self._remove(*gone)
+        if level == "lane":
+            for conversion in without_coarse_conversions(module):
+                layouts = {**conversion.attributes, **conversion.properties}
+                self._remove(conversion, layouts["input_layout"].value, layouts["target_layout"].value)  # pyright: ignore
         for flow in flows_of(module):
-            self._propagate(flow)
+            if flows is None or flows(flow):
+                self._propagate(flow)
+
+    def _remove(self, conversion: ConvertLayoutOp, source: Distributed, result: Distributed) -> None:
+        if conversion in self.origins:  # not one that the level above placed
+            name, place = self.name(conversion.results[0]), self.place(conversion)
+            self.removed.append(Conversion(name, place, "convert", source, result, (), 0, 1))
+        conversion.detach()
+        conversion.erase()
 
     def _propagate(self, flow: Flow) -> None:
         asked = Asked(self.level, self.target, self.llvm, machine_of(flow.function, self.target))

@@ -2,7 +2,8 @@
 
 A load has `layout`, a dpas `layout_a`, `layout_b` and `layout_cd`, every other result `layout_result_0`; the descriptor of a
 load or store has its layout too (a descriptor that serves two layouts is made twice). From LLVM 23 on, a loop also says the
-layouts of its first values, `layout_operand_3` and so on. What the user wrote stays as it is.
+layouts of its first values, `layout_operand_3` and so on. What the user wrote stays as it is; where it says subgroups alone,
+a layout that refines it takes its place.
 
 A conversion stands right behind what makes the value: nowhere does it run less often. One serves all uses that need the same
 map.
@@ -40,11 +41,14 @@ from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.flow import Flow
 from layoutalg.propagation.labelling import Labelling
+from layoutalg.propagation.placing.avoiding import keep_slices, sliced
 from layoutalg.propagation.placing.candidates import CONVERSION, Asked, owner_of
 from layoutalg.propagation.placing.costs import bits_of
 from layoutalg.propagation.placing.descriptors import write_descriptors
 from layoutalg.propagation.placing.held import Held, agree, carry_back
+from layoutalg.propagation.placing.levels import leaves_lanes
 from layoutalg.propagation.placing.network import Label, Network
+from layoutalg.propagation.spread import levels_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = ["Placed", "Written", "attribute_of", "write"]
@@ -133,6 +137,7 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
     writer = _Writer(flow, network, asked, labels, final)
     operands = _needs(writer, labelling)
     _respell(writer, operands)
+    _keep_slices(writer, operands)
     dead: list[Operation] = []
     # What is made again is made of the first operands; no operand changes before everything is made.
     served = [
@@ -155,7 +160,9 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
             taken[operation, number] = chosen
     for operation in reversed(dead):
         _drop(operation)
-    write_descriptors(flow.function, asked.llvm)
+    keep_slices(flow, asked.llvm)
+    for function in flow.functions:
+        write_descriptors(function, asked.llvm)
     return Written(final, writer.placed, taken)
 
 
@@ -197,7 +204,8 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]
             ties.setdefault((tie.user, tie.number), []).append(index)
     for value in reversed(writer.flow.values):
         present = writer.final[value.number]
-        if present is None or value.stated:
+        said = [one for one in value.stated if writer.asked.level != "lane" or not leaves_lanes(one.attribute)]
+        if present is None or said:
             continue
         for at in sorted(uses[value.number], key=lambda at: at[0].name not in _PRODUCTS):
             wanted = operands[at]
@@ -212,6 +220,18 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]
             if wanted is not None and wanted.key == present.key:
                 writer.final[value.number] = wanted
                 break
+
+
+def _keep_slices(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]) -> None:
+    """The results of reductions as slices, where the compiler wants them so."""
+    for value in writer.flow.values:
+        maker = value.members[0].owner
+        if not isinstance(maker, Operation) or not maker.operands or maker.operands[0] not in writer.flow:
+            continue
+        if not any("lane" in levels_of(one.attribute) for one in value.stated):
+            source = operands.get((maker, 0)) or writer.final[writer.flow.value_of(maker.operands[0]).number]
+            found = sliced(maker, source, writer.final[value.number], writer.asked.llvm)
+            writer.final[value.number] = found or writer.final[value.number]
 
 
 def _served(writer: _Writer, operation: Operation, number: int, held: Held, dead: list[Operation]) -> SSAValue:
@@ -310,17 +330,28 @@ def _drop(operation: Operation) -> None:
             _drop(owner)
 
 
+def _say(where: dict[str, Attribute], name: str, attribute: Attribute) -> None:
+    """Write a layout, unless one is written that says as much: one that leaves the lanes open is refined."""
+    present, value = where.get(name), getattr(attribute, "value", None)
+    if present is None or (_is_open(present) and value is not None and "lane" in levels_of(value)):
+        where[name] = attribute
+
+
+def _is_open(present: Any) -> bool:
+    return isinstance(present, LayoutText | SliceText) and leaves_lanes(present.value)
+
+
 def _state_result(member: SSAValue, held: Held, asked: Asked) -> None:
     """Write the layout of a result where its operation says it, unless the user did."""
     owner, attribute = member.owner, attribute_of(held)
     if not isinstance(member, OpResult) or isinstance(owner, Block) or attribute is None or owner.name == CONVERSION:
         return
     if owner.name in _PRODUCTS:
-        owner.properties.setdefault("layout_cd", attribute)
+        _say(owner.properties, "layout_cd", attribute)
     elif owner.name in _MESSAGES:
-        owner.properties.setdefault("layout", attribute)
+        _say(owner.properties, "layout", attribute)
     else:
-        owner.attributes.setdefault(f"layout_result_{member.index}", attribute)
+        _say(owner.attributes, f"layout_result_{member.index}", attribute)
 
 
 def _state_operand(operation: Operation, number: int, held: Held, asked: Asked) -> None:
@@ -329,9 +360,9 @@ def _state_operand(operation: Operation, number: int, held: Held, asked: Asked) 
     if attribute is None:
         return
     if operation.name in _PRODUCTS:
-        operation.properties.setdefault(_OPERAND_NAMES.get(number, "layout_cd"), attribute)
+        _say(operation.properties, _OPERAND_NAMES.get(number, "layout_cd"), attribute)
     elif operation.name == "scf.for":
         if asked.llvm >= 23:
-            operation.attributes.setdefault(f"layout_operand_{number}", attribute)
+            _say(operation.attributes, f"layout_operand_{number}", attribute)
     elif number == 0 and not operation.results and operation.name in _MESSAGES:
-        operation.properties.setdefault("layout", attribute)
+        _say(operation.properties, "layout", attribute)

@@ -10,7 +10,7 @@ d0 = 16@d1, d1 = 8@d0 | d0 = 8@reg, d1 = 16@lane
 
 from __future__ import annotations
 
-from layoutalg.propagation.relations.carrying import covering, given, needed, part_of, settled, without
+from layoutalg.core.carrying import covering, given, needed, part_of, settled, without
 from layoutalg.propagation.relations.reductions import Reduction, reduction
 from layoutalg.propagation.relations.relation import (
     Choice,

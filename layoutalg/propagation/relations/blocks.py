@@ -26,14 +26,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from layoutalg.conversion import cost_of
-from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.hardware import block_load, block_store, target_info
+from layoutalg.hardware import TargetInfo, target_info
+from layoutalg.hardware.messages import Delivery, Message, Way, messages_for, messages_of
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.propagation.relations.demands import (
     OneValue,
@@ -41,7 +41,6 @@ from layoutalg.propagation.relations.demands import (
     bits_of,
     grids,
     instruction_tile,
-    lanes_of,
     placed,
     words,
 )
@@ -50,15 +49,14 @@ from layoutalg.propagation.relations.units import misfit
 from layoutalg.propagation.spread import DEFAULT_TARGET, levels_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["Block", "BlockDemand", "Message", "messages"]
+__all__ = ["WRITER", "Block", "BlockDemand", "slots_of", "way_of"]
 
 _CACHED = 1 << 12
-Kind = Literal["load", "store"]
 _MOST_BITS = 512 * 8
 """What a 1-D block message moves at most (vISA's documentation, LSC untyped transposed loads: 64 elements of 64 bits)."""
-_ROWS = (32, 16, 8, 4, 2, 1)
-_WIDTHS = (32, 16, 8)
-_COUNTS = (4, 2, 1)
+_IN_ROWS = ("plain", "store")
+WRITER = "spirv"
+"""Which of the chip's messages are asked about: those that `lower` writes (see `layoutalg.hardware.messages`)."""
 
 
 @relates("xegpu.load_nd")
@@ -91,86 +89,58 @@ def _array_length(descriptor: Any) -> int:
     return int(getattr(encoding, "array_length", 1))
 
 
-class Message(NamedTuple):
-    """A block message: from the block in memory to lanes and registers.
+def way_of(op: Any) -> Way:
+    """What an operation does with a block: stores it, loads it, or loads it packed, as operand B of a product takes it.
 
-    >>> messages(32, "store", 16)[0]
-    Message(name='store of 8x16', layout=Layout.parse('d0 = 8@reg, d1 = 16@lane'), kind='plain')
+    >>> from layoutalg.ir import read_module
+    >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<16x16xf16>'
+    >>> load = "%a = xegpu.load_nd %t[0, 0] <{packed}> : !xegpu.tensor_desc<16x16xf16> -> vector<8x16x2xf16>"
+    >>> way_of(read_module(text + load).body.block.last_op)
+    'packed'
     """
+    if op.name == "xegpu.store_nd":
+        return "store"
+    packed = getattr(op, "packed", None) is not None
+    return "packed" if packed or any(map(_multiplied, op.results)) else "load"
 
-    name: str
-    layout: Layout
-    kind: str
+
+def _multiplied(value: Any) -> bool:
+    """Whether a value, or a block of it, is B of a product."""
+    return any(
+        (use.operation.name == "xegpu.dpas" and use.index == 1)
+        or (use.operation.name == "vector.extract" and use.index == 0 and _multiplied(use.operation.results[0]))
+        for use in value.uses
+    )
 
 
 @lru_cache(maxsize=64)
-def messages(bits: int, kind: Kind, lanes: int) -> tuple[Message, ...]:
-    """The messages for elements of so many bits, the largest first; none on chips without 16 lanes.
-
-    >>> [one.name for one in messages(8, "load", 16) if one.kind != "plain"][:2]
-    ['read_transform_8b_32r16x4c', 'read_transform_8b_32r16x2c']
-    >>> messages(16, "load", 8)
-    ()
-    """
-    found: list[Message] = []
-    for rows in _ROWS:
-        for width in _WIDTHS:
-            if kind == "store":
-                found += _message(lambda r=rows, w=width: block_store(r, w, bits, lanes), f"store of {rows}x{width}")
-                continue
-            for count in _COUNTS:
-                found += _message(lambda r=rows, w=width, c=count: block_load(r, w, bits, c, subgroup_size=lanes))
-                found += _message(
-                    lambda r=rows, w=width, c=count: block_load(r, w, bits, c, True, subgroup_size=lanes),
-                    kind="packed",
-                )
-        # Memory is transposed 32 bits at a time: of narrower elements, as many as go into 32 bits stay together.
-        if kind == "load" and bits <= 32:
-            for units in (8, 4, 2, 1):
-                width = units * 32 // bits
-                found += _message(
-                    lambda r=rows, w=width: block_load(r, w, bits, 1, False, True, 32, lanes), kind="transposed"
-                )
-    order = {"plain": 0, "packed": 1, "transposed": 2}
-    return tuple(sorted(found, key=lambda one: (order[one.kind], -_size(one.layout))))
-
-
-def _message(make: Any, name: str = "", kind: str = "plain") -> list[Message]:
-    try:
-        made = make()
-        return [Message(name or made.name, made.layout, kind)]
-    except VerificationError:
-        return []
-
-
-def _size(layout: Layout) -> int:
-    return prod(int(size) for size in layout.shape)
-
-
-@lru_cache(maxsize=64)
-def _lane_layouts(bits: int, lanes: int) -> tuple[LayoutAttr, ...]:
-    """What LLVM writes for plain, packed and transposed blocks, in this order; then narrow and wide rows."""
-    packed = max(32 // bits, 1)
-    pairs = (
+def _lane_layouts(bits: int, chip: TargetInfo, way: Way) -> tuple[LayoutAttr, ...]:
+    """What LLVM writes for plain, packed and transposed blocks, in this order; then what other messages of the chip deliver."""
+    packed, lanes = max(32 // bits, 1), chip.subgroup_size
+    pairs = [
         ((1, lanes), (1, max(16 // bits, 1))),
         ((1, lanes), (packed, 1)),
         ((lanes, 1), (1, packed)),
         ((1, lanes), (1, 1)),
-        ((2, max(lanes // 2, 1)), (1, 1)),
-    )
+    ]
+    for message in messages_of(chip, bits, way, WRITER):
+        own = [_lanes_of_one(factors) for factors in message.layout.dims]
+        data = (1, message.unit // bits) if message.kind == "transposed" else tuple([below for _, below in own])
+        pairs.append(((own[0][0], own[1][0]), (data[0], data[1])))
     return tuple(LayoutAttr(lane_layout=each, lane_data=data) for each, data in dict.fromkeys(pairs))
 
 
-@lru_cache(maxsize=_CACHED)
-def _fewest(layout: Layout, bits: int, kind: Kind, lanes: int) -> tuple[int, Message] | None:
-    """How many of which message move a subgroup's block in this layout; None where none does."""
-    fitting = [one for one in messages(bits, kind, lanes) if misfit(layout, one.layout) is None]
-    if not fitting:
-        return None
-    best = max(fitting, key=lambda one: _size(one.layout))
-    subgroups = int(layout.axes.get("sg", 1))
-    copies = prod(int(factor.extent) for factor in layout.replicas if factor.axis == "sg")
-    return _size(layout) * copies // subgroups // _size(best.layout), best
+def _lanes_of_one(factors: tuple[Factor, ...]) -> tuple[int, int]:
+    """The lanes along a dimension of a message, and the neighbours that one of them has."""
+    lanes = prod([int(factor.extent) for factor in factors if factor.axis == "lane"])
+    last = max([at for at, factor in enumerate(factors) if factor.axis == "lane"], default=len(factors))
+    return lanes, prod([int(factor.extent) for factor in factors[last + 1 :]])
+
+
+def _delivered(layout: Layout, block: Block, chip: TargetInfo) -> Delivery | None:
+    """The messages that are written for a block; None where none move it in this layout."""
+    found = messages_for(block.in_memory(layout), block.bits, block.way, chip, WRITER)
+    return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,21 +170,20 @@ class BlockDemand(OneValue):
         user: Any = self.user
         packed, transposed = (getattr(user, name, None) is not None for name in ("packed", "transpose"))
         shape, tile = self.shape, tuple(user.descriptor.type.get_shape())
-        kind: Kind = "load" if self.number is None else "store"
         packed, transposed = packed and len(shape) > len(tile), transposed and len(shape) == len(tile)
-        return Block(shape, tile, bits_of(self.element), kind, packed, transposed)
+        return Block(shape, tile, bits_of(self.element), way_of(user), packed, transposed)
 
     def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
         """Why no message moves the block in this layout; None where one does."""
-        return _problem(attribute, self.block, machine, target)
+        return _problem(attribute, self.block, machine, _chip(target))
 
     def choices(self, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
         """The lane layouts of the chip's messages, the tiles that one message moves, or grids of subgroups."""
-        return _choices(self.block, level, machine, target, llvm)
+        return _choices(self.block, level, machine, _chip(target), llvm)
 
     def price(self, attribute: Distributed, machine: Machine | None, target: str | None) -> int:
         """The issue slots of the messages of one subgroup; 0 for a layout that no message moves."""
-        return _price(attribute, self.block, machine, target)
+        return _price(attribute, self.block, machine, _chip(target))
 
 
 class Block(NamedTuple):
@@ -229,7 +198,7 @@ class Block(NamedTuple):
     shape: tuple[int, ...]
     tile: tuple[int, ...]
     bits: int
-    kind: Kind
+    way: Way
     packed: bool = False
     transposed: bool = False
 
@@ -261,43 +230,61 @@ class Block(NamedTuple):
         return _block_of(layout, own and self.packed, own and self.transposed)
 
 
+def _chip(target: str | None) -> TargetInfo:
+    """The row of a chip: what is kept of an answer is kept for the row, not for its name."""
+    return target_info(DEFAULT_TARGET if target is None else target)
+
+
+def _lanes(machine: Machine | None, chip: TargetInfo) -> int:
+    return chip.subgroup_size if machine is None or machine.lanes is None else machine.lanes
+
+
 @lru_cache(maxsize=_CACHED)
-def _price(attribute: Distributed, block: Block, machine: Machine | None, target: str | None) -> int:
-    lanes, cost = lanes_of(machine, target), cost_of(target)
+def _price(attribute: Distributed, block: Block, machine: Machine | None, chip: TargetInfo) -> int:
+    lanes = _lanes(machine, chip)
     layout = placed(attribute, block.shape_in(attribute), machine, lanes)
     if isinstance(layout, str):
         return 0
     held = int(layout.axes.get("reg", 1)) // (1 if "lane" in levels_of(attribute) else lanes)
     if layout.rank == 1:
-        count = -(-held * lanes * block.bits // _MOST_BITS)
-    else:
-        best = _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
-        count = 0 if best is None else best[0]
-    return count * cost.message + -(-held * block.bits // 32) * cost.word if count else 0
+        cost = cost_of(chip.name)
+        return -(-held * lanes * block.bits // _MOST_BITS) * cost.message + -(-held * block.bits // 32) * cost.word
+    best = _delivered(layout, block, chip)
+    return 0 if best is None else slots_of(best, chip)
+
+
+def slots_of(delivery: Delivery, chip: TargetInfo) -> int:
+    """The issue slots of the messages of one subgroup: each message, the words of a lane, and elements that change words.
+
+    >>> layout = Layout.parse("d0 = 32@reg, d1 = 16@lane")
+    >>> slots_of(messages_for(layout, 32, "store", "pvc")[0], target_info("pvc"))
+    64
+    """
+    cost, message = cost_of(chip.name), delivery.message
+    words = -(-delivery.count * message.registers * message.block.bits // 32)
+    return delivery.count * cost.message + words * cost.word + delivery.moved * cost.move
 
 
 @lru_cache(maxsize=_CACHED)
-def _choices(block: Block, level: str, machine: Machine | None, target: str | None, llvm: int) -> tuple[Choice, ...]:
-    found = _candidates(block, level, machine, target)
-    return accepted(
-        (one for one in found if _problem(one.attribute, block, machine, target) is None), block.shape, llvm
-    )
+def _choices(block: Block, level: str, machine: Machine | None, chip: TargetInfo, llvm: int) -> tuple[Choice, ...]:
+    found = _candidates(block, level, machine, chip)
+    return accepted((one for one in found if _problem(one.attribute, block, machine, chip) is None), block.shape, llvm)
 
 
-def _candidates(block: Block, level: str, machine: Machine | None, target: str | None) -> Iterator[Choice]:
-    lanes, rank = lanes_of(machine, target), len(block.shape)
+def _candidates(block: Block, level: str, machine: Machine | None, chip: TargetInfo) -> Iterator[Choice]:
+    lanes, rank = _lanes(machine, chip), len(block.shape)
     if rank == 1 and level == "lane":
         attribute = LayoutAttr(lane_layout=(lanes,), lane_data=(1,))
-        yield Choice(attribute, _price(attribute, block, machine, target), "neighbours in neighbouring lanes")
+        yield Choice(attribute, _price(attribute, block, machine, chip), "neighbours in neighbouring lanes")
     elif level == "lane":
-        for attribute in _of_value(_lane_layouts(block.bits, lanes), block):
+        for attribute in _of_value(_lane_layouts(block.bits, chip, block.way), block):
             layout = placed(attribute, block.shape, machine, lanes)
-            best = None if isinstance(layout, str) else _fewest(block.in_memory(layout), block.bits, block.kind, lanes)
+            best = None if isinstance(layout, str) else _delivered(layout, block, chip)
             if best is not None:
-                why = f"{best[0]} x {best[1].name}"
-                yield Choice(attribute, _price(attribute, block, machine, target), why)
+                why = f"{best.count} x {best.message.name}"
+                yield Choice(attribute, _price(attribute, block, machine, chip), why)
     elif rank == 2 and level == "inst":
-        yield from _tile_choices(block, target, lanes)
+        yield from _tile_choices(block, chip, lanes)
     elif level == "workgroup" and rank <= 2:
         subgroups = 1 if machine is None else machine.subgroups or 1
         for grid in grids(block.shape, subgroups, (1, lanes)[2 - rank :]):
@@ -317,11 +304,11 @@ def _of_value(found: tuple[LayoutAttr, ...], block: Block) -> Iterator[LayoutAtt
         yield LayoutAttr(lane_layout=(*before, down, across, *after), lane_data=data)
 
 
-def _tile_choices(block: Block, target: str | None, lanes: int) -> Iterator[Choice]:
+def _tile_choices(block: Block, chip: TargetInfo, lanes: int) -> Iterator[Choice]:
     """Tiles of one message: as many rows as divide the block, the fewest messages first."""
-    cost, found = cost_of(target), dict[tuple[int, ...], tuple[int, str]]()
-    for message in messages(block.bits, block.kind, lanes):
-        tile = block.in_value(tuple(int(size) for size in message.layout.shape))
+    cost, found = cost_of(chip.name), dict[tuple[int, ...], tuple[int, str]]()
+    for message in messages_of(chip, block.bits, block.way, WRITER):
+        tile = block.in_value(message.shape)
         if all(size % part == 0 for size, part in zip(block.shape, tile, strict=True)):
             count = prod(block.shape) // prod(tile)
             price = count * cost.message + words(block.shape, block.bits, lanes) * cost.word
@@ -331,45 +318,55 @@ def _tile_choices(block: Block, target: str | None, lanes: int) -> Iterator[Choi
 
 
 @lru_cache(maxsize=_CACHED)
-def _problem(attribute: Distributed, what: Block, machine: Machine | None, target: str | None) -> str | None:
-    chip = target_info(DEFAULT_TARGET if target is None else target)
-    if chip.surface is None:
+def _problem(attribute: Distributed, what: Block, machine: Machine | None, chip: TargetInfo) -> str | None:
+    if chip.surface is None or chip.blocks is None:
         return f"{chip} has no 2D block messages"
-    lanes, kind, bits = lanes_of(machine, chip.name), what.kind, what.bits
+    lanes, way, bits = _lanes(machine, chip), what.way, what.bits
     layout = placed(attribute, what.shape_in(attribute), machine, lanes)
     if isinstance(layout, str):
         return layout
-    moves, said = "delivers" if kind == "load" else "takes", "lane" in levels_of(attribute)
+    moves, said = "takes" if way == "store" else "delivers", "lane" in levels_of(attribute)
     if layout.rank == 1:
         problem = misfit(layout, Layout([[Factor(lanes, 1, "lane")]]), said)
         return None if problem is None else f"a 1-D block message {moves} neighbours in neighbouring lanes: {problem}"
     block, tile = what.in_memory(layout), instruction_tile(attribute)
-    there = messages(bits, kind, lanes)
-    if not there:
+    there = messages_of(chip, bits, way)
+    if not there or lanes != chip.subgroup_size:
         return f"{chip} has no 2D block messages for {lanes} lanes and elements of {bits} bits"
     if tile is not None and len(tile) == 2:
-        exact = tuple(one for one in there if what.in_value(tuple(one.layout.shape)) == tile)
+        exact = tuple(one for one in there if what.in_value(one.shape) == tile)
         if not exact:
-            size = "x".join(map(str, tile))
+            size, kind = "x".join(map(str, tile)), "store" if way == "store" else "load"
             return f"no {kind} message of {chip} moves {size} elements of {bits} bits; there are {_sizes(there)}"
         there = exact
-    if any(misfit(block, one.layout, said) is None for one in there):
+    if not said:
+        fits = any(misfit(block, one.layout, lanes=False) is None for one in there)
+        return (
+            None if fits else f"no 2D block message of {chip} {moves} {bits}-bit elements so: {_closest(block, there)}"
+        )
+    of_chip = [one for one in messages_for(block, bits, way, chip) if one.message in there]
+    if of_chip and messages_for(block, bits, way, chip, WRITER):
         return None
-    ignored = "" if kind == "store" or not said else f"; LLVM ignores such a layout and loads rows of {lanes} lanes"
+    if of_chip:
+        return (
+            f"{of_chip[0].message.name} of {chip} {moves} {bits}-bit elements so, {of_chip[0].message.registers} of a lane; "
+            "LLVM's SPIR-V backend stops at 16"
+        )
+    ignored = "" if way == "store" else f"; LLVM ignores such a layout and loads rows of {lanes} lanes"
     return f"no 2D block message of {chip} {moves} {bits}-bit elements so: {_closest(block, there)}{ignored}"
 
 
 def _sizes(there: tuple[Message, ...]) -> str:
-    found = sorted({(int(one.layout.shape[0]), int(one.layout.shape[1])) for one in there if one.kind == "plain"})
-    return ", ".join(f"{rows}x{width}" for rows, width in found)
+    return ", ".join(
+        [f"{rows}x{width}" for rows, width in sorted({one.shape for one in there if one.kind in _IN_ROWS})]
+    )
 
 
 def _closest(block: Layout, there: tuple[Message, ...]) -> str:
     """What is wrong beside a plain message, of as many rows as the block has."""
-    shape = block.shape
-    plain = [one for one in there if one.kind == "plain"] or list(there)
-    fitting = [one for one in plain if all(n % m == 0 for n, m in zip(shape, one.layout.shape, strict=True))]
-    return misfit(block, (fitting or plain)[0].layout) or ""
+    plain = [one for one in there if one.kind in _IN_ROWS] or list(there)
+    fitting = [one for one in plain if all(n % m == 0 for n, m in zip(block.shape, one.shape, strict=True))]
+    return misfit(block, (fitting or plain)[0].layout) or "some registers hold nothing, or a copy"
 
 
 @lru_cache(maxsize=_CACHED)

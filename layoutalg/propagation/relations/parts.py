@@ -198,6 +198,10 @@ def shuffle(op: Any) -> Relation | None:
     mask = numbers_of(op.mask)
     if first is None or second is None or shape is None or mask is None:
         return None
+    turns = taken_in_turns(mask, first, second)
+    if turns is not None:
+        ties = (Tie(op, at, op.results[0], relation, covered=other) for at, (relation, other) in enumerate(turns))
+        return Relation(tuple(ties))
     found = shuffled(mask, first, second)
     if found is None:
         return None
@@ -310,6 +314,46 @@ def _interleaved(shape: tuple[int, ...]) -> tuple[Layout, tuple[Layout, Layout]]
     pairs = related([*same, [Factor(shape[-1], 1, f"d{last}"), Factor(2)]], rank)
     halves = [related([*same, [Factor(shape[-1], 2, f"d{last}")]], rank, offsets=[(f"d{last}", at)]) for at in (0, 1)]
     return pairs, (halves[0], halves[1])
+
+
+@lru_cache(maxsize=_CACHED)
+def taken_in_turns(
+    mask: tuple[int, ...], first: tuple[int, ...], second: tuple[int, ...]
+) -> tuple[tuple[Layout, Layout], tuple[Layout, Layout]] | None:
+    """Of a shuffle that takes runs of two operands in turns: from the result to each, and from the other one to the result.
+
+    None for other shuffles.
+
+    >>> for relation, other in taken_in_turns((0, 1, 4, 5, 2, 3, 6, 7), (4,), (4,)):
+    ...     print(relation, "|", other)
+    d0 = 2@d0:2 2@_ 2@d0 | d0 = 2@d0:4 2@d0 | offset 2@d0
+    d0 = 2@d0:2 2@_ 2@d0 | d0 = 2@d0:4 2@d0
+    """
+    rows, inner = first[0], first[1:]
+    if first != second or len(mask) != 2 * rows or not rows:
+        return None
+    leads = int(mask[0] >= rows)
+    run = next((at for at, entry in enumerate(mask) if int(entry >= rows) != leads), 0)
+    if not run or rows % run or min(mask) < 0:
+        return None
+    expected = [
+        rows * (leads ^ turn) + block * run + place
+        for block in range(rows // run)
+        for turn in (0, 1)
+        for place in range(run)
+    ]
+    if list(mask) != expected:
+        return None
+    same = [[Factor(size, 1, f"d{dim}")] for dim, size in enumerate(inner, 1)]
+    blocks = [Factor(rows // run, run, "d0"), Factor(2), Factor(run, 1, "d0")]
+    relation = related([blocks, *same], len(first))
+    parts = [
+        related([[Factor(rows // run, 2 * run, "d0"), Factor(run, 1, "d0")], *same], len(first), offsets=[("d0", at)])
+        for at in (0, run)
+    ]
+    # Of operand `leads`, the first run of each pair is taken; the other operand covers the second.
+    own = parts if leads == 0 else parts[::-1]
+    return (relation, own[1]), (relation, own[0])
 
 
 @lru_cache(maxsize=_CACHED)

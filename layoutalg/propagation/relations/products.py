@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from xdsl.ir import SSAValue
+
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -79,7 +81,7 @@ def _product(op: Any, acc: int | None) -> Relation:
     of_a, shape = shape_of(op.operands[0]), shape_of(op.results[0])
     if of_a is None or shape is None or len(of_a) != 2 or len(shape) != 2:
         return Relation()  # fragments of lanes: what they hold is the instruction's business
-    left, right = product_relations(shape[0], shape[1], of_a[1])
+    left, right = product_relations(shape[0], shape[1], of_a[1], _together(op.operands[1]))
     ties = [
         Tie(op, number, op.results[0], relation, reach="subgroup", combines=True)
         for number, relation in enumerate((left, right))
@@ -90,17 +92,28 @@ def _product(op: Any, acc: int | None) -> Relation:
     return Relation(tuple(ties), tuple(demands))
 
 
+def _together(b: SSAValue) -> int:
+    """How many rows of B are packed together: `vector<8x16x2xf16>` has 16 rows, in pairs."""
+    shape = shape_of(b) or ()
+    return shape[2] if len(shape) == 3 else 1
+
+
 @lru_cache(maxsize=_CACHED)
-def product_relations(m: int, n: int, k: int) -> tuple[Layout, Layout]:
+def product_relations(m: int, n: int, k: int, together: int = 1) -> tuple[Layout, Layout]:
     """From the elements of D (m x n) to those of A (m x k) and of B (k x n) that they are made of.
+
+    With `together` rows of B packed, B has the dimensions k / together, n and together.
 
     >>> for relation in product_relations(2, 3, 4):
     ...     print(relation)
     d0 = 2@d0, d1 = 3@_ | replicas 4@d1
     d0 = 2@_, d1 = 3@d1 | replicas 4@d0
+    >>> print(product_relations(2, 3, 4, together=2)[1])
+    d0 = 2@_, d1 = 3@d1 | replicas 2@d0 2@d2
     """
     left = Layout([[Factor(m, 1, "d0")], [Factor(n)]], [Factor(k, 1, "d1")])
-    right = Layout([[Factor(m)], [Factor(n, 1, "d1")]], [Factor(k, 1, "d0")])
+    along = [Factor(k // together, 1, "d0"), Factor(together, 1, "d2")] if together > 1 else [Factor(k, 1, "d0")]
+    right = Layout([[Factor(m)], [Factor(n, 1, "d1")]], along)
     return left, right
 
 
@@ -132,7 +145,8 @@ class DpasDemand(OneValue):
         """What is multiplied, without the operation."""
         values = [OneValue(self.user, number) for number in (0, 1, None)]
         (m, k), (_, n), _ = ((*value.shape, 1)[:2] for value in values)
-        return Product(self.role, (m, n, k), values[0].element, values[1].element, values[2].element)
+        together = _together(self.user.operands[1]) if self.role == "B" else 1
+        return Product(self.role, (m, n, k), values[0].element, values[1].element, values[2].element, together)
 
     def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
         """Why dpas does not take this layout; None where it does."""
@@ -150,6 +164,8 @@ class DpasDemand(OneValue):
 class Product(NamedTuple):
     """An operand of a matrix product: which, the sizes m, n and k of the product, and the element types of A, B and D.
 
+    `together` rows of B are packed into a third dimension.
+
     >>> Product("A", (8, 16, 32), "i8", "i8", "i32").shape
     (8, 32)
     """
@@ -159,16 +175,39 @@ class Product(NamedTuple):
     a: str
     b: str
     d: str
+    together: int = 1
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """The operand's shape.
 
         >>> Product("B", (8, 16, 32), "i8", "i8", "i32").shape
         (32, 16)
+        >>> Product("B", (8, 16, 32), "i8", "i8", "i32", together=4).shape
+        (8, 16, 4)
         """
         down, across = _ROLES[self.role]
-        return self.sizes[down], self.sizes[across]
+        return self.packed((self.sizes[down], self.sizes[across]))
+
+    def packed(self, rows_and_columns: tuple[int, ...]) -> tuple[int, ...]:
+        """Sizes of rows and columns as the operand has them.
+
+        >>> Product("B", (8, 16, 32), "i8", "i8", "i32", together=4).packed((32, 16))
+        (8, 16, 4)
+        """
+        rows, columns = rows_and_columns
+        return (rows, columns) if self.together == 1 else (rows // self.together, columns, self.together)
+
+    def in_rows(self, layout: Layout) -> Layout:
+        """The layout of the operand's rows and columns.
+
+        >>> print(Product("B", (8, 16, 16), "f16", "f16", "f32", 2).in_rows(Layout.parse("d0 = 8@reg:2, d1 = 16@lane, d2 = 2@reg")))
+        d0 = 8@reg:2 2@reg, d1 = 16@lane
+        """
+        if self.together == 1 or layout.rank != 3:
+            return layout
+        rows, columns, together = layout.dims
+        return Layout([[*rows, *together], columns], layout.replicas, layout.offsets)
 
     def instruction(self, machine: Machine | None, target: str | None) -> Dpas | str:
         """The instruction, with the most rows that divide the product; or why the chip has none.
@@ -193,18 +232,21 @@ def _choices(what: Product, level: str, machine: Machine | None, target: str | N
 def _candidates(what: Product, level: str, unit: Dpas, subgroups: int) -> Iterator[Choice]:
     rows, columns = _tile(unit, what.role)
     if level == "lane":
-        yield Choice(_fragment(unit, what.role), 0, f"{what.role} of {unit.builtin}")
+        yield Choice(_packed(_fragment(unit, what.role), what), 0, f"{what.role} of {unit.builtin}")
     elif level == "inst":
-        yield Choice(LayoutAttr(inst_data=(rows, columns)), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}")
+        yield Choice(
+            LayoutAttr(inst_data=what.packed((rows, columns))), 0, f"{what.role} of {unit.builtin} is {rows}x{columns}"
+        )
     elif level == "workgroup":
         m, n, k = what.sizes
         bits = {"A": what.a, "B": what.b, "C": what.d}[what.role]
         for grid in grids((m, n), subgroups, (unit.m, unit.n)):
             (down, across), (part_m, part_n) = grid.sg_layout or (1, 1), grid.sg_data or (m, n)
-            block = tuple((part_m, part_n, k)[at] for at in _ROLES[what.role])
+            block = what.packed(tuple((part_m, part_n, k)[at] for at in _ROLES[what.role]))
             held = words(block, bits_of(bits), unit.subgroup_size)
             text = f"{down}x{across} subgroups, each {part_m}x{part_n} of D"
-            yield Choice(LayoutAttr(sg_layout=grid.sg_layout, sg_data=block), held, text)
+            over = grid.sg_layout if what.together == 1 else (*(grid.sg_layout or (1, 1)), 1)
+            yield Choice(LayoutAttr(sg_layout=over, sg_data=block), held, text)
 
 
 @lru_cache(maxsize=_CACHED)
@@ -235,6 +277,14 @@ def _fragment(unit: Dpas, role: str) -> LayoutAttr:
     return LayoutAttr(lane_layout=(1, lanes), lane_data=data)
 
 
+def _packed(fragment: LayoutAttr, what: Product) -> LayoutAttr:
+    """A fragment of rows and columns as one of packed rows: those that share a component are one lane's data."""
+    if what.together == 1:
+        return fragment
+    over, data = fragment.lane_layout or (1, 1), fragment.lane_data or (1, 1)
+    return LayoutAttr(lane_layout=(*over, 1), lane_data=(max(data[0] // what.together, 1), data[1], what.together))
+
+
 @lru_cache(maxsize=_CACHED)
 def _problem(attribute: Distributed, what: Product, machine: Machine | None, target: str | None) -> str | None:
     unit, role = what.instruction(machine, target), what.role
@@ -246,7 +296,10 @@ def _problem(attribute: Distributed, what: Product, machine: Machine | None, tar
     layout = placed(attribute, what.shape, machine, unit.subgroup_size)
     if isinstance(layout, str):
         return layout
+    layout = what.in_rows(layout)
     levels, tile = levels_of(attribute), instruction_tile(attribute)
+    if tile is not None and what.together > 1 and len(tile) == 3:
+        tile = (tile[0] * tile[2], tile[1])
     rows, columns = _tile(unit, role)
     if tile is not None:
         few = range(1, 9) if _ROLES[role][0] == 0 else range(rows, rows + 1)

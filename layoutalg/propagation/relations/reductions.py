@@ -29,6 +29,7 @@ from math import prod
 from typing import Any
 
 from layoutalg.conversion import cost_of
+from layoutalg.core.carrying import given
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -36,7 +37,6 @@ from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import listed
-from layoutalg.propagation.relations.carrying import given
 from layoutalg.propagation.relations.relation import Relation, Tie, numbers_of, related, relates, same_shape, shape_of
 
 __all__ = ["Reduction", "given", "reduced", "reduction"]

@@ -137,11 +137,11 @@ def switch(op: Any) -> Relation:
 
 
 @relates("func.call")
-def call(op: Any) -> Relation:
-    """The operands are the arguments of the function; what it returns, the results."""
+def call(op: Any) -> Relation | None:
+    """The operands are the arguments of the function; what it returns, the results. None of a function without a body."""
     callee = _function(op, str(op.callee.root_reference.data))
     if callee is None or not callee.regions[0].blocks:
-        return Relation()
+        return None
     ties = _passed(op, 0, callee.regions[0].blocks[0].args)
     ties += _yielded(callee.regions, op.results, ("func.return",))
     return Relation(calls=tuple(ties))

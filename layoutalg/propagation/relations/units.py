@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from layoutalg.core.carrying import settled
 from layoutalg.core.errors import CompositionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.propagation.relations.carrying import settled
 
 __all__ = ["misfit"]
 

@@ -25,7 +25,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Operation
 
-from layoutalg.ir.dialects import arith
+from layoutalg.ir.dialects import arith, index
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.operations.declared import (
@@ -40,6 +40,26 @@ from layoutalg.simulate.values.elements import Element, as_signed, as_unsigned, 
 __all__: list[str] = []
 
 Function = Callable[[Array, Array], Array]
+
+_OF_INDEX = {
+    "index.add": "arith.addi", "index.sub": "arith.subi", "index.mul": "arith.muli", "index.and": "arith.andi",
+    "index.or": "arith.ori", "index.xor": "arith.xori", "index.maxs": "arith.maxsi", "index.mins": "arith.minsi",
+    "index.maxu": "arith.maxui", "index.minu": "arith.minui", "index.shl": "arith.shli", "index.shrs": "arith.shrsi",
+    "index.shru": "arith.shrui", "index.divs": "arith.divsi", "index.rems": "arith.remsi",
+    "index.floordivs": "arith.floordivsi", "index.ceildivs": "arith.ceildivsi", "index.divu": "arith.divui",
+    "index.remu": "arith.remui", "index.ceildivu": "arith.ceildivui", "index.casts": "arith.index_cast",
+    "index.castu": "arith.index_castui",
+}  # fmt: skip
+"""Operations of the index dialect, and those of arith that do the same."""
+
+
+def _name(op: Operation) -> str:
+    return _OF_INDEX.get(op.name, op.name)
+
+
+def _with_index(*names: str) -> tuple[str, ...]:
+    """Operations of arith, and those of index that do the same."""
+    return (*names, *(one for one, other in _OF_INDEX.items() if other in names))
 
 
 @compiled_by(arith.ConstantOp)
@@ -99,11 +119,11 @@ _INTEGERS: dict[str, Callable[[Element], Function]] = {
 _FLAGGED = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
 
 
-@compiled_by(*_INTEGERS)
+@compiled_by(*_with_index(*_INTEGERS))
 def integer(op: Operation, compiling: Compiling) -> Step:
     """The operations of two integers that always have a result, unless a flag promises something of it."""
     kind = element_of(op.results[0])
-    function = _INTEGERS[op.name](kind)
+    function = _INTEGERS[_name(op)](kind)
     flags = str(property_of(op, "overflowFlags"))
     signed, unsigned = "nsw" in flags, "nuw" in flags
     if op.name not in _FLAGGED or not (signed or unsigned):
@@ -124,11 +144,11 @@ def integer(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by("arith.shli", "arith.shrsi", "arith.shrui")
+@compiled_by(*_with_index("arith.shli", "arith.shrsi", "arith.shrui"))
 def shift(op: Operation, compiling: Compiling) -> Step:
     """Shifts; by the width or more there is no defined result (0 here)."""
     kind = element_of(op.results[0])
-    left_shift, arithmetic = op.name == "arith.shli", op.name == "arith.shrsi"
+    left_shift, arithmetic = _name(op) == "arith.shli", _name(op) == "arith.shrsi"
     flags = str(property_of(op, "overflowFlags"))
     exact = "isExact" in op.properties or "exact" in op.properties
 
@@ -170,11 +190,11 @@ _QUOTIENTS: dict[str, Function] = {
 }
 
 
-@compiled_by(*_QUOTIENTS)
+@compiled_by(*_with_index(*_QUOTIENTS))
 def divide(op: Operation, compiling: Compiling) -> Step:
     """Quotients and remainders; by 0, and the smallest integer by -1, there is no defined result (0 here)."""
-    kind, function = element_of(op.results[0]), _QUOTIENTS[op.name]
-    signed = op.name.endswith("si")
+    kind, function = element_of(op.results[0]), _QUOTIENTS[_name(op)]
+    signed = _name(op).endswith("si")
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         left, right = (as_signed(value) if signed else as_unsigned(value, kind) for value in values)
@@ -262,6 +282,29 @@ def compare_integers(op: arith.CmpiOp, compiling: Compiling) -> Step:
     return pointwise(order)
 
 
+@compiled_by(index.CmpOp)
+def compare_indices(op: index.CmpOp, compiling: Compiling) -> Step:
+    """`index.cmp`: the predicates of `arith.cmpi` by name."""
+    predicate, kind = list(index.IndexCmpPredicate).index(op.pred.data), element_of(op.lhs)
+    if predicate >= 6:
+        order = _ORDERS[predicate - 4]
+        return pointwise(lambda left, right: order(as_unsigned(left, kind), as_unsigned(right, kind)))
+    return pointwise(_ORDERS[predicate])
+
+
+@compiled_by(index.ConstantOp, index.BoolConstantOp, index.SizeOfOp)
+def index_constant(op: Any, compiling: Compiling) -> Step:
+    """A number, a truth value, or the bits of an index: 64."""
+    kind = element_of(op.results[0])
+    number = 64 if isinstance(op, index.SizeOfOp) else int(op.value.value.data)
+    if not kind.smallest <= number < 1 << kind.bits:
+        fail(op, f"a number that {kind.name} doesn't have")
+    compiling.is_same_for_all(op)
+    compiling.costs(op, 1)
+    value = settle(np.array([number % 2**64], np.uint64), kind).reshape(1, 1, 1)
+    return lambda run, values: (value,)
+
+
 @compiled_by(arith.CmpfOp)
 def compare_floats(op: arith.CmpfOp, compiling: Compiling) -> Step:
     """`arith.cmpf` with its sixteen predicates."""
@@ -288,11 +331,11 @@ def select(op: arith.SelectOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by("arith.extsi", "arith.index_cast", "arith.trunci", "arith.extui", "arith.index_castui")
+@compiled_by(*_with_index("arith.extsi", "arith.index_cast", "arith.trunci", "arith.extui", "arith.index_castui"))
 def widen(op: Operation, compiling: Compiling) -> Step:
     """Integers of another width: with copies of the sign, with zeros, or the low bits."""
     source, kind = element_of(op.operands[0]), element_of(op.results[0])
-    if op.name in ("arith.extui", "arith.index_castui"):
+    if _name(op) in ("arith.extui", "arith.index_castui"):
         return pointwise(lambda value: settle(as_unsigned(value, source), kind))
     flags = str(property_of(op, "overflowFlags"))
 

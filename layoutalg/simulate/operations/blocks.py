@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from layoutalg.core.whole_numbers import as_whole
-from layoutalg.hardware import block_load, block_store, target_info
+from layoutalg.hardware import TargetInfo, block_load, block_store, target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
@@ -191,27 +191,45 @@ def _place(op: Operation, numbers: DenseArrayBase | None) -> Callable[[list[Arra
     return place
 
 
-@lru_cache(maxsize=256)
-def load_map(rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int) -> Array:
+def load_map(
+    rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int, target: str = "pvc"
+) -> Array:
     """Row and column of every element that a load gives each lane: [lane, register, 2].
 
     >>> load_map(8, 16, 32, 1, False, False, 16)[3, 2].tolist()
     [2, 3]
     """
-    # The hardware transposes 32 bits at a time; narrower elements go through it in pairs.
-    unit = max(bits, 32) if transposed else None
-    message = block_load(rows, width, bits, count, packed, transposed, transpose_bits=unit, subgroup_size=lanes)
-    return message.layout.fragment_map()[0]
+    return _load_map(rows, width, bits, count, packed, transposed, lanes, _with_blocks(target))
 
 
 @lru_cache(maxsize=256)
-def store_map(rows: int, width: int, bits: int, lanes: int) -> Array:
+def _load_map(
+    rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int, chip: TargetInfo
+) -> Array:
+    # The hardware transposes 32 bits at a time; narrower elements go through it in pairs.
+    unit = max(bits, 32) if transposed else None
+    message = block_load(rows, width, bits, count, packed, transposed, unit, lanes, chip.name)
+    return message.layout.fragment_map()[0]
+
+
+def _with_blocks(target: str) -> TargetInfo:
+    """The chip; of one without block messages, whose descriptors are refused when they are made, the usual ones."""
+    chip = target_info(target)
+    return chip if chip.blocks is not None else target_info("pvc")
+
+
+def store_map(rows: int, width: int, bits: int, lanes: int, target: str = "pvc") -> Array:
     """Row and column of every element that a store takes from each lane: [lane, register, 2].
 
     >>> store_map(8, 16, 32, 16)[3, 2].tolist()
     [2, 3]
     """
-    return block_store(rows, width, bits, subgroup_size=lanes).layout.fragment_map()[0]
+    return _store_map(rows, width, bits, lanes, _with_blocks(target))
+
+
+@lru_cache(maxsize=256)
+def _store_map(rows: int, width: int, bits: int, lanes: int, chip: TargetInfo) -> Array:
+    return block_store(rows, width, bits, lanes, chip.name).layout.fragment_map()[0]
 
 
 def message_name(
@@ -259,7 +277,9 @@ def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool)
     return at if count > 1 else at[0]
 
 
-def lane_map(op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector: Attribute, lanes: int) -> Array:
+def lane_map(
+    op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector: Attribute, lanes: int, target: str = "pvc"
+) -> Array:
     """Row and column in the block of every element of a lane's vector: [lane, the vector's axes, 2].
 
     >>> from layoutalg.ir import read_module
@@ -272,9 +292,9 @@ def lane_map(op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector:
     rows, width = kind.get_shape()
     bits = _element(op, kind).itemsize * 8
     if isinstance(op, block.StoreNdOp):
-        return _held_by_lanes(op, vector, kind, store_map(rows, width, bits, lanes))
+        return _held_by_lanes(op, vector, kind, store_map(rows, width, bits, lanes, target))
     packed, transposed = op.packed is not None, op.transpose is not None
-    held = load_map(rows, width, bits, array_length(kind), packed, transposed, lanes)
+    held = load_map(rows, width, bits, array_length(kind), packed, transposed, lanes, target)
     return _held_by_lanes(op, vector, kind, held)
 
 
@@ -409,7 +429,7 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         fail(op, f"transpose = {list(order)}; a block is transposed by [1, 0]")
     size, target, level, packed = dtype.itemsize, compiling.target, compiling.level, op.packed is not None
     if level == "lane":
-        held = lane_map(op, kind, op.value.type, compiling.lanes)
+        held = lane_map(op, kind, op.value.type, compiling.lanes, target)
     else:
         shape = value_shape(op.value.type)
         together = shape[-1] if packed and shape else 1
@@ -444,7 +464,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
         fail(op, "a store moves one block; array_length is for loads")
     size, target, level = dtype.itemsize, compiling.target, compiling.level
     if level == "lane":
-        held = lane_map(op, kind, op.value.type, compiling.lanes)
+        held = lane_map(op, kind, op.value.type, compiling.lanes, target)
     else:
         held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
     where = _place(op, op.const_offsets)
@@ -477,7 +497,7 @@ def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
     kind = _block_type(op, op.descriptor.type)
     (rows, width), size, count = kind.get_shape(), _element(op, kind).itemsize, array_length(kind)
     if compiling.level == "lane":
-        load_map(rows, width, size * 8, count, False, False, compiling.lanes)
+        load_map(rows, width, size * 8, count, False, False, compiling.lanes, compiling.target)
     where = _place(op, op.const_offsets)
     name = message_name("prefetch", rows, width, size * 8, count)
 

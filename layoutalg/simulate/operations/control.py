@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, Region
 
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import func, scf
+from layoutalg.ir.dialects.xegpu.ranges import range_of
 from layoutalg.simulate.branching import compile_function, compile_region
 from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute, value_shape
 from layoutalg.simulate.iterations import iterations_of
@@ -146,8 +147,10 @@ def branch(op: scf.IfOp, compiling: Compiling) -> Step:
         compiling.body(region.block) if region.blocks else None for region in (op.true_region, op.false_region)
     )
 
+    ids = range_of(op) if compiling.level == "workgroup" else None
+
     def step(run: Run, values: list[Any]) -> list[Any]:
-        yes, no = split(run, values[0])
+        yes, no = split(run, values[0] if ids is None else _of_range(op, values[0], ids))
         found: list[Any] | None = None
         for mask, body in ((no, no_body), (yes, yes_body)):
             if mask is not NOBODY and body is not None:
@@ -156,6 +159,21 @@ def branch(op: scf.IfOp, compiling: Compiling) -> Step:
         return found or []
 
     return step
+
+
+def _of_range(op: scf.IfOp, condition: Array, ids: range) -> Array:
+    """What the subgroups of a range decide, as one value of the workgroup."""
+    if condition.shape[1] == 1:
+        return condition
+    if ids.stop > condition.shape[1]:
+        fail(op, f"for the subgroups {ids.start} to {ids.stop - 1}; the workgroup has {condition.shape[1]}")
+    found = condition[:, ids.start : ids.stop]
+    if bool(np.any(found != found[:, :1])):
+        fail(
+            op,
+            f"the subgroups {ids.start} to {ids.stop - 1} take different ways, and layouts in it count them together",
+        )
+    return found[:, :1]
 
 
 @compiled_by(scf.IndexSwitchOp)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.gpu import DimensionEnum
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from layoutalg.ir.dialects import gpu
-from layoutalg.simulate.compiling import Compiling, Step, compiled_by
+from layoutalg.ir.dialects.xegpu.ranges import range_of
+from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Machine, Run, fail
 from layoutalg.simulate.operations.declared import property_of, undefined
 
@@ -54,8 +55,25 @@ def _bounded(op: Operation, numbers: Callable[[Run], Array]) -> Step:
 
 def _check_level(op: Operation, compiling: Compiling, of: str) -> None:
     """At workgroup level a value belongs to the workgroup, so there is no number of a lane or a subgroup."""
-    if of and compiling.level == "workgroup":
+    if (
+        of
+        and compiling.level == "workgroup"
+        and not (of == "subgroup" and bool(op.results[0].uses) and _decides_ranges(op.results[0]))
+    ):
         fail(op, f"this kernel is at workgroup level, where one value is the workgroup's; it has no number of a {of}")
+
+
+def _decides_ranges(value: SSAValue) -> bool:
+    """Whether a number decides about branches for some subgroups alone (`sg_id_range`), itself or by what is computed of it."""
+    return all(
+        (use.index == 0 and range_of(use.operation) is not None)
+        or (
+            use.operation.name.startswith(("arith.", "index."))
+            and not value_shape(use.operation.results[0].type)
+            and _decides_ranges(use.operation.results[0])
+        )
+        for use in value.uses
+    )
 
 
 def _one(number: int) -> Array:

@@ -164,7 +164,7 @@ def _held(op: Any, kind: TensorDescType, vector: Attribute, compiling: Compiling
         fail(op, f"{vector} for a block of {kind.element_type}")
     plain = getattr(op, "packed", None) is None and getattr(op, "transpose", None) is None
     if len(shape) == 2 and _space(kind) == "global" and compiling.level == "lane":
-        return blocks.lane_map(op, kind, vector, lanes)
+        return blocks.lane_map(op, kind, vector, lanes, compiling.target)
     count = blocks.array_length(kind)
     if not plain or count != 1:
         fail(op, "packed, transpose and array_length are for 2-D blocks of global memory")

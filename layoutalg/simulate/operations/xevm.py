@@ -79,7 +79,7 @@ def blockload2d(op: xevm.BlockLoad2dOp, compiling: Compiling) -> Step:
     dtype, kind = _elements(op), op.results[0].type
     rows, width, count = _number(op, "tile_height"), _number(op, "tile_width"), _number(op, "v_blocks", 1)
     packed, transposed = bool(_number(op, "pack_register", 0)), bool(_number(op, "transpose", 0))
-    held = load_map(rows, width, dtype.itemsize * 8, count, packed, transposed, compiling.lanes)
+    held = load_map(rows, width, dtype.itemsize * 8, count, packed, transposed, compiling.lanes, compiling.target)
     result, shape = dtype_of(kind), value_shape(kind)
     if int(np.prod(shape)) * result.itemsize != held.shape[1] * dtype.itemsize:
         fail(op, f"{kind} for {held.shape[1]} elements of {dtype.itemsize * 8} bits per lane")
@@ -101,7 +101,7 @@ def blockstore2d(op: xevm.BlockStore2dOp, compiling: Compiling) -> Step:
     """`xevm.blockstore2d`."""
     dtype = _elements(op)
     rows, width = _number(op, "tile_height"), _number(op, "tile_width")
-    held = store_map(rows, width, dtype.itemsize * 8, compiling.lanes)
+    held = store_map(rows, width, dtype.itemsize * 8, compiling.lanes, compiling.target)
     kind = op.arguments[6].type
     given, shape = dtype_of(kind), value_shape(kind)
     if int(np.prod(shape)) * given.itemsize != held.shape[1] * dtype.itemsize:

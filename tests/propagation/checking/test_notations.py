@@ -6,8 +6,9 @@ import pytest
 
 import layoutalg as la
 from layoutalg.core.errors import LayoutError
-from layoutalg.propagation.checking import check, held_in
+from layoutalg.propagation.checking import check
 from layoutalg.propagation.flow import flows_of
+from layoutalg.propagation.value_layouts import solved
 from tests.propagation.checking import modules
 
 
@@ -133,7 +134,7 @@ def test_what_a_loop_carries_has_one_layout() -> None:
     module = la.read(text)
     [flow] = flows_of(module.parts[0].module)
     carried = next(value for value in flow.values if len(value.members) == 2)
-    assert held_in(flow, la.Machine(lanes=16))[carried.number].attribute == la.parse(modules.COLUMNS)
+    assert solved(flow, la.Machine(lanes=16)).stated[carried.number].attribute == la.parse(modules.COLUMNS)
     assert rules(text) == [("layouts.operand", "math.exp")]
 
 

@@ -28,7 +28,8 @@ DTYPES: dict[str, Any] = {
 @pytest.mark.parametrize("name", MODULES)
 def test_a_lowered_kernel_computes_what_its_tensors_mean(name: str) -> None:
     module = MODULES[name]
-    lowered = la.lower(la.read(module.module)).module
+    llvm = 22 if name == "across_shared_rows" else 24  # subgroups that share rows: LLVM 23 and 24 refuse the layout
+    lowered = la.lower(la.read(module.module), llvm=llvm).module
     assert lowered is not None
     arrays = module.operands()
     assert lowered.run(arrays, (1, 1, 1)).findings == ()
@@ -272,7 +273,9 @@ def test_buffers_are_shared_and_each_conversion_keeps_one_barrier(count: int, lo
     """One buffer is written while others still read the other: two are enough, and no barrier is added."""
     text = conversions_in_a_row(count, loop)
     if count % 2:
-        text = text.replace(f"xegpu.store_nd %v{count - 1}", "xegpu.store_nd %x")
+        here, there = of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64])
+        of_store = f"%v{count - 1}, %u[%c0, %c0] <{{layout = "
+        text = text.replace(f"{of_store}{here}", f"{of_store}{there}")
     made = la.lower(la.read(text)).module
     assert made is not None
     ends = of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64])

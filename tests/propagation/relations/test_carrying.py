@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from layoutalg.core.carrying import held_in_both
 from layoutalg.core.errors import CompositionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -19,6 +20,7 @@ from layoutalg.propagation.relations.contractions import contracted
 from layoutalg.propagation.relations.parts import place_of, slice_of
 from layoutalg.propagation.relations.reductions import reduced
 from layoutalg.propagation.relations.shapes import broadcast_from, recast, reshaped, transposed
+from tests.propagation.checking.programs import layout
 
 Element = tuple[int, ...]
 Holdings = dict[tuple[int, int], list[Element]]
@@ -235,3 +237,19 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
     assert wide is not None
     with pytest.raises(CompositionError, match="made of 2 that are in different work-items"):
         given(wide, Layout.parse("d0 = 16@lane"), combines=False)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_held_in_both_is_what_each_work_item_holds_in_both(seed: int) -> None:
+    rng = random.Random(seed)
+    machine = la.Machine(lanes=4, subgroups=2)
+    pair = [layout(rng, (4, 8), "sglane").layout((4, 8), machine) for _ in range(2)]
+    held = [[{tuple(e) for e in one} for one in each.fragment_map().reshape(8, -1, 2).tolist()] for each in pair]
+    both = [one & other for one, other in zip(*held, strict=True)]
+    try:
+        found = held_in_both(*pair)
+    except CompositionError:
+        return
+    mapped = found.fragment_map()
+    assert [{tuple(e) for e in one} for one in mapped.reshape(8, -1, 2).tolist()] == both
+    assert mapped[0, 0].shape[0] == len(both[0])

@@ -49,7 +49,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import as_flag, instance_of, listed
 
-__all__ = ["REGISTERS", "covering", "given", "needed", "part_of", "settled", "without"]
+__all__ = ["REGISTERS", "covering", "given", "held_in_both", "needed", "part_of", "settled", "without"]
 
 REGISTERS = "reg"
 
@@ -226,6 +226,72 @@ def settled(layout: Layout) -> Layout:
         names=layout.names,
         origins=layout.origins,
     )
+
+
+def held_in_both(one: Layout, other: Layout) -> Layout:
+    """The elements that a work-item holds in both of two layouts of one tensor on one machine.
+
+    Raises `CompositionError` where that is not a layout: factors without a common refinement, or elements that nobody
+    holds in both.
+
+    >>> subgroups = Layout.parse("d0 = 2@sg 2@reg, d1 = 4@reg | replicas 4@lane")
+    >>> print(held_in_both(subgroups, Layout.parse("d0 = 4@reg, d1 = 4@lane | replicas 2@sg")))
+    d0 = 2@sg 2@reg, d1 = 4@lane
+    """
+    as_layout(one, "layout")
+    as_layout(other, "layout")
+    if one.shape != other.shape or one.offsets or other.offsets or any((*one.origins, *other.origins)):
+        raise CompositionError(f"{one} and {other}: expected two layouts of one whole tensor")
+    dims = [_refined(*pair) for pair in zip(one.dims, other.dims, strict=True)]
+    if any(found is None for found in dims):
+        raise CompositionError(f"{one} and {other} have no common refinement, or nobody holds some element in both")
+    whole = [list[Factor](found or ()) for found in dims]
+    replicas: list[Factor] = []
+    for axis in sorted({*one.axes, *other.axes} - {REGISTERS}):
+        size, place = max(int(one.axes.get(axis, 1)), int(other.axes.get(axis, 1))), 1
+        for factor in sorted((f for factors in whole for f in factors if f.axis == axis), key=_stride_of):
+            gap = exact_quotient(factor.stride, place)
+            if gap is None:
+                raise CompositionError(f"{one} and {other}: nobody holds some element in both")
+            if gap != 1:
+                replicas.append(Factor(gap, place, axis))
+            place = int(multiply(factor.stride, factor.extent))
+        rest = exact_quotient(size, place)
+        if rest is None:
+            raise CompositionError(f"{one} and {other}: {axis} has {size} values, and {place} are counted")
+        if rest != 1:
+            replicas.append(Factor(rest, place, axis))
+    return settled(Layout(whole, replicas))
+
+
+def _refined(one: Sequence[Factor], other: Sequence[Factor]) -> list[Factor] | None:
+    """The factors of a dimension that tell apart what either tells apart; None where that are no factors."""
+    left: list[Any] = [list(factor) for factor in one if factor.extent != 1]
+    right: list[Any] = [list(factor) for factor in other if factor.extent != 1]
+    found: list[Factor] = []
+    while left and right:
+        # From the minor end; the shorter of the two digits is the next one.
+        (n, s, axis), (m, t, along) = left[-1], right[-1]
+        extent = min(n, m)
+        if n % extent or m % extent:
+            return None
+        if axis in (REGISTERS, None):
+            found.append(
+                Factor(extent, t if along not in (REGISTERS, None) else 0, None if along == REGISTERS else along)
+            )
+        elif along in (REGISTERS, None) or (axis == along and s == t):
+            found.append(Factor(extent, s, axis))
+        else:
+            return None
+        for factors, size, stride in ((left, n, s), (right, m, t)):
+            factors[-1][:2] = [size // extent, stride * extent]
+            if size == extent:
+                factors.pop()
+    return found[::-1]
+
+
+def _stride_of(factor: Factor) -> Any:
+    return factor.stride
 
 
 def without(layout: Layout, axes: Iterable[str]) -> Layout:

@@ -1,0 +1,149 @@
+"""Calls of functions on spread values: their bodies stand in the place of the calls before anything is lowered.
+
+What layout an argument has is decided at each call. So a function that is called twice may become two texts:
+
+>>> from layoutalg.ir import read_module
+>>> module = read_module('''gpu.module @m {
+...   func.func private @twice(%x: vector<8x16xf32>) -> vector<8x16xf32> {
+...     %y = arith.addf %x, %x : vector<8x16xf32>
+...     func.return %y : vector<8x16xf32> }
+...   gpu.func @k(%a: vector<8x16xf32>) kernel {
+...     %b = func.call @twice(%a) : (vector<8x16xf32>) -> vector<8x16xf32>
+...     gpu.return } }''')
+>>> inline_calls(module)
+()
+>>> [op.name for op in module.walk()][2:]
+['gpu.func', 'arith.addf', 'gpu.return']
+
+A function that calls itself, has several blocks, or is not there is a finding. Functions on numbers stay.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType, VectorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from layoutalg.ir import Finding, place_of
+from layoutalg.ir.dialects.func import CallOp, FuncOp
+from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
+
+__all__ = ["inline_calls", "spread_calls"]
+
+_MOST_OPERATIONS = 1 << 16
+"""More operations than these are not put in the place of calls."""
+
+
+def spread_calls(module: Operation) -> list[CallOp]:
+    """The calls in kernels that pass vectors or tensors.
+
+    >>> from layoutalg.ir import read_module
+    >>> spread_calls(read_module("gpu.barrier"))
+    []
+    """
+    return [
+        call
+        for kernel in module.walk()
+        if isinstance(kernel, GpuFuncOp)
+        for call in kernel.walk()
+        if isinstance(call, CallOp) and _passes_vectors(call)
+    ]
+
+
+def inline_calls(module: Operation) -> tuple[Finding, ...]:
+    """Put the bodies of functions on spread values in the place of their calls, and drop what is not called any more.
+
+    The module is changed in place; findings say what could not be put in.
+    """
+    findings: list[Finding] = []
+    inside: dict[Operation, tuple[Operation, ...]] = {}
+    inlined: set[Operation] = set()
+    open_calls, count = spread_calls(module), 0
+    while open_calls:
+        call = open_calls.pop()
+        callee, problem = _callee(call)
+        chain = inside.get(call, ())
+        if callee is not None and callee in chain:
+            problem = "calls a function that calls itself, on spread values: write it as a loop"
+        if callee is None or problem:
+            findings.append(Finding("lower.call", problem, call.name, place_of(call)))
+            continue
+        made = _put_in(call, callee)
+        inlined.add(callee)
+        count += len(made)
+        if count > _MOST_OPERATIONS:
+            message = f"puts more than {_MOST_OPERATIONS} operations in the place of calls"
+            findings.append(Finding("lower.call", message, "func.call"))
+            break
+        for operation in made:
+            if isinstance(operation, CallOp) and _passes_vectors(operation):
+                inside[operation] = (*chain, callee)
+                open_calls.append(operation)
+    if not findings:
+        _drop(module, inlined)
+    return tuple(findings)
+
+
+def _passes_vectors(call: Operation) -> bool:
+    return any(isinstance(value.type, VectorType | TensorType) for value in (*call.operands, *call.results))
+
+
+def _callee(call: CallOp) -> tuple[FuncOp | None, str]:
+    """The function that is called, or why its body cannot be put in."""
+    name = call.callee.root_reference.data
+    around = call.parent_op()
+    while around is not None:
+        found = SymbolTable.lookup_symbol(around, name) if around.has_trait(SymbolTable) else None
+        if isinstance(found, FuncOp):
+            blocks = len(found.body.blocks)
+            if blocks == 1:
+                return found, ""
+            reason = "is not in this module" if not blocks else "has branches between blocks"
+            return None, f"calls @{name} on spread values, which {reason}"
+        around = around.parent_op()
+    return None, f"calls @{name} on spread values, which is not in this module"
+
+
+def _put_in(call: CallOp, callee: FuncOp) -> list[Operation]:
+    """The body of a function before its call, and its results in the place of the call's."""
+    body = callee.body.blocks[0]
+    known: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
+    block = call.parent_block()
+    made: list[Operation] = []
+    for operation in body.ops:
+        if operation is body.last_op:
+            break
+        copy = operation.clone(known)
+        for old, new in zip(operation.walk(), copy.walk(), strict=True):
+            new.location = old.location
+            made.append(new)
+        if block is not None:
+            block.insert_op_before(copy, call)
+    end = body.last_op
+    for result, value in zip(call.results, () if end is None else end.operands, strict=True):
+        result.replace_all_uses_with(known.get(value, value))
+    call.detach()
+    call.erase()
+    return made
+
+
+def _drop(module: Operation, inlined: set[Operation]) -> None:
+    """Take functions out whose calls are gone: those that are left were called by nobody but kernels."""
+    called = {
+        operation.callee.root_reference.data
+        for operation in module.walk()
+        if isinstance(operation, CallOp) and not _within(operation, inlined)
+    }
+    for function in inlined:
+        if isinstance(function, FuncOp) and function.sym_name.data not in called:
+            function.detach()
+            function.erase()
+
+
+def _within(operation: Operation, functions: set[Operation]) -> bool:
+    around = operation.parent_op()
+    while around is not None:
+        if around in functions:
+            return True
+        around = around.parent_op()
+    return False

@@ -1,0 +1,124 @@
+"""What propagation writes so that compilers do not crash: the known mistakes stand in `propagation.compilers`.
+
+The sum of a row is a slice of the rows' layout. A store may name the same map otherwise; LLVM 23 and 24 then look for the
+parent of a layout that has none. A conversion between the two names moves nothing, and the reduction's result stays a slice:
+
+>>> from layoutalg.ir import read_module
+>>> from layoutalg.propagation.placing.propagating import propagate
+>>> text = '''gpu.module @m { gpu.func @k(%p: i64, %q: i64) kernel {
+...   %t = xegpu.create_nd_tdesc %p, shape : [16, 32], strides : [32, 1] : i64 -> !xegpu.tensor_desc<16x32xf32>
+...   %u = xegpu.create_nd_tdesc %q, shape : [16], strides : [1] : i64 -> !xegpu.tensor_desc<16xf32>
+...   %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x32xf32> -> vector<16x32xf32>
+...   %z = arith.constant dense<0.0> : vector<16xf32>
+...   %s = vector.multi_reduction <add>, %x, %z [1] : vector<16x32xf32> to vector<16xf32>
+...   xegpu.store_nd %s, %u[0] : vector<16xf32>, !xegpu.tensor_desc<16xf32>
+...   gpu.return } }'''
+>>> for llvm in (22, 24):
+...     print(llvm, str(propagate(text, llvm=llvm)).count("xegpu.convert_layout"))
+22 0
+24 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from xdsl.ir import Attribute, Operation, SSAValue, Use
+
+from layoutalg.core.notation import Distributed
+from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
+from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.propagation.compilers import wants_slices
+from layoutalg.propagation.flow import Flow
+from layoutalg.propagation.placing.held import Held, held, told
+from layoutalg.propagation.relations import identity, shape_of
+from layoutalg.propagation.spread import levels_of
+from layoutalg.propagation.stated import statements_of
+from layoutalg.xegpu import LayoutAttr, SliceAttr
+
+__all__ = ["keep_slices", "sliced"]
+
+
+def keep_slices(flow: Flow, llvm: int) -> None:
+    """Convert the results of reductions from a slice to the other name that their users give the same map.
+
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.ir import read_module
+    >>> keep_slices(flow_of(read_module("gpu.barrier")), 24)
+    """
+    followers: dict[SSAValue, list[SSAValue]] = {}
+    for tie in flow.ties:
+        if tie.reach == "work-item" and tie.operand in flow and tie.result in flow:
+            if tie.relation == identity(flow.value_of(tie.operand).shape):
+                followers.setdefault(tie.operand, []).append(tie.result)
+    for operation in [each for function in flow.functions for each in function.walk()]:
+        slice_ = operation.attributes.get("layout_result_0")
+        if wants_slices(operation, llvm) and isinstance(slice_, SliceText) and "lane" in levels_of(slice_.value):
+            _convert(operation, slice_, followers)
+
+
+def _convert(operation: Operation, slice_: SliceText, followers: dict[SSAValue, list[SSAValue]]) -> None:
+    result, block = operation.results[0], operation.parent
+    wanting = [(use, other) for use in list(result.uses) if (other := _other_name(use, followers)) is not None]
+    made: dict[Attribute, SSAValue] = {}
+    for use, other in wanting if block is not None else ():
+        if other not in made:
+            layouts = {"input_layout": slice_, "target_layout": other}
+            conversion = ConvertLayoutOp.build(operands=[result], properties=layouts, result_types=[result.type])
+            block.insert_op_after(conversion, operation)
+            made[other] = conversion.results[0]
+        use.operation.operands[use.index] = made[other]
+
+
+def sliced(operation: Operation, source: Held | None, present: Held | None, llvm: int) -> Held | None:
+    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> sliced(TestOp(), None, None, 24)
+    """
+    if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
+        return None
+    if not isinstance(source.attribute, LayoutAttr | SliceAttr):
+        return None
+    reduction: Any = operation
+    try:
+        attribute = SliceAttr(source.attribute, tuple(int(dim) for dim in reduction.reduction_dims.get_values()))
+    except ValueError:
+        return None
+    found = held(attribute, present.shape, llvm)
+    return found if found is not None and found.map == present.map else None
+
+
+def _other_name(use: Use, followers: dict[SSAValue, list[SSAValue]]) -> Attribute | None:
+    """The layout, not a slice, in which a value is taken by a use or by what is made of it element by element."""
+    if isinstance(use.operation, ConvertLayoutOp):
+        return None
+    waiting, seen = [use], {use}
+    while waiting:
+        one = waiting.pop()
+        for attribute in _said(one):
+            return attribute
+        for result in one.operation.results:
+            if result in followers.get(one.operation.operands[one.index], ()):
+                more = [each for each in result.uses if each not in seen]
+                seen.update(more)
+                waiting.extend(each for each in more if not isinstance(each.operation, ConvertLayoutOp))
+    return None
+
+
+def _said(use: Use) -> Iterator[Attribute]:
+    from layoutalg.propagation.placing.writing import attribute_of
+
+    for statement in statements_of(use.operation):
+        shape = shape_of(use.operation.operands[use.index])
+        about = statement.number in (use.index, None) and shape_of(statement.value) == shape
+        if about and shape is not None and _is_named_otherwise(statement.attribute):
+            known = told(statement.attribute, shape)
+            found = None if known is None else attribute_of(known)
+            if found is not None:
+                yield found
+
+
+def _is_named_otherwise(attribute: Distributed) -> bool:
+    return isinstance(attribute, LayoutAttr) and "lane" in levels_of(attribute)
