@@ -17,6 +17,7 @@ from tests.oracle.distribution import SEPARATOR, program
 from tests.oracle.toolchains import run
 from tests.propagation.checking import modules
 from tests.propagation.checking.repairing import repair_all
+from tests.propagation.unannotated import UNANNOTATED
 from tests.simulate.levels.kernels import KERNELS
 
 _TO_SUBGROUPS = "xegpu-propagate-layout{layout-kind=subgroup},xegpu-wg-to-sg-distribute,cse,lower-affine,cse"
@@ -111,6 +112,19 @@ def test_a_reduction_whose_result_is_taken_as_no_slice_crashes_and_the_repair_do
     found, texts = repair_all(text, version)
     assert found.is_right
     assert "getParent" not in run([program(version), pipeline("xegpu-sg-to-lane-distribute")], texts[-1]).stderr
+
+
+@pytest.mark.parametrize("version", [23, 24])
+@pytest.mark.parametrize("between", ["", "%w = arith.addf %s, %s : vector<16xf32>"])
+def test_what_propagation_writes_of_a_reduction_does_not_crash(version: int, between: str) -> None:
+    """A store of the sums takes them in a layout that is not a slice, directly or through an elementwise operation."""
+    text = re.sub(r"64x128", "16x32", UNANNOTATED["row_sums"].text).replace("vector<64xf32>", "vector<16xf32>")
+    text = text.replace("tensor_desc<64xf32>", "tensor_desc<16xf32>").replace("array<i32: 64", "array<i32: 16")
+    if between:
+        text = text.replace("xegpu.store_nd %s", f"{between}\nxegpu.store_nd %w")
+    done = run([program(version), pipeline("xegpu-sg-to-lane-distribute")], str(la.propagate(text, llvm=version)))
+    assert done.returncode == 0, done.stderr[:2000]
+    assert "vector<1xf32>" in done.stdout
 
 
 MOVED = [

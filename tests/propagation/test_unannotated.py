@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,7 @@ from layoutalg.propagation.stated import statements_of
 from layoutalg.simulate.levels import level_of
 from tests.propagation.unannotated import UNANNOTATED, Kernel
 
-NOT_YET = {"array_length"}
-LOWERED = [name for name in UNANNOTATED if name not in NOT_YET]
+LOWERED = tuple(UNANNOTATED)
 ROADS = (("lane",), ("inst", "lane"), ("workgroup", "lane"), ("workgroup", "inst", "lane"))
 
 
@@ -84,6 +84,15 @@ def test_every_road_of_levels_ends_in_what_check_calls_right_and_lower_takes(nam
     assert errors(lowered.findings) == []
     assert lowered.module is not None
     computes(kernel, lowered.module)
+
+
+@pytest.mark.parametrize("name", ["gemm_bias_gelu", "softmax", "layer_norm", "causal_mask", "flash_attention"])
+def test_subgroups_are_decided_in_under_a_second(name: str) -> None:
+    """Conversions are priced with lanes, so that few words are planned."""
+    la.propagate(UNANNOTATED["gather"].text, level="workgroup")  # loads what it needs
+    start = time.process_time()
+    la.propagate(UNANNOTATED[name].text, level="workgroup")
+    assert time.process_time() - start < 1
 
 
 def test_two_steps_and_one_decide_the_same() -> None:

@@ -1,4 +1,7 @@
-"""What propagation writes so that compilers do not crash: the known mistakes stand in `propagation.compilers`.
+"""What propagation writes so that compilers do not crash or miscompile: the known mistakes stand in `propagation.compilers`.
+
+A layout that is known to be moved wrongly (columns through `load_matrix`) has a price that nobody pays where there is another
+choice; those that are moved rightly are offered beside it.
 
 The sum of a row is a slice of the rows' layout. A store may name the same map otherwise; LLVM 23 and 24 then look for the
 parent of a layout that has none. A conversion between the two names moves nothing, and the reduction's result stays a slice:
@@ -22,22 +25,70 @@ parent of a layout that has none. A conversion between the two names moves nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from layoutalg.core.notation import Distributed
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
-from layoutalg.propagation.compilers import wants_slices
+from layoutalg.propagation.compilers import compiler_mistake, right_for_matrix, wants_slices
 from layoutalg.propagation.flow import Flow
-from layoutalg.propagation.placing.held import Held, held, told
-from layoutalg.propagation.relations import identity, shape_of
+from layoutalg.propagation.placing.held import Held, held
+from layoutalg.propagation.relations import Demand, identity, shape_of
 from layoutalg.propagation.spread import levels_of
 from layoutalg.propagation.stated import statements_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["keep_slices", "sliced"]
+if TYPE_CHECKING:
+    from layoutalg.propagation.placing.candidates import Asked
+
+__all__ = ["WRONG", "keep_slices", "price_of_mistake", "right_layouts", "sliced"]
+
+
+WRONG = 1 << 16
+"""The price of a layout in which a compiler moves other elements, in issue slots: more than any conversion around it."""
+
+
+def price_of_mistake(demand: Demand, known: Held, asked: Asked) -> int:
+    """`WRONG` where the asked version of LLVM is known to move a value wrongly in this layout, otherwise nothing.
+
+    >>> from layoutalg.core.notation import Machine
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.propagation.placing.candidates import Asked
+    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
+    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
+    >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+    >>> columns, rows = ((1, 16), (1, 1)), ((8, 2), (1, 8))
+    >>> layouts = [told(LayoutAttr(lane_layout=lanes, lane_data=data), (8, 16)) for lanes, data in (columns, rows)]
+    >>> [price_of_mistake(flow.demands[0], one, asked) for one in layouts]
+    [65536, 0]
+    """
+    found = compiler_mistake(demand.user, demand.value, known.attribute)
+    return WRONG if found is not None and asked.llvm in found.versions else 0
+
+
+def right_layouts(demand: Demand, known: Held, asked: Asked) -> Iterator[Held]:
+    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't.
+
+    >>> from layoutalg.core.notation import Machine
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.flow import flow_of
+    >>> from layoutalg.propagation.placing.candidates import Asked
+    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
+    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
+    >>> columns = told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16))):
+    ...     print(one.attribute)
+    #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>
+    """
+    for attribute in right_for_matrix(demand.user, known.attribute, known.shape):
+        found = held(attribute, known.shape, asked.llvm)
+        if found is not None and demand.problem(attribute, asked.machine, asked.target) is None:
+            yield found
 
 
 def keep_slices(flow: Flow, llvm: int) -> None:
@@ -49,9 +100,9 @@ def keep_slices(flow: Flow, llvm: int) -> None:
     """
     followers: dict[SSAValue, list[SSAValue]] = {}
     for tie in flow.ties:
-        if tie.reach == "work-item" and tie.operand in flow and tie.result in flow:
-            if tie.relation == identity(flow.value_of(tie.operand).shape):
-                followers.setdefault(tie.operand, []).append(tie.result)
+        is_near = tie.reach == "work-item" and tie.operand in flow and tie.result in flow
+        if is_near and tie.relation == identity(flow.value_of(tie.operand).shape):
+            followers.setdefault(tie.operand, []).append(tie.result)
     for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
         if wants_slices(operation, llvm) and isinstance(slice_, SliceText) and "lane" in levels_of(slice_.value):
@@ -62,7 +113,9 @@ def _convert(operation: Operation, slice_: SliceText, followers: dict[SSAValue, 
     result, block = operation.results[0], operation.parent
     wanting = [(use, other) for use in list(result.uses) if (other := _other_name(use, followers)) is not None]
     made: dict[Attribute, SSAValue] = {}
-    for use, other in wanting if block is not None else ():
+    if block is None:
+        return
+    for use, other in wanting:
         if other not in made:
             layouts = {"input_layout": slice_, "target_layout": other}
             conversion = ConvertLayoutOp.build(operands=[result], properties=layouts, result_types=[result.type])
@@ -108,16 +161,16 @@ def _other_name(use: Use, followers: dict[SSAValue, list[SSAValue]]) -> Attribut
 
 
 def _said(use: Use) -> Iterator[Attribute]:
-    from layoutalg.propagation.placing.writing import attribute_of
-
+    written: dict[str, Attribute] = {**use.operation.properties, **use.operation.attributes}
     for statement in statements_of(use.operation):
         shape = shape_of(use.operation.operands[use.index])
         about = statement.number in (use.index, None) and shape_of(statement.value) == shape
         if about and shape is not None and _is_named_otherwise(statement.attribute):
-            known = told(statement.attribute, shape)
-            found = None if known is None else attribute_of(known)
-            if found is not None:
-                yield found
+            kinds = (value.type for value in use.operation.operands)
+            in_type = (kind.layout for kind in kinds if isinstance(kind, TensorDescType))
+            attribute = written.get(statement.name) or next(in_type, None)
+            if isinstance(attribute, LayoutText):
+                yield attribute
 
 
 def _is_named_otherwise(attribute: Distributed) -> bool:

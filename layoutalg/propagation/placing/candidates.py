@@ -32,6 +32,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.propagation.flow import Flow, Value
+from layoutalg.propagation.placing.avoiding import price_of_mistake, right_layouts
 from layoutalg.propagation.placing.costs import Prices, bits_of
 from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held, told
 from layoutalg.propagation.placing.levels import block_of, coarse_held, is_coarse, leaves_lanes, refine
@@ -145,7 +146,8 @@ class _Search:
         if demand is not None:
             if ignored(demand, option.held) or problem_of(demand, option.held, self.asked) is not None:
                 return
-            option = Option(option.held, option.why, cost_at(demand, option.held, self.asked))
+            cost = cost_at(demand, option.held, self.asked) + price_of_mistake(demand, option.held, self.asked)
+            option = Option(option.held, option.why, cost)
         self.keys[number].add(option.held.key)
         self.found.options[number].append(option)
         self.queue.append((number, option))
@@ -318,7 +320,10 @@ def _demanded(search: _Search) -> tuple[_Offers, _Offers]:
         else:
             bound = search.found.bounds.get((demand.user, demand.number)) or search.coarse.get(value.number)
             options = options if bound is None else refinements(demand, bound, search.asked)
-            search.found.demanded[number] = options
+            wrong = [price_of_mistake(demand, one.held, search.asked) for one in options]
+            search.found.demanded[number] = [
+                replace(one, cost=one.cost + price) for one, price in zip(options, wrong, strict=True)
+            ]
             name = demand.user.name
             taken.append((value.number, [Option(one.held, f"{name} takes it: {one.why}") for one in options]))
     return made, taken
@@ -357,6 +362,8 @@ def refinements(demand: Demand, coarse: Held, asked: Asked) -> list[Option]:
         known = refine(coarse, option.held, asked.llvm)
         if known is None or ignored(demand, known) or problem_of(demand, known, asked) is not None:
             continue
+        for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
+            found.setdefault(other.key, Option(other, "compilers move it rightly", cost_at(demand, other, asked)))
         found.setdefault(known.key, Option(known, option.why, cost_at(demand, known, asked)))
     return list(found.values())
 
@@ -413,8 +420,12 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
     options: dict[str, Option] = {}
     for choice in choices:
         known = held(choice.attribute, shape, asked.llvm)
-        if known is not None and not ignored(demand, known):
-            options.setdefault(known.key, Option(known, choice.why, choice.cost))
+        if known is None or ignored(demand, known):
+            continue
+        for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
+            cost = demand.price(other.attribute, asked.machine, asked.target)
+            options.setdefault(other.key, Option(other, "compilers move it rightly", cost))
+        options.setdefault(known.key, Option(known, choice.why, choice.cost))
     return list(options.values())
 
 
@@ -457,7 +468,6 @@ def _added_in_lanes(search: _Search) -> None:
 
     Without that, a kernel whose load and store are written could never convert for a reduction between them.
     """
-    asked = search.asked
     for tie in search.flow.ties:
         if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
             continue
