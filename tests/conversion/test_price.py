@@ -210,6 +210,8 @@ def test_registers_in_order_leave_who_holds_what() -> None:
     ]
     for layout in layouts:
         assert holders(in_order(layout)) == holders(layout)
-        coordinates = in_order(layout).fragment_map()
-        held = [list(map(tuple, row)) for row in coordinates.reshape(-1, *coordinates.shape[2:]).tolist()]
+        table: Any = in_order(layout).fragment_map()
+        held: list[list[tuple[int, ...]]] = [
+            [tuple(element) for element in row] for row in table.reshape(-1, *table.shape[2:]).tolist()
+        ]
         assert held == [sorted(row) for row in held]
