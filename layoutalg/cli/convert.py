@@ -77,6 +77,7 @@ def convert(
     """
     from layoutalg.conversion import SymbolicPlan
     from layoutalg.conversion import convert as plan_conversion
+    from layoutalg.conversion.ends import completed
     from layoutalg.conversion.price import price
     from layoutalg.core.elements import element_bits
     from layoutalg.core.files import write_file
@@ -91,9 +92,10 @@ def convert(
     machine = machine_said(subgroup_size, subgroups, workgroup_size)
     bits = element_bits(element)
     paid = price(pair[0], pair[1], sizes, element, machine, target)
+    ends, _ = completed(pair[0], pair[1], sizes, machine)
     plan = plan_conversion(
-        pair[0],
-        pair[1],
+        ends[0],
+        ends[1],
         sizes,
         machine=machine | Machine(lanes=paid.lanes),
         element_bits=bits,

@@ -36,7 +36,7 @@ from layoutalg.core.notation import Distributed, Machine, single_operand
 from layoutalg.memory.asked import distributions
 from layoutalg.notations import value_of
 
-__all__ = ["LANES_MISSING", "Ends", "ends_of", "in_order"]
+__all__ = ["LANES_MISSING", "Ends", "completed", "ends_of", "in_order"]
 
 LANES_MISSING = (
     "neither layout says the lanes of a subgroup; say them: machine=Machine(lanes=16), or --subgroup-size 16 on the"
@@ -45,6 +45,7 @@ LANES_MISSING = (
 """Why a conversion of whole subgroups has no price."""
 
 _LEVELS = {"sg": "subgroups", "lane": "lanes"}
+_SIDES = ("source", "result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +68,62 @@ def ends_of(
     shape: Sequence[int] | None = None,
     machine: Machine | None = None,
     *,
-    symbols: bool = False,
+    literally: bool = False,
 ) -> Ends:
-    """The two ends of a conversion of a tensor; with `symbols` extents may be symbols, and lanes are not dealt then.
+    """The two ends of a conversion of a tensor.
+
+    `literally` is how `convert` plans: extents may be symbols, and what only one of the two leaves open is not as the other
+    says it; its work-items hold copies, as in `value.layout(shape, machine)`.
 
     Raises what `memory.asked.distributions` raises.
 
     >>> ends_of("d0 = 4@lane", "d0 = 2@lane:2 2@lane").lanes
     4
     """
-    values: list[Any] = [value_of(one) if isinstance(one, (Distributed, str)) else one for one in (source, result)]  # pyright: ignore[reportUnnecessaryIsInstance]
-    notes: list[str] = []
-    given = list(values)
-    if all(isinstance(one, Distributed) for one in values):
-        for number, name in enumerate(("source", "result")):
-            whole = values[number].completed_by(values[1 - number])
-            if whole != values[number] and _fits(whole, shape, machine):
-                given[number] = whole
-                more = whole.levels - values[number].levels
-                added = " and ".join(word for level, word in _LEVELS.items() if level in more)
-                notes.append(f"the {name} says no {added}: those of the {('result', 'source')[number]}")
-    layouts = distributions(given, shape, machine, "converting it", symbols=symbols)
-    open_ones = [_leaves_lanes(one, layout, machine) for one, layout in zip(given, layouts, strict=True)]
-    reached: list[Any] = [layout.axes.get("lane", 1) for layout in layouts]
+    given: tuple[list[Any], list[str]] = ([source, result], [])
+    values, notes = given if literally else completed(source, result, shape, machine)
+    layouts = distributions(values, shape, machine, "converting it", symbols=literally)
+    open_ones = [_leaves_lanes(one, layout, machine) for one, layout in zip(values, layouts, strict=True)]
     if all(open_ones):
-        lanes = None if machine is None else machine.lanes
+        lanes: Any = None if machine is None else machine.lanes
     else:
-        lanes = max((many for many, is_open in zip(reached, open_ones, strict=True) if not is_open), key=_size)
-    if any(open_ones) and type(lanes) is int and lanes > 1:
-        told: list[str] = []
-        for number, (layout, is_open) in enumerate(zip(layouts, open_ones, strict=True)):
-            if is_open and _is_of_numbers(layout):
-                layouts[number], words = _dealt(layout, lanes)
-                told.append(words)
-        both = len(told) == 2 and told[0] == told[1]
-        sides = [name for name, is_open in zip(("source", "result"), open_ones, strict=True) if is_open]
-        notes += told[:1] if both else [f"{side}: {words}" for side, words in zip(sides, told, strict=False)]
+        said = (layout.axes.get("lane", 1) for layout, is_open in zip(layouts, open_ones, strict=True) if not is_open)
+        lanes = max(said, key=_size)
+    if type(lanes) is int and lanes > 1 and (all(open_ones) or (any(open_ones) and not literally)):
+        told: dict[str, str] = {}
+        for number, name in enumerate(_SIDES):
+            if open_ones[number] and _is_of_numbers(layouts[number]):
+                layouts[number], told[name] = _dealt(layouts[number], lanes)
+        if len(told) == 2 and len(set(told.values())) == 1:
+            notes.append(told["source"])
+        else:
+            notes += [f"{name}: {words}" for name, words in told.items()]
     return Ends(layouts[0], layouts[1], lanes if type(lanes) is int else None, tuple(notes))
+
+
+def completed(
+    source: Distributed | str, result: Distributed | str, shape: Sequence[int] | None, machine: Machine | None
+) -> tuple[list[Any], list[str]]:
+    """Both values, each with the levels that it leaves open as the other one says them, where that fits; and that in words.
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> tiles, lanes = LayoutAttr(sg_layout=(2, 1), sg_data=(16, 16)), LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
+    >>> completed(tiles, lanes, (32, 16), None)[1]
+    ['the source says no lanes: those of the result', 'the result says no subgroups: those of the source']
+    """
+    given: tuple[Any, Any] = (source, result)
+    values = [value_of(one) if isinstance(one, (Distributed, str)) else one for one in given]
+    found, notes = list(values), list[str]()
+    if not all(isinstance(one, Distributed) for one in values):
+        return found, notes
+    for number, name in enumerate(_SIDES):
+        whole = values[number].completed_by(values[1 - number])
+        if whole != values[number] and _fits(whole, shape, machine):
+            found[number] = whole
+            more = whole.levels - values[number].levels
+            added = " and ".join(word for level, word in _LEVELS.items() if level in more)
+            notes.append(f"the {name} says no {added}: those of the {_SIDES[1 - number]}")
+    return found, notes
 
 
 def _size(extent: Any) -> int:
@@ -118,7 +138,8 @@ def _fits(value: Distributed, shape: Sequence[int] | None, machine: Machine | No
     return True
 
 
-def _leaves_lanes(value: Distributed, layout: Layout, machine: Machine | None) -> bool:
+def _leaves_lanes(value: Any, layout: Layout, machine: Machine | None) -> bool:
+    value = value_of(value)
     if isinstance(value, Layout):
         return machine is not None and machine.lanes is not None and "lane" not in layout.codomain
     return "lane" not in value.levels

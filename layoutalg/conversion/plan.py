@@ -51,8 +51,8 @@ def convert(
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
     `shape` is needed where neither says the tensor's. What `machine` leaves open is what the two say themselves, the larger
-    number of lanes and of subgroups: one that uses fewer holds copies in the others. Lanes that an attribute leaves open are
-    dealt as `conversion.ends` says; where nobody says how many there are, whole subgroups are planned, and `cost` is refused.
+    number of lanes and of subgroups: one that uses fewer holds copies in the others. Lanes that both leave open are dealt as
+    `conversion.ends` says; where nobody says how many there are, whole subgroups are planned, and `cost` is refused.
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given; 0: none). `level` says how far
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
     the subgroups are those of so many `workgroups`, which share their memories (see `conversion.levels`). Extents of registers
@@ -69,7 +69,7 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
-    ends = ends_of(source, destination, shape, machine, symbols=True)
+    ends = ends_of(source, destination, shape, machine, literally=True)
     symbols = has_symbols(ends.source) or has_symbols(ends.result)
     plan = (SymbolicPlan if symbols else ConversionPlan)(
         ends.source,

@@ -411,10 +411,10 @@ def _conversion(one: LayoutConversion, machine: Machine, on: Machine, target: st
     facts |= {"price": found.facts, "cost": found.slots}
     if found.slots is None:
         return ConversionRow(one, str(answer), found.text, facts)
-    plan = found.plan
-    facts |= {name: getattr(plan, name) for name in ("kind", "shuffles", "slm_bytes", "barriers")}
     if answer:
         return ConversionRow(one, str(answer), "", facts)
+    plan = found.plan
+    facts |= {name: getattr(plan, name) for name in ("kind", "shuffles", "slm_bytes", "barriers")}
     memory = f"{plan.slm_bytes:,} bytes of shared memory" if plan.slm_bytes else "no shared memory"
     barriers = counted(plan.barriers, "barrier") if plan.barriers else "no barriers"
     words = f"{counted(plan.shuffles, 'shuffle')}, {memory}, {barriers}, {found}"

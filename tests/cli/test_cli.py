@@ -321,17 +321,17 @@ def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
     text = out(capsys, "convert", TILE, COLUMNS, "--target", "pvc")
     assert "issue slots on pvc, from listings: an exchange in registers and lanes" in text
     assert "gpu.shuffle" not in text
-    assert out(capsys, "convert", TILE, COLUMNS, "--emit").count("gpu.shuffle") == 15
+    assert out(capsys, "convert", TILE, COLUMNS, "--target", "generic", "--emit").count("gpu.shuffle") == 15
     target = tmp_path / "deep" / "convert.mlir"
-    found = json.loads(out(capsys, "convert", TILE, COLUMNS, "--json", "-o", str(target)))
+    found = json.loads(out(capsys, "convert", TILE, COLUMNS, "--target", "generic", "--json", "-o", str(target)))
     assert (found["kind"], found["shuffles"], found["lower_bound"], found["slm_bytes"]) == ("shuffles", 15, 15, 0)
     assert target.read_text().count("gpu.shuffle") == 15
     drawn = tmp_path / "exchange.svg"
-    text = out(capsys, "convert", TILE, COLUMNS, "--level", "subgroup", "--picture", str(drawn))
+    text = out(capsys, "convert", TILE, COLUMNS, "--target", "generic", "--level", "subgroup", "--picture", str(drawn))
     assert text.endswith(f"written to {drawn}\n")
     assert "lane l reads lane l XOR t" in drawn.read_text()
     blocks = [tile.replace("d0", "d2 = n@reg:16, d0") for tile in (TILE, COLUMNS)]
-    assert json.loads(out(capsys, "convert", *blocks, "--json"))["shuffles"] == "15*n"
+    assert json.loads(out(capsys, "convert", *blocks, "--target", "generic", "--json"))["shuffles"] == "15*n"
     attributes = [f"#xegpu.layout<lane_layout = [1, 16], lane_data = [{n}, 1]>" for n in (1, 2)]
     assert "identity" in out(capsys, "convert", *attributes, "16x16", "--element", "f16")
 

@@ -106,7 +106,7 @@ class Check:
 
     @property
     def redundant(self) -> tuple[CheckedConversion, ...]:
-        """The conversions between two names of the same map.
+        """The conversions before and after which the same work-items hold the same elements.
 
         >>> check("gpu.barrier").redundant
         ()

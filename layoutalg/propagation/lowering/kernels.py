@@ -75,6 +75,7 @@ class Exchanged:
     """A conversion that was written: where, from which layout to which, how, and whether the module asked for it.
 
     >>> rows, columns = Layout.parse("d0 = 4@reg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@reg")
+    >>> from layoutalg.conversion.price import price
     >>> found = price(rows, columns)
     >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, found.plan, found))
     xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shuffles, 26 issue slots on pvc; 4 lanes in a

@@ -10,7 +10,7 @@ An operation on an 8x16 tile of 16 lanes is 8 instructions where every lane has 
 >>> prices.registers(columns), prices.registers(everything)
 (8, 128)
 
-A conversion costs what its plan costs (`layoutalg.convert`), and nothing between two names of one map:
+A conversion costs what `layoutalg.price` says, and nothing between two names of one map:
 
 >>> rows = held(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
 >>> columns = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))

@@ -142,7 +142,7 @@ class Propagated:
     decisions: tuple[Decision, ...]
     conversions: tuple[Conversion, ...]
     removed: tuple[Conversion, ...]
-    """Conversions of the text that were redundant: between two names of one map, or back to where a value came from."""
+    """Conversions of the text that were redundant: work-items hold what they held, there or where the value came from."""
     cost: int
     bound: int
     findings: tuple[Finding, ...]
