@@ -38,6 +38,7 @@ from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held,
 from layoutalg.propagation.placing.levels import block_of, coarse_held, is_coarse, leaves_lanes, refine
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
+from layoutalg.propagation.relations.blocks import BlockDemand
 from layoutalg.propagation.stated import Statement
 from layoutalg.xegpu import LayoutAttr
 
@@ -147,7 +148,8 @@ class _Search:
             if ignored(demand, option.held) or problem_of(demand, option.held, self.asked) is not None:
                 return
             cost = cost_at(demand, option.held, self.asked) + price_of_mistake(demand, option.held, self.asked)
-            option = Option(option.held, option.why, cost)
+            why = option.why if coarse is None else _why(demand, option.held, self.asked) or option.why
+            option = Option(option.held, why, cost)
         self.keys[number].add(option.held.key)
         self.found.options[number].append(option)
         self.queue.append((number, option))
@@ -364,8 +366,14 @@ def refinements(demand: Demand, coarse: Held, asked: Asked) -> list[Option]:
             continue
         for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
             found.setdefault(other.key, Option(other, "compilers move it rightly", cost_at(demand, other, asked)))
-        found.setdefault(known.key, Option(known, option.why, cost_at(demand, known, asked)))
+        why = _why(demand, known, asked) or option.why
+        found.setdefault(known.key, Option(known, why, cost_at(demand, known, asked)))
     return list(found.values())
+
+
+def _why(demand: Demand, known: Held, asked: Asked) -> str | None:
+    """The messages of one subgroup, where messages move the value."""
+    return demand.messages(known.attribute, asked.machine, asked.target) if isinstance(demand, BlockDemand) else None
 
 
 def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
