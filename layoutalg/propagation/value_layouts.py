@@ -33,7 +33,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.compare.missing import missing
 from layoutalg.core.carrying import given, held_in_both, needed, settled
@@ -221,6 +221,8 @@ class _Candidates:
         self.misfits: list[tuple[Statement, str]] = []
         self.wanted: dict[int, list[Candidate]] = {}
         """By value, what statements say of it where it is used."""
+        self.taken_as: dict[tuple[Operation, int | None], Distributed] = {}
+        """What a use says that it takes: demands ask about that, however the value is held."""
         for value in self.values:
             known = [one for statement in value.stated if (one := self._stated(statement, value)) is not None]
             if known:
@@ -233,6 +235,7 @@ class _Candidates:
             if found is not None:
                 one = Candidate(found.layout, found.levels, found.attribute, "wanted", statement)
                 self.wanted.setdefault(value.number, []).append(one)
+                self.taken_as[statement.user, statement.number] = statement.attribute
 
     def _stated(self, statement: Statement, value: Value) -> Candidate | None:
         found = stated_candidate(statement, value.shape, self.machine)
@@ -477,10 +480,12 @@ class _Choice:
         return sum(1 for _ in self._unmet(number, one)) + sum(1 for _ in self._unwanted(number, one))
 
     def _unmet(self, number: int, one: Candidate) -> Iterator[Demand]:
-        if one.levels or one.attribute is not None:
-            for demand in self.demands.get(number, ()):
-                if demand.problem(one.said, self.machine, self.target) is not None:
-                    yield demand
+        for demand in self.demands.get(number, ()):
+            said = self.search.taken_as.get((demand.user, demand.number))
+            if said is None and (one.levels or one.attribute is not None):
+                said = one.said
+            if said is not None and demand.problem(said, self.machine, self.target) is not None:
+                yield demand
 
     def _unwanted(self, number: int, one: Candidate) -> Iterator[Candidate]:
         if self.search.is_free(number):

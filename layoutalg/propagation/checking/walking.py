@@ -94,6 +94,7 @@ class _Checking:
         self.names = Names(module.lines)
         self.solved = solved(flow, self.machine, target)
         self.held = self.solved.stated
+        self.taken = {(one.user, one.number): one.attribute for one in flow.wanted}
         self.repairing = Repairing(flow, self.held, self.names, self.machine, target, llvm)
 
     def found(self) -> Found:
@@ -290,8 +291,10 @@ class _Checking:
 
     def _refusals(self, demand: Demand, value: Value, held: Candidate) -> Iterator[str]:
         """Why an operation does not take or make a value as it is held, or in the instruction's tile that is stated."""
+        taken = self.taken.get((demand.user, demand.number))
         tiles = [one.attribute for one in value.stated if not levels_of(one.attribute) & _LEVELS]
-        for said in dict.fromkeys([held.said] * bool(held.levels or held.attribute) + tiles):
+        own = [held.said] * bool(held.levels or held.attribute) + tiles
+        for said in dict.fromkeys(own if taken is None else [taken]):
             problem = demand.problem(said, self.machine, self.target)
             if problem is not None:
                 yield problem
