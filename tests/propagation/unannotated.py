@@ -102,9 +102,8 @@ class Body:
         """%name is %of reduced along a dimension, from the value `start` on."""
         kept = tuple(size for at, size in enumerate(shape) if at != dim)
         self.fill(f"{name}_start", start, kept, kind)
-        return self.add(
-            f"%{name} = vector.multi_reduction <{how}>, %{of}, %{name}_start [{dim}] : {vector(shape, kind)} to {vector(kept, kind)}"
-        )
+        kinds = f"{vector(shape, kind)} to {vector(kept, kind)}"
+        return self.add(f"%{name} = vector.multi_reduction <{how}>, %{of}, %{name}_start [{dim}] : {kinds}")
 
     def spread(self, name: str, of: str, shape: tuple[int, int], kind: str) -> Body:
         """%name has the value of a row in every column."""

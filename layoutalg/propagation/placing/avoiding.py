@@ -59,6 +59,7 @@ def price_of_mistake(demand: Demand, known: Held, asked: Asked) -> int:
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.propagation.flow import flow_of
     >>> from layoutalg.propagation.placing.candidates import Asked
+    >>> from layoutalg.propagation.placing.held import told
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
     >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
@@ -78,6 +79,7 @@ def right_layouts(demand: Demand, known: Held, asked: Asked) -> Iterator[Held]:
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.propagation.flow import flow_of
     >>> from layoutalg.propagation.placing.candidates import Asked
+    >>> from layoutalg.propagation.placing.held import told
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
     >>> columns = told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))

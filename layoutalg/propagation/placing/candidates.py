@@ -39,6 +39,7 @@ from layoutalg.propagation.placing.held import Held, carry_back, carry_on, held,
 from layoutalg.propagation.placing.levels import block_of, coarse_held, is_coarse, leaves_lanes, refine
 from layoutalg.propagation.placing.usual import product_operand, usual_layouts
 from layoutalg.propagation.relations import Choice, Demand, Tie
+from layoutalg.propagation.relations.blocks import BlockDemand
 from layoutalg.propagation.stated import Statement
 from layoutalg.xegpu import LayoutAttr
 
@@ -160,7 +161,9 @@ class _Search:
             if demand is not None:
                 if ignored(demand, known) or problem_of(demand, known, self.asked) is not None:
                     continue
-                option = Option(known, option.why, cost_at(demand, known, self.asked), option.rank)
+                cost = cost_at(demand, known, self.asked) + price_of_mistake(demand, known, self.asked)
+                why = option.why if coarse is None else _why(demand, known, self.asked) or option.why
+                option = Option(known, why, cost, option.rank)
             elif known is not option.held:
                 option = Option(known, option.why, option.cost, option.rank)
             other = by_key.get(known.key)
@@ -385,8 +388,14 @@ def refinements(demand: Demand, coarse: Held, asked: Asked) -> list[Option]:
             continue
         for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
             found.setdefault(other.key, Option(other, "compilers move it rightly", cost_at(demand, other, asked)))
-        found.setdefault(known.key, Option(known, option.why, cost_at(demand, known, asked)))
+        why = _why(demand, known, asked) or option.why
+        found.setdefault(known.key, Option(known, why, cost_at(demand, known, asked)))
     return list(found.values())
+
+
+def _why(demand: Demand, known: Held, asked: Asked) -> str | None:
+    """The messages of one subgroup, where messages move the value."""
+    return demand.messages(known.attribute, asked.machine, asked.target) if isinstance(demand, BlockDemand) else None
 
 
 def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:

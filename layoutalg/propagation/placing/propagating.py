@@ -33,9 +33,9 @@ A level refines the one above it. Where a module states subgroups and lanes are 
 ...   %y = math.exp %x : vector<64x32xf32>
 ...   gpu.return }} }}''')
 >>> for one in (*done.coarser.decisions[1:], *done.decisions[1:]):
-...     print(one)
-text:4:8 %y 64x32xf32: #xegpu.layout<sg_layout = [4, 1], sg_data = [16, 32]>, as math.exp makes it (128)
-text:4:8 %y 64x32xf32: #xegpu.layout<sg_layout = [4, 1], sg_data = [16, 32], lane_layout = [1, 16], lane_data = [1, 1]>, as math.exp makes it (128)
+...     print(one.name, str(one.attribute).removeprefix("#xegpu.layout"), one.why)
+%y <sg_layout = [4, 1], sg_data = [16, 32]> as math.exp makes it
+%y <sg_layout = [4, 1], sg_data = [16, 32], lane_layout = [1, 16], lane_data = [1, 1]> as math.exp makes it
 """
 
 from __future__ import annotations

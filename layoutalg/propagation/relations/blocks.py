@@ -185,6 +185,22 @@ class BlockDemand(OneValue):
         """The issue slots of the messages of one subgroup; 0 for a layout that no message moves."""
         return _price(attribute, self.block, machine, _chip(target))
 
+    def messages(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
+        """How many of which message each subgroup sends for a layout; None for one that no 2D block message moves.
+
+        >>> from layoutalg.ir import read_module
+        >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<32x16xf16>'
+        >>> load = "%a = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<32x16xf16> -> vector<32x16xf16>"
+        >>> [demand] = load_nd(read_module(text + load).body.block.last_op).demands
+        >>> rows = LayoutAttr(sg_layout=(2, 1), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1))
+        >>> demand.messages(rows, Machine(lanes=16, subgroups=2), "pvc")
+        '1 x read_16b_16r16x1c'
+        """
+        chip = _chip(target)
+        layout = placed(attribute, self.block.shape_in(attribute), machine, _lanes(machine, chip))
+        best = None if isinstance(layout, str) or layout.rank < 2 else _delivered(layout, self.block, chip)
+        return None if best is None else f"{best.count} x {best.message.name}"
+
 
 class Block(NamedTuple):
     """A value that a block message moves: its shape, that of the block in memory, and how the one is the other.

@@ -12,6 +12,7 @@ from layoutalg.ir import read_module
 from layoutalg.propagation.conformance.generating import kernels
 from layoutalg.propagation.flow import flows_of
 from layoutalg.propagation.labelling import IMPOSSIBLE, Labelling, cost_of
+from layoutalg.propagation.placing.avoiding import WRONG
 from layoutalg.propagation.placing.candidates import Asked, candidates_of
 from layoutalg.propagation.placing.network import network_of
 from layoutalg.propagation.placing.pricing import priced
@@ -24,7 +25,7 @@ MOST = 16
 
 
 def every_price(text: str, level: str) -> list[int]:
-    """What the module costs with each choice of the candidates; empty where there are too many choices."""
+    """What the module costs with each choice of the candidates that compilers get right; empty where there are too many."""
 
     def opened():
         module = read_module(text)
@@ -40,7 +41,7 @@ def every_price(text: str, level: str) -> list[int]:
         return []
     prices: list[int] = []
     for labels in product(*(range(len(row)) for row in problem.costs)):
-        if cost_of(problem, labels) < IMPOSSIBLE:
+        if cost_of(problem, labels) < min(IMPOSSIBLE, WRONG):
             module, flow, asked, network = opened()
             write(flow, network, Labelling(labels, 0, 0), asked)
             prices.append(priced(module, level, "pvc", 24).total)
