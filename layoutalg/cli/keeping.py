@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.cli.arguments import print_json, read_module_file
 from layoutalg.cli.findings import write_findings
 from layoutalg.cli.run import as_arguments, as_grid
+from layoutalg.core.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def compare_files(before: str, after: str, compared: Compared) -> int:
     old, new = read_module_file(before), read_module_file(after)
     kept = keeps_meaning(old, new, **compared.options)
     facts = {"after": new.file, "kept": kept.is_kept, **_facts(kept)}
-    closing = "" if compared.written != "text" or not kept.is_kept else f"; {new.file} keeps its meaning"
+    closing = "" if compared.written != "text" or not kept.is_kept else f"; {new.file} keeps its meaning in {counted(kept.draws, 'draw')}"
     write_findings(kept.findings, old, compared.written, facts, closing)
     return int(not kept.is_kept)
 
@@ -113,10 +114,10 @@ def _stage_facts(stage: Stage) -> dict[str, Any]:
 
 
 def _facts(kept: Kept) -> dict[str, Any]:
-    """The difference and the operation in words that JSON can hold."""
+    """The difference and the operation in words that JSON can hold, and on how many draws the two were compared."""
     found = kept.difference
     if found is None:
-        return {}
+        return {"draws": kept.draws}
     facts: dict[str, Any] = {
         "argument": found.argument,
         "element": list(found.element),
@@ -126,4 +127,4 @@ def _facts(kept: Kept) -> dict[str, Any]:
     }
     if kept.culprit is not None:
         facts |= {"operation": kept.culprit.operation, "at": str(kept.culprit.before), "moved": kept.culprit.moved}
-    return {"difference": facts}
+    return {"draws": kept.draws, "difference": facts}

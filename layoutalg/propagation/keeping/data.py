@@ -32,7 +32,7 @@ from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["arrays_for", "copies", "is_array", "kernel_of"]
+__all__ = ["arrays_for", "copies", "is_array", "kernel_of", "parameters"]
 
 
 def copies(arguments: Sequence[Any]) -> list[Any]:
@@ -75,6 +75,17 @@ def kernel_of(module: Operation, name: str | None = None) -> gpu.FuncOp:
     raise LayoutError(f"{len(named)} kernels: {', '.join(shown(op.sym_name.data) for op in named[:8])}; name one")
 
 
+def parameters(kernel: gpu.FuncOp) -> Sequence[SSAValue]:
+    """What a kernel is given; the memory that it declares for itself comes after that.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = "gpu.module @m { gpu.func @k(%p: i64) workgroup(%slm: memref<4xf32, 3>) kernel { gpu.return } }"
+    >>> [value.name_hint for value in parameters(kernel_of(read_module(text)))]
+    ['p']
+    """
+    return kernel.regions[0].blocks[0].args[: len(kernel.function_type.inputs.data)]
+
+
 def arrays_for(kernel: gpu.FuncOp, seed: int = 0) -> list[Any]:
     """An array or a number for every argument: of the memref's type, or of the descriptors that are made from an address.
 
@@ -86,7 +97,7 @@ def arrays_for(kernel: gpu.FuncOp, seed: int = 0) -> list[Any]:
     layoutalg.core.errors.LayoutError: argument 0 (%n: index): the text does not say its value; give the arguments (--arg)
     """
     rng = np.random.default_rng(seed)
-    return [_argument(value, number, rng) for number, value in enumerate(kernel.regions[0].blocks[0].args)]
+    return [_argument(value, number, rng) for number, value in enumerate(parameters(kernel))]
 
 
 def _argument(value: SSAValue, number: int, rng: np.random.Generator) -> Any:
