@@ -133,7 +133,7 @@ def _numbers(value: Any) -> list[float]:
     if isinstance(value, FloatAttr | IntegerAttr):
         return [float(value.value.data)]
     if isinstance(value, DenseIntOrFPElementsAttr):
-        return [float(number) for number in islice(value.iter_values(), _MOST_CONSTANTS)]
+        return [float(one) for one in islice(value.iter_values(), _MOST_CONSTANTS) if isinstance(one, int | float)]
     return []
 
 
@@ -229,7 +229,7 @@ def _levels(shape: Ints, rng: np.random.Generator) -> NDArray[np.float64]:
     if not dims:
         return np.zeros(shape)
     dim = int(rng.choice(dims))
-    steps = rng.permutation(shape[dim]) * (8 / shape[dim]) - 4
+    steps = np.asarray(rng.permutation(shape[dim]) * (8 / shape[dim]) - 4, np.float64)
     return np.broadcast_to(steps.reshape(-1, *(1,) * (len(shape) - dim - 1)), shape)
 
 
