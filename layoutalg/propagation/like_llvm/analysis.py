@@ -99,7 +99,8 @@ class Habits:
     """
 
     strict: bool = False
-    """Whether a store without a layout, and a number of subgroups that isn't known, are errors."""
+    """Whether a store without a layout, and a number of subgroups that isn't known (or is no power of two), are errors. Then
+    subgroups divide a product as they divide its result, too."""
     rigid: bool = False
     """Whether a load has the lanes of its message; otherwise those that its user wants."""
     reuses: bool = False

@@ -26,7 +26,7 @@ from layoutalg.propagation.like_llvm.blocks import (
     whole_bytes,
 )
 from layoutalg.propagation.like_llvm.fields import Attribute, fits, lanes, numbers_of
-from layoutalg.xegpu import LayoutAttr
+from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = [
     "block_lanes",
@@ -114,8 +114,12 @@ def block_store(shape: Sequence[int], bits: int, level: str, count: int | None) 
     return block_message(shape, bits, level, count, STORE)
 
 
-def block_message(shape: Sequence[int], bits: int, level: str, count: int | None, blocks: Blocks) -> LayoutAttr | None:
+def block_message(
+    shape: Sequence[int], bits: int, level: str, count: int | None, blocks: Blocks, *, goes_on: bool = False
+) -> LayoutAttr | None:
     """What a block store or a prefetch demands.
+
+    `goes_on`: LLVM 23 takes -1 for a size that no block divides, which divides everything where it divides among subgroups.
 
     >>> from layoutalg.propagation.like_llvm.blocks import PREFETCH
     >>> print(block_message((8, 32), 8, "inst", None, PREFETCH))
@@ -124,7 +128,9 @@ def block_message(shape: Sequence[int], bits: int, level: str, count: int | None
     count_of_lanes, data = block_lanes(shape, bits, _MESSAGE)
     if level == "lane":
         return lanes(count_of_lanes, data)
-    inst = tile(shape, blocks, whole_bytes(bits))
+    if len(shape) == 1 and level == "inst":
+        raise LayoutError(f"a block of {shape[0]} elements: {UNDEFINED}: LLVM reads the height of a line")
+    inst = tile(shape, blocks, whole_bytes(bits), otherwise=1 if goes_on and level == "workgroup" else None)
     if inst is None:
         return None
     if level == "inst":
@@ -145,6 +151,13 @@ def block_load(shape: Sequence[int], bits: int, level: str, wanted: Attribute, *
     if counts is None or data is None or inst is None:
         raise LayoutError(
             f"xegpu.load_nd: {UNDEFINED}: LLVM reads the tile and the lanes of {wanted}, which has not both"
+        )
+    if len(shape) == 1:
+        # LLVM reads the lanes of a row that is not there; for the line that a block's rows are copies of, LLVM 24 finds none.
+        if rigid and bits == 32 and isinstance(wanted, SliceAttr):
+            return lanes((LANES,), (1,), (LANES,))
+        raise LayoutError(
+            f"xegpu.load_nd of {shape[0]} elements: {UNDEFINED}: LLVM reads the lanes of a row above the line"
         )
     transposed = counts[-2] > 1 and counts[-1] == 1
     transformed = not transposed and data[-2] > 1 and data[-1] == 1
@@ -208,24 +221,35 @@ def scattered_lanes(shape: Sequence[int], chunk: int) -> tuple[Ints, Ints]:
     return (*ones, count), (*ones, min(shape[-1] // count, chunk))
 
 
-def scattered(shape: Sequence[int], level: str, chunk: int) -> LayoutAttr | None:
-    """What a scatter, or a store to shared memory, demands.
+def scattered(shape: Sequence[int], level: str, chunk: int, count: int | None = None) -> LayoutAttr | None:
+    """What a scatter, or a store to shared memory, demands; None where `count` subgroups can't divide it.
 
     >>> print(scattered((32,), "inst", 1))
     #xegpu.layout<inst_data = [16], lane_layout = [16], lane_data = [1]>
+    >>> print(scattered((64,), "workgroup", 1, 2), scattered((16,), "workgroup", 1, 2))
+    #xegpu.layout<sg_layout = [2], sg_data = [32]> None
     """
-    if level == "workgroup":
-        return None
     counts, data = scattered_lanes(shape, min(chunk, _WIDEST))
+    if level == "workgroup":
+        found = subgroup_shapes(shape, [a * b for a, b in zip(counts, data, strict=True)], count or 0)
+        return divided(shape, found[0]) if found else None
     if level == "lane":
         return lanes(counts, data)
     return lanes(counts, data, (a * b for a, b in zip(counts, data, strict=True)))
 
 
 def product(
-    shapes: Sequence[Sequence[int]], bits: Sequence[int], level: str, count: int | None, wanted: Attribute | None
+    shapes: Sequence[Sequence[int]],
+    bits: Sequence[int],
+    level: str,
+    count: int | None,
+    wanted: Attribute | None,
+    *,
+    by_result: bool = False,
 ) -> tuple[LayoutAttr, LayoutAttr, LayoutAttr] | None:
     """What a dpas demands of A and B, and makes as C; None where no instruction divides them.
+
+    Subgroups divide A and B as they divide C. `by_result`: A and B need not be divided so along the depth (LLVM 24).
 
     >>> for layout in product([(8, 32), (32, 16), (8, 16)], [16, 16, 32], "inst", None, None):
     ...     print(layout)
@@ -252,15 +276,16 @@ def product(
     if level == "inst":
         of_a, of_b, of_c = (lanes(*each, inst) for each, inst in zip(spread, tiles, strict=True))
         return of_a, of_b, of_c
-    return _divided_product((a, b, c), tiles, count or 0, wanted)
+    return _divided_product((a, b, c), tiles, count or 0, wanted, by_result=by_result)
 
 
 def _divided_product(
-    shapes: tuple[Sequence[int], ...], tiles: tuple[Ints, ...], count: int, wanted: Attribute | None
+    shapes: tuple[Sequence[int], ...], tiles: tuple[Ints, ...], count: int, wanted: Attribute | None, *, by_result: bool
 ) -> tuple[LayoutAttr, LayoutAttr, LayoutAttr] | None:
     a, b, c = shapes
     of_a, of_b, of_c = (subgroup_shapes(shape, inst, count) for shape, inst in zip(shapes, tiles, strict=True))
     common = [each for each in of_b if each in of_a and each in of_c and a[-1] // each[1] == b[0] // each[0]]
+    common = of_c if by_result else common
     if not common:
         return None
     best = numbers_of(wanted, "sg_layout") if wanted is not None else None
@@ -282,13 +307,14 @@ def completed(inst: Ints, counts: Ints, data: Ints, order: Ints | None = None) -
     return LayoutAttr(inst_data=inst, lane_layout=counts, lane_data=data, order=order)
 
 
-def count_of(wanted: Attribute | None, block: Sequence[int] | None) -> int | None:
-    """The number of subgroups: what the user's layout has, or what the kernel says.
+def count_of(wanted: Attribute | None, block: Sequence[int] | None, *, binary: bool = False) -> int | None:
+    """The number of subgroups: what the user's layout has, or what the kernel says. `binary`: a power of two, or not known.
 
-    >>> count_of(None, (64, 2, 1)), count_of(None, None)
-    (8, None)
+    >>> count_of(None, (64, 2, 1)), count_of(None, None), count_of(None, (48, 1, 1), binary=True)
+    (8, None, None)
     """
     subgroups = None if wanted is None else numbers_of(wanted, "sg_layout")
     if subgroups:
         return prod(subgroups)
-    return None if block is None else prod(block) // LANES
+    found = None if block is None else prod(block) // LANES
+    return None if binary and found is not None and found & (found - 1) else found

@@ -84,9 +84,17 @@ def whole_bytes(bits: int) -> int:
 
 
 def tile(
-    shape: Sequence[int], blocks: Blocks, bits: int, *, transformed: bool = False, transposed: bool = False
+    shape: Sequence[int],
+    blocks: Blocks,
+    bits: int,
+    *,
+    transformed: bool = False,
+    transposed: bool = False,
+    otherwise: int | None = None,
 ) -> tuple[int, ...] | None:
     """The largest block that divides the two innermost dimensions; None where there is no such block.
+
+    `otherwise` is the size along a dimension that no block divides, where that is to go on.
 
     >>> tile((4, 8, 16), STORE, 32)
     (1, 8, 16)
@@ -94,10 +102,10 @@ def tile(
     block = blocks.get((bits, "transposed" if transposed else "transformed" if transformed else ""))
     if block is None:
         return None
-    width = largest_divisor(shape[-1], block.widths)
+    width = largest_divisor(shape[-1], block.widths) or otherwise
     if len(shape) == 1:
         return None if width is None else (width,)
-    height = largest_divisor(shape[-2], block.heights)
+    height = largest_divisor(shape[-2], block.heights) or otherwise
     if width is None or height is None:
         return None
     return (*(1,) * (len(shape) - 2), height, width)

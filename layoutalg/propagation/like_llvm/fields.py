@@ -191,20 +191,22 @@ def collapsed(attribute: Attribute, groups: Sequence[Sequence[int]]) -> Attribut
 
 
 def expanded(attribute: Attribute, dim: int, shape: Sequence[int]) -> Attribute:
-    """One dimension as several of these sizes: its lanes and data go to the innermost first.
+    """One dimension as several of these sizes: its lanes and data go to the innermost first, subgroups to what their data leave.
 
     >>> print(expanded(lanes((16,), (1,)), 0, (4, 8)))
     #xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>
+    >>> print(expanded(LayoutAttr(sg_layout=(8,), sg_data=(32,)), 0, (4, 64)))
+    #xegpu.layout<sg_layout = [4, 2], sg_data = [1, 32]>
     """
     if isinstance(attribute, SliceAttr):
         at = _kept(attribute)[dim]
         moved = tuple(d if d < at else d + len(shape) - 1 for d in attribute.dims)
         return SliceAttr(expanded(attribute.parent, at, shape), moved)
 
-    def split(values: Ints) -> Ints:
+    def split(values: Ints, sizes: Sequence[int] = shape) -> Ints:
         left = values[dim]
         parts: list[int] = []
-        for size in reversed(shape):
+        for size in reversed(sizes):
             part = min(left, size)
             parts.append(part)
             left //= max(part, 1)
@@ -218,7 +220,12 @@ def expanded(attribute: Attribute, dim: int, shape: Sequence[int]) -> Attribute:
             for old in attribute.order
             for new in (range(dim + added, dim - 1, -1) if old == dim else (old if old < dim else old + added,))
         )
-    return replace(_each(replace(attribute, order=None), split), order=order)
+    found = replace(_each(replace(attribute, order=None), split), order=order)
+    if attribute.sg_layout is None or found.sg_data is None:
+        return found
+    data = found.sg_data[dim : dim + len(shape)]
+    rounds = [size // max(1, each) for size, each in zip(shape, data, strict=True)]
+    return replace(found, sg_layout=split(attribute.sg_layout, rounds))
 
 
 def _each(attribute: LayoutAttr, change: Callable[[Ints], Ints]) -> LayoutAttr:

@@ -55,7 +55,7 @@ def _block_of(op: Operation) -> Sequence[int] | None:
 
 def _count(op: Operation, analysis: Analysis, wanted: Attribute | None = None) -> int | None:
     """The number of subgroups; at the level of workgroups it must be known."""
-    found = anchors.count_of(wanted, _block_of(op))
+    found = anchors.count_of(wanted, _block_of(op), binary=analysis.habits.strict)
     if found is None and analysis.level == "workgroup":
         analysis.give_up(op, "Unable to determine the number of subgroups for the operation.", fails=True)
     return found
@@ -81,7 +81,8 @@ def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what:
         count = _count(op, analysis)
         if _unknown(count, analysis):
             return None
-        layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks)
+        goes_on = not analysis.habits.rigid
+        layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks, goes_on=goes_on)
         if layout is None and analysis.level == "inst" and not analysis.habits.rigid:
             raise LayoutError(f"{op.name}: LLVM 23 writes inst_data = -1 for a block of {shape_in(value)}")
         if layout is None:
@@ -151,7 +152,7 @@ def _dpas(op: Any, analysis: Analysis) -> None:
             return
         if analysis.level != "lane" and bits_of(op.operands[0]) == 19:
             raise LayoutError(f"{op.name}: {anchors.UNDEFINED}: LLVM has no depth for tf32")
-        layouts = anchors.product(shapes, bits, analysis.level, count, wanted)
+        layouts = anchors.product(shapes, bits, analysis.level, count, wanted, by_result=analysis.habits.strict)
         if layouts is None:
             analysis.give_up(op, "Failed to determine required layouts for DPAS operands.")
             return
@@ -221,9 +222,10 @@ def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute 
     if layout is None:
         if not isinstance(op.operands[0].type, VectorType):
             return None
-        if _unknown(_count(op, analysis), analysis):
+        count = _count(op, analysis)
+        if _unknown(count, analysis):
             return None
-        layout = anchors.scattered(shape_in(op.operands[0]), analysis.level, chunk)
+        layout = anchors.scattered(shape_in(op.operands[0]), analysis.level, chunk, count)
         if layout is None:
             analysis.give_up(op, f"Failed to determine required layout for {what}.")
             return None
