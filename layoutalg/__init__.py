@@ -80,7 +80,8 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         passes_keep_meaning as passes_keep_meaning,
     )
     from layoutalg.propagation.lowering import Lowered as Lowered, lower as lower
-    from layoutalg.propagation.placing import Propagated as Propagated, propagate as propagate
+    from layoutalg.propagation.like_llvm import propagate as propagate
+    from layoutalg.propagation.placing import Propagated as Propagated
     from layoutalg.show import picture as picture
     from layoutalg.triton import (
         LinearLayout as LinearLayout,
@@ -139,7 +140,8 @@ _NAMES = {
     "propagation.conformance": ("conformance",),
     "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "propagation.lowering": ("Lowered", "lower"),
-    "propagation.placing": ("Propagated", "propagate"),
+    "propagation.like_llvm": ("propagate",),
+    "propagation.placing": ("Propagated",),
     "show": ("picture",),
     "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),
     "xegpu": ("LayoutAttr", "MemDescType", "SgMapAttr", "SliceAttr", "TensorDescType", "to_xegpu"),

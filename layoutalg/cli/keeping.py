@@ -67,7 +67,11 @@ def compare_files(before: str, after: str, compared: Compared) -> int:
     old, new = read_module_file(before), read_module_file(after)
     kept = keeps_meaning(old, new, **compared.options)
     facts = {"after": new.file, "kept": kept.is_kept, **_facts(kept)}
-    closing = "" if compared.written != "text" or not kept.is_kept else f"; {new.file} keeps its meaning in {counted(kept.draws, 'draw')}"
+    closing = (
+        ""
+        if compared.written != "text" or not kept.is_kept
+        else f"; {new.file} keeps its meaning in {counted(kept.draws, 'draw')}"
+    )
     write_findings(kept.findings, old, compared.written, facts, closing)
     return int(not kept.is_kept)
 

@@ -62,7 +62,7 @@ def propagate(
     from rich.console import Console
 
     from layoutalg.core.files import write_file
-    from layoutalg.propagation.placing import propagate as propagated
+    from layoutalg.propagation.like_llvm import propagate as propagated
     from layoutalg.propagation.placing.comparing import compared
     from layoutalg.show.findings import findings_facts, print_findings, summary
     from layoutalg.show.propagations import print_propagation, propagation_facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutalg.propagation.like_llvm.dispatching import propagate
 from layoutalg.propagation.like_llvm.propagating import propagated_like
 
-__all__ = ["propagated_like"]
+__all__ = ["propagate", "propagated_like"]

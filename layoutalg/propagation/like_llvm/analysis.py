@@ -280,7 +280,7 @@ def bits_of(value: SSAValue) -> int:
     32
     """
     kind: Any = value.type
-    text = str(kind.element_type if carries(kind) else kind)
+    text = str(getattr(kind, "element_type", kind))
     digits = "".join(character for character in text.partition("E")[0] if character.isdigit())
     if text == "tf32":
         return 19

@@ -191,7 +191,7 @@ def collapsed(attribute: Attribute, groups: Sequence[Sequence[int]]) -> Attribut
 
 
 def expanded(attribute: Attribute, dim: int, shape: Sequence[int]) -> Attribute:
-    """One dimension as several of these sizes: its lanes and data go to the innermost first, subgroups to what their data leave.
+    """One dimension as several of these sizes: lanes and data go to the innermost first, subgroups to what their data leave.
 
     >>> print(expanded(lanes((16,), (1,)), 0, (4, 8)))
     #xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>
