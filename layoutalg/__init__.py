@@ -73,16 +73,16 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
     from layoutalg.propagation.checking import Check as Check, check as check
-    from layoutalg.propagation.conformance import conformance as conformance
     from layoutalg.propagation.keeping import (
         Kept as Kept,
         keeps_meaning as keeps_meaning,
         passes_keep_meaning as passes_keep_meaning,
     )
     from layoutalg.propagation.lowering import Lowered as Lowered, lower as lower
-    from layoutalg.propagation.like_llvm import propagate as propagate
     from layoutalg.propagation.placing import Propagated as Propagated
     from layoutalg.show import picture as picture
+    from layoutalg.side.conformance import conformance as conformance
+    from layoutalg.side.llvm_passes import propagate as propagate
     from layoutalg.triton import (
         LinearLayout as LinearLayout,
         from_linear_layout as from_linear_layout,
@@ -137,12 +137,12 @@ _NAMES = {
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),
     "propagation.checking": ("Check", "check"),
-    "propagation.conformance": ("conformance",),
     "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "propagation.lowering": ("Lowered", "lower"),
-    "propagation.like_llvm": ("propagate",),
     "propagation.placing": ("Propagated",),
     "show": ("picture",),
+    "side.conformance": ("conformance",),
+    "side.llvm_passes": ("propagate",),
     "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),
     "xegpu": ("LayoutAttr", "MemDescType", "SgMapAttr", "SliceAttr", "TensorDescType", "to_xegpu"),
 }

@@ -16,14 +16,14 @@ import pytest
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.ir import read_module
-from layoutalg.propagation.conformance.generating import kernels
-from layoutalg.propagation.like_llvm import propagated_like
-from layoutalg.propagation.like_llvm.analysis import held, shape_in
-from layoutalg.propagation.like_llvm.keeping import known
 from layoutalg.propagation.relations import needed, relation_of
 from layoutalg.propagation.spread import spread
-from tests.propagation.like_llvm.asking import plain, printed_by, propagated_by
-from tests.propagation.like_llvm.generated import kernel
+from layoutalg.side.conformance.generating import kernels
+from layoutalg.side.llvm_passes import propagated_like
+from layoutalg.side.llvm_passes.analysis import held, shape_in
+from layoutalg.side.llvm_passes.writing_anchors import known
+from tests.side.llvm_passes.asking import plain, printed_by, propagated_by
+from tests.side.llvm_passes.generated import kernel
 from tests.simulate.levels.kernels import KERNELS
 
 VERSIONS = (22, 23, 24)
