@@ -56,6 +56,11 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         parse_cute as parse_cute,
         to_cute as to_cute,
     )
+    from layoutalg.equivalence import (
+        Kept as Kept,
+        keeps_meaning as keeps_meaning,
+        passes_keep_meaning as passes_keep_meaning,
+    )
     from layoutalg.gemm import plan_gemm as plan_gemm
     from layoutalg.gemm.amx import plan_amx as plan_amx
     from layoutalg.gemm.attention import plan_attention as plan_attention
@@ -73,11 +78,6 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
     from layoutalg.propagation.checking import Check as Check, check as check
-    from layoutalg.propagation.keeping import (
-        Kept as Kept,
-        keeps_meaning as keeps_meaning,
-        passes_keep_meaning as passes_keep_meaning,
-    )
     from layoutalg.propagation.lowering import Lowered as Lowered, lower as lower
     from layoutalg.propagation.placing import Propagated as Propagated
     from layoutalg.show import picture as picture
@@ -124,6 +124,7 @@ _NAMES = {
     "core.swizzle": ("Swizzle", "Swizzled"),
     "core.table": ("Table", "compose_exactly"),
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
+    "equivalence": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "gemm": ("plan_gemm",),
     "gemm.amx": ("plan_amx",),
     "gemm.attention": ("plan_attention",),
@@ -137,7 +138,6 @@ _NAMES = {
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),
     "propagation.checking": ("Check", "check"),
-    "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "propagation.lowering": ("Lowered", "lower"),
     "propagation.placing": ("Propagated",),
     "show": ("picture",),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from layoutalg.equivalence.data import arrays_for, kernel_of
 from layoutalg.ir import read_module
-from layoutalg.propagation.keeping.data import arrays_for, kernel_of
 from layoutalg.simulate import launch, launch_cases
 from tests.simulate.levels.kernels import KERNELS
 

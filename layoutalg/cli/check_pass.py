@@ -16,8 +16,8 @@ from layoutalg.core.plurals import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from layoutalg.equivalence import Kept, Stage
     from layoutalg.ir.findings import Finding
-    from layoutalg.propagation.keeping import Kept, Stage
 
 __all__ = ["Compared", "compare_files", "compare_passes"]
 
@@ -62,7 +62,7 @@ def compare_files(before: str, after: str, compared: Compared) -> int:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
-    from layoutalg.propagation.keeping import keeps_meaning
+    from layoutalg.equivalence import keeps_meaning
 
     old, new = read_module_file(before), read_module_file(after)
     kept = keeps_meaning(old, new, **compared.options)
@@ -84,7 +84,7 @@ def compare_passes(file: str, passes: str, compiler: str, compared: Compared) ->
     layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
     from layoutalg.core.progress import progress_bar
-    from layoutalg.propagation.keeping import passes_keep_meaning
+    from layoutalg.equivalence import passes_keep_meaning
 
     module = read_module_file(file)
     with progress_bar("passes") as progress:

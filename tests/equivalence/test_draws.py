@@ -9,10 +9,10 @@ import pytest
 
 import layoutalg as la
 from layoutalg.core.errors import LayoutError
+from layoutalg.equivalence.data import arrays_for, kernel_of
+from layoutalg.equivalence.draws import MOST, draws, how_many
 from layoutalg.ir import read_module
-from layoutalg.propagation.keeping.data import arrays_for, kernel_of
-from layoutalg.propagation.keeping.draws import MOST, draws, how_many
-from tests.propagation.keeping.mutants import KERNELS, brute_force, differs, lowered, mutants, outcome
+from tests.equivalence.mutants import KERNELS, brute_force, differs, lowered, mutants, outcome
 from tests.simulate.levels.kernels import KERNELS as RIGHT
 
 

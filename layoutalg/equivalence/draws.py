@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Operation
 
-from layoutalg.propagation.keeping.data import is_array
+from layoutalg.equivalence.data import is_array
 
 __all__ = ["FEWEST", "MOST", "constants_of", "draws", "has_integers", "how_many", "with_integers_of"]
 

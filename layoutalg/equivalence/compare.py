@@ -41,12 +41,12 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
+from layoutalg.equivalence.data import arrays_for, copies, is_array, kernel_of
+from layoutalg.equivalence.draws import constants_of, draws, has_integers, how_many, with_integers_of
+from layoutalg.equivalence.first_difference import Culprit, culprit_of
+from layoutalg.equivalence.overwritten import Overwritten, overwritten
 from layoutalg.ir.findings import Finding
 from layoutalg.module import Module, read
-from layoutalg.propagation.keeping.culprit import Culprit, culprit_of
-from layoutalg.propagation.keeping.data import arrays_for, copies, is_array, kernel_of
-from layoutalg.propagation.keeping.draws import constants_of, draws, has_integers, how_many, with_integers_of
-from layoutalg.propagation.keeping.overwritten import Overwritten, overwritten
 from layoutalg.simulate import launch, launch_cases
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.keeping import keeps_meaning, passes_keep_meaning
+from layoutalg.equivalence import keeps_meaning, passes_keep_meaning
 from tests.simulate.levels.kernels import KERNELS
 
 HEAD = "gpu.module @m { gpu.func @k(%p: memref<16x16xf32>, %q: memref<16x16xf32>, %r: memref<16x16xf32>) kernel\n"

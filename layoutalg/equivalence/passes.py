@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.equivalence.compare import Kept, Trial
 from layoutalg.ir.installed import program_path
 from layoutalg.module import Module, read
-from layoutalg.propagation.keeping.keeping import Kept, Trial
 
 if TYPE_CHECKING:
     from layoutalg.ir.reading import Part
