@@ -108,12 +108,16 @@ def permuted(attribute: Attribute, permutation: Sequence[int]) -> Attribute:
 
     >>> print(permuted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (1, 0)))
     #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1], order = [0, 1]>
+
+    Of a slice, LLVM puts the dimensions that are sliced off behind the others, the last one first, and slices off those that
+    are now in their places.
+
+    >>> print(permuted(sliced(LayoutAttr(lane_layout=(1, 2, 8), lane_data=(1, 1, 1)), [0]), (1, 0)))
+    #xegpu.slice<#xegpu.layout<lane_layout = [8, 2, 1], lane_data = [1, 1, 1], order = [0, 1, 2]>, dims = [0]>
     """
     if isinstance(attribute, SliceAttr):
         kept = _kept(attribute)
-        turned = list(range(attribute.parent.rank))
-        for dim, source in zip(kept, permutation, strict=True):
-            turned[dim] = kept[source]
+        turned = [*(kept[source] for source in permutation), *sorted(attribute.dims, reverse=True)]
         return SliceAttr(permuted(attribute.parent, turned), attribute.dims)
     back = {source: dim for dim, source in enumerate(permutation)}
     order = tuple(back[dim] for dim in attribute.order or range(attribute.rank - 1, -1, -1))

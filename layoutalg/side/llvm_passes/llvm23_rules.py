@@ -227,7 +227,7 @@ def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute 
             return None
         layout = anchors.scattered(shape_in(op.operands[0]), analysis.level, chunk, count)
         if layout is None:
-            analysis.give_up(op, f"Failed to determine required layout for {what}.")
+            analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=True)
             return None
     elif analysis.level == "inst" and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()

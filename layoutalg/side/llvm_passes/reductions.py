@@ -83,15 +83,20 @@ def reduced(
     if parent is not None and reuses and not lacks_lanes(parent):
         counts, data = numbers_of(parent, "lane_layout") or (), numbers_of(parent, "lane_data") or ()
         return lanes(counts, data, tuple(count * each for count, each in zip(counts, data, strict=True)))
-    lies = not (isinstance(wanted, SliceAttr) and wanted.dims)
+    lies = not (isinstance(wanted, SliceAttr) and wanted.dims) or (reuses and parent is None)
     counts = (*(1,) * (len(shape) - 1), min(LANES, shape[-1]))
     data = (1,) * len(shape)
-    if lies and tuple(dims) == (len(shape) - 1,) and len(shape) > 1:
-        ones = (1,) * (len(shape) - 2)
-        of_rows, of_columns = upright(shape[-2], shape[-1])
-        counts, data = (*ones, *of_rows), (*ones, *of_columns)
+    last = len(shape) - 1
+    kept = [dim for dim in range(last) if dim not in dims]
+    if lies and last in dims and kept and (reuses or tuple(dims) == (last,)):
+        (of_rows, of_columns), ones = upright(shape[kept[-1]], shape[-1]), [1] * len(shape)
+        counts, data = (_at(ones, {kept[-1]: pair[0], last: pair[1]}) for pair in (of_rows, of_columns))
     inst = tuple(count * each for count, each in zip(counts, data, strict=True)) if level == "inst" else None
     return lanes(counts, data, inst)
+
+
+def _at(sizes: Sequence[int], places: dict[int, int]) -> tuple[int, ...]:
+    return tuple(places.get(dim, size) for dim, size in enumerate(sizes))
 
 
 def _reduced_by_subgroups(
@@ -99,7 +104,7 @@ def _reduced_by_subgroups(
 ) -> Attribute:
     subgroups = list((numbers_of(wanted, "sg_layout") if wanted is not None else None) or ())
     data = list((numbers_of(wanted, "sg_data") if wanted is not None else None) or ())
-    order = numbers_of(wanted, "order") if wanted is not None else None
+    order = numbers_of(wanted, "order") if wanted is not None and wanted.parent_layout().order is not None else None
     left = count or 0
     found: dict[int, tuple[int, int, int]] = {}
     kept = [dim for dim in range(len(shape)) if dim not in dims]
