@@ -308,12 +308,14 @@ def completed(inst: Ints, counts: Ints, data: Ints, order: Ints | None = None) -
 
 
 def count_of(wanted: Attribute | None, block: Sequence[int] | None, *, binary: bool = False) -> int | None:
-    """The number of subgroups: what the user's layout has, or what the kernel says. `binary`: a power of two, or not known.
+    """The number of subgroups: what the user's layout has (with what is sliced off), or what the kernel says.
+
+    `binary`: a power of two, or not known.
 
     >>> count_of(None, (64, 2, 1)), count_of(None, None), count_of(None, (48, 1, 1), binary=True)
     (8, None, None)
     """
-    subgroups = None if wanted is None else numbers_of(wanted, "sg_layout")
+    subgroups = None if wanted is None else wanted.parent_layout().sg_layout
     if subgroups:
         return prod(subgroups)
     found = None if block is None else prod(block) // LANES
