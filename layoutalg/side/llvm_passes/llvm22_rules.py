@@ -182,6 +182,10 @@ def _turned(layout: Attribute, permutation: Sequence[int]) -> Attribute:
     """The fields of one level in another order: subgroups before instructions before lanes. The rest is forgotten."""
 
     def turn(values: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if values is not None and len(values) < len(permutation):
+            raise LayoutError(
+                f"dimensions {list(permutation)} of {layout}: {UNDEFINED}: LLVM 22 reads more than it has"
+            )
         return None if values is None else tuple(values[dim] for dim in permutation)
 
     subgroups, shares = numbers_of(layout, "sg_layout"), numbers_of(layout, "sg_data")
