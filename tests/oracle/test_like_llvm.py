@@ -140,8 +140,8 @@ SOME_LINES = [32, pytest.param(LINES_EACH, marks=pytest.mark.exhaustive)]
 LINES_DIFFERENT = {
     (24, "inst"): {"5", "12", "133"},
 }
-"""5 and 133: a tile of bytes that is smaller than the lanes of its message, instead of which LLVM loads a transformed one. 12: a
-load for a user without lanes along the row, which LLVM gives up."""
+"""5 and 133: a tile of bytes that is smaller than the lanes of its message, instead of which LLVM loads a transformed one. 12:
+a load for a user without lanes along the row, which LLVM gives up."""
 
 
 @pytest.mark.parametrize("count", SOME_LINES)
