@@ -57,6 +57,11 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         parse_cute as parse_cute,
         to_cute as to_cute,
     )
+    from layoutalg.equivalence import (
+        Kept as Kept,
+        keeps_meaning as keeps_meaning,
+        passes_keep_meaning as passes_keep_meaning,
+    )
     from layoutalg.gemm import plan_gemm as plan_gemm
     from layoutalg.gemm.amx import plan_amx as plan_amx
     from layoutalg.gemm.attention import plan_attention as plan_attention
@@ -74,16 +79,12 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
     from layoutalg.propagation.checking import Check as Check, check as check
-    from layoutalg.propagation.conformance import conformance as conformance
-    from layoutalg.propagation.keeping import (
-        Kept as Kept,
-        keeps_meaning as keeps_meaning,
-        passes_keep_meaning as passes_keep_meaning,
-    )
     from layoutalg.propagation.lanes import lower as lower
     from layoutalg.propagation.lowering import Lowered as Lowered
-    from layoutalg.propagation.placing import Propagated as Propagated, propagate as propagate
+    from layoutalg.propagation.placing import Propagated as Propagated
     from layoutalg.show import picture as picture
+    from layoutalg.side.conformance import conformance as conformance
+    from layoutalg.side.llvm_passes import propagate as propagate
     from layoutalg.triton import (
         LinearLayout as LinearLayout,
         from_linear_layout as from_linear_layout,
@@ -126,6 +127,7 @@ _NAMES = {
     "core.swizzle": ("Swizzle", "Swizzled"),
     "core.table": ("Table", "compose_exactly"),
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
+    "equivalence": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "gemm": ("plan_gemm",),
     "gemm.amx": ("plan_amx",),
     "gemm.attention": ("plan_attention",),
@@ -139,12 +141,12 @@ _NAMES = {
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),
     "propagation.checking": ("Check", "check"),
-    "propagation.conformance": ("conformance",),
-    "propagation.keeping": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "propagation.lanes": ("lower",),
     "propagation.lowering": ("Lowered",),
-    "propagation.placing": ("Propagated", "propagate"),
+    "propagation.placing": ("Propagated",),
     "show": ("picture",),
+    "side.conformance": ("conformance",),
+    "side.llvm_passes": ("propagate",),
     "triton": ("LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"),
     "xegpu": ("LayoutAttr", "MemDescType", "SgMapAttr", "SliceAttr", "TensorDescType", "to_xegpu"),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from layoutalg.cli.arguments import CHIP, LLVM_VERSION, format_option, json_option, read_whole_module
+from layoutalg.cli.check_pass import Compared, compare_files, compare_passes
 from layoutalg.cli.findings import write_findings
-from layoutalg.cli.keeping import Compared, compare_files, compare_passes
 from layoutalg.core.errors import LayoutError
 
 __all__ = ["check"]

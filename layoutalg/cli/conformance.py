@@ -10,7 +10,7 @@ import click
 from layoutalg.cli.arguments import json_option, print_json
 
 if TYPE_CHECKING:
-    from layoutalg.propagation.conformance import Conformance
+    from layoutalg.side.conformance import Conformance
 
 __all__ = ["conformance"]
 
@@ -59,10 +59,10 @@ def conformance(
     from rich.console import Console
 
     from layoutalg.core.progress import progress_bar
-    from layoutalg.propagation.conformance import conformance as asked
-    from layoutalg.propagation.conformance.asking import verdict_of
-    from layoutalg.propagation.conformance.compilers import found
     from layoutalg.show.conformance import conformance_facts, markdown, mistakes_markdown, print_conformance, sections
+    from layoutalg.side.conformance import conformance as asked
+    from layoutalg.side.conformance.asking import verdict_of
+    from layoutalg.side.conformance.compilers import found
 
     for name in compilers:
         found(name)

@@ -62,10 +62,10 @@ def propagate(
     from rich.console import Console
 
     from layoutalg.core.files import write_file
-    from layoutalg.propagation.placing import propagate as propagated
-    from layoutalg.propagation.placing.comparing import compared
     from layoutalg.show.findings import findings_facts, print_findings, summary
     from layoutalg.show.propagations import print_propagation, propagation_facts
+    from layoutalg.side.llvm_passes import propagate as propagated
+    from layoutalg.side.llvm_passes.comparing import compared
 
     module = read_whole_module(file)
     done = propagated(module, level=level, target=target, llvm=llvm, like=like)

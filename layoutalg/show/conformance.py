@@ -1,6 +1,6 @@
 """The matrix of a compiler's verdicts, for the terminal, as Markdown and as facts for JSON.
 
->>> from layoutalg.propagation.conformance.compilers import Compiler
+>>> from layoutalg.side.conformance.compilers import Compiler
 >>> kernels = [GeneratedKernel("k", "", (), operation="math.exp", layout_kind=kind) for kind in ("rows", "rows", "units")]
 >>> verdicts = [Verdict("right"), Verdict("right"), Verdict("wrong", "lane", first=(0, 1), count=2)]
 >>> cases = tuple(Case(kernel, verdict) for kernel, verdict in zip(kernels, verdicts))
@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.plurals import counted
-from layoutalg.propagation.conformance.kernel import GeneratedKernel
-from layoutalg.propagation.conformance.results import Case, Conformance, Mistake
-from layoutalg.propagation.conformance.verdicts import VERDICTS, Verdict
+from layoutalg.side.conformance.kernel import GeneratedKernel
+from layoutalg.side.conformance.results import Case, Conformance, Mistake
+from layoutalg.side.conformance.verdicts import VERDICTS, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +60,7 @@ def print_conformance(found: Conformance, console: Console) -> None:
     """Print the matrix, operations by kinds of layout, then each mistake with its module.
 
     >>> from rich.console import Console
-    >>> from layoutalg.propagation.conformance.compilers import Compiler
+    >>> from layoutalg.side.conformance.compilers import Compiler
     >>> print_conformance(Conformance(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), ()), Console(width=60))
     mlir-opt-24: 0 kernels
     """
@@ -98,7 +98,7 @@ def print_conformance(found: Conformance, console: Console) -> None:
 def reproduced(case: Case) -> str:
     """The options that generate a case again.
 
-    >>> from layoutalg.propagation.conformance.generating import made
+    >>> from layoutalg.side.conformance.generating import made
     >>> reproduced(Case(made("math.exp", "units", "plain", 3, 1), Verdict("right")))
     '--only math.exp --kind units --level plain --seed 3'
     """
@@ -262,7 +262,7 @@ def aliased(text: str) -> str:
 def conformance_facts(found: Conformance) -> dict[str, Any]:
     """The result as facts for JSON.
 
-    >>> from layoutalg.propagation.conformance.compilers import Compiler
+    >>> from layoutalg.side.conformance.compilers import Compiler
     >>> conformance_facts(Conformance(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), ()))["kernels"]
     0
     """

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from layoutalg.core.notation import Distributed
     from layoutalg.propagation.placing import Conversion, Decision, Propagated
-    from layoutalg.propagation.placing.comparing import Likewise
+    from layoutalg.side.llvm_passes.comparing import Likewise
 
 __all__ = ["print_propagation", "propagation_facts"]
 

@@ -10,6 +10,7 @@ layoutalg.simulate.machine.SimulationError: line 1: gpu.func: intel_reqd_sub_gro
 subgroup_size (--subgroup-size) is needed to know the lanes
 """
 
+from layoutalg.simulate.cases import Cases, launch_cases
 from layoutalg.simulate.executed import Executed
 from layoutalg.simulate.kernel import run_kernel
 from layoutalg.simulate.launching import Outcome, launch
@@ -17,4 +18,14 @@ from layoutalg.simulate.machine import SimulationError
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.numerics import numpy_type
 
-__all__ = ["Executed", "Memory", "Outcome", "SimulationError", "launch", "numpy_type", "run_kernel"]
+__all__ = [
+    "Cases",
+    "Executed",
+    "Memory",
+    "Outcome",
+    "SimulationError",
+    "launch",
+    "launch_cases",
+    "numpy_type",
+    "run_kernel",
+]

@@ -132,7 +132,7 @@ def _value(function: Operation, number: int, kind: Attribute, argument: Any) -> 
     if isa(kind, MemRefType[Attribute]):
         return _at_address(function, number, kind, argument)
     held = element("i64" if kind.name == "llvm.ptr" else str(kind))
-    if _is_array(argument) and argument.shape == (1, 1, 1):
+    if _is_array(argument) and argument.ndim == 3:  # of one number, or of one for each workgroup
         return argument.astype(held.dtype)
     if held.is_float:
         if not isinstance(argument, (int, float, np.floating, np.integer)):

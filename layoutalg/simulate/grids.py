@@ -20,7 +20,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from operator import index
 from typing import Any, cast
@@ -76,10 +76,10 @@ class Compiled:
     step: Step
     compiling: Compiling
 
-    def machine(self, grid: tuple[int, int, int], first: int, count: int) -> Machine:
+    def machine(self, grid: tuple[int, int, int], first: int, count: int, repeats: int = 1) -> Machine:
         """The work-items of `count` workgroups from number `first` on."""
         known = self.compiling
-        return Machine(known.target, grid, known.block, known.lanes, first, count, known.level)
+        return Machine(known.target, grid, known.block, known.lanes, first, count, known.level, repeats)
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,11 @@ def run_on(
     threads: int = THREADS,
     carry_on: bool = False,
     counted: Counted | None = None,
+    repeats: int = 1,
 ) -> Found:
     """Run a compiled kernel on every workgroup of a grid; `counted` says what is counted (see `Executed`).
+
+    The grid is run `repeats` times at once. Arguments are one number each, or one for each workgroup of all grids.
 
     `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups
     that has them, unless it is to `carry_on`.
@@ -167,13 +170,13 @@ def run_on(
         counted = cast("Counted", one_of(counted, COUNTED, "counted"))
     sizes = _grid(grid)
     given = values_of(compiled.function, arguments)
-    whole = compiled.machine(sizes, 0, 1)
+    whole = compiled.machine(sizes, 0, 1, repeats)
     held = compiled.compiling.peak * prod(whole.items)
     if held > MOST_LIVE_BYTES:
         fail(
             compiled.function, f"the values of one workgroup take {held} bytes; at most {MOST_LIVE_BYTES} are simulated"
         )
-    total = prod(sizes)
+    total = prod(sizes) * repeats
     together = _together(total, prod(compiled.compiling.block), held)
     slm = shared_bytes(compiled.function, target_info(compiled.compiling.target).slm_bytes)
     together = max(1, min(together, MOST_SHARED_BYTES // max(1, slm)))
@@ -182,13 +185,14 @@ def run_on(
     shared: dict[Any, Any] = {}
 
     def part(first: int) -> Run:
-        machine = compiled.machine(sizes, first, min(together, total - first))
+        machine = compiled.machine(sizes, first, min(together, total - first), repeats)
         own = launched.of_group(machine)
         run = Run(machine, own, slots=compiled.compiling.slots(), budget=budget, shared=shared)
         if counted is not None:
             run.counter = Counter(machine, lines=counted == "lines")
         try:
-            compiled.step(run, [*given, *_attributions(compiled.function, run)])
+            own_values = [_of_group(value, first, machine.count) for value in given]
+            compiled.step(run, [*own_values, *_attributions(compiled.function, run)])
         except SimulationError as problem:
             if problem.finding is None or not problem.finding.rule.startswith("run.") or not carry_on:
                 raise
@@ -197,6 +201,13 @@ def run_on(
 
     runs = _in_order(part, range(0, total, together), budget, 1 if _depends_on_order(compiled) else threads)
     return _collected(runs, total, together, progress, carry_on)
+
+
+def _of_group(value: Any, first: int, count: int) -> Any:
+    """What some of the workgroups are given: an argument may be one number for each of them."""
+    if isinstance(value, View):
+        return value if value.base.shape[0] == 1 else replace(value, base=value.base[first : first + count])
+    return value if value.shape[0] == 1 else value[first : first + count]
 
 
 def _together(total: int, items: int, held: int) -> int:

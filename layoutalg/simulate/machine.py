@@ -115,6 +115,8 @@ class Machine:
     first: int
     count: int
     level: Level = "lane"
+    repeats: int = 1
+    """How often the grid is there: once for each set of arguments."""
 
     @property
     def subgroups(self) -> int:
@@ -136,7 +138,7 @@ class Machine:
     def block_ids(self, dimension: int) -> Array:
         """The workgroups' numbers along x, y or z."""
         numbers = np.arange(self.first, self.first + self.count, dtype=np.int64).reshape(-1, 1, 1)
-        return _digit(numbers, self.grid, dimension)
+        return _digit(numbers if self.repeats == 1 else numbers % prod(self.grid), self.grid, dimension)
 
     def thread_ids(self, dimension: int) -> Array:
         """The work-items' numbers along x, y or z of their workgroup."""

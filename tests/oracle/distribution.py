@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 
 import layoutalg as la
-from layoutalg.propagation.conformance.kernel import Level
-from layoutalg.propagation.conformance.stages import stages
+from layoutalg.side.conformance.kernel import Level
+from layoutalg.side.conformance.stages import stages
 from tests.oracle.toolchains import require, require_new, run
 from tests.simulate.levels.kernels import KERNELS
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutalg.propagation.conformance.asking import verdict_of
-from layoutalg.propagation.conformance.kernel import kernel_of
 from layoutalg.show.conformance import said
+from layoutalg.side.conformance.asking import verdict_of
+from layoutalg.side.conformance.kernel import kernel_of
 from tests.oracle.iree import iree_opt
 from tests.oracle.toolchains import require, require_new
 

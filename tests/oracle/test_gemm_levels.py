@@ -20,7 +20,7 @@ from layoutalg.gemm.emission.refusals import REFUSALS, SIGNED
 from layoutalg.gemm.emission.subgroup import emit_subgroup
 from layoutalg.gemm.emission.workgroup import emit_workgroup
 from layoutalg.gemm.listing import compile_kernel, counts
-from layoutalg.propagation.conformance.kernel import Level
+from layoutalg.side.conformance.kernel import Level
 from tests.gemm.running import inputs, reals, run
 from tests.gemm.test_levels import CASES, SMALL
 from tests.oracle import toolchains

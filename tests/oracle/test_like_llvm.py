@@ -15,15 +15,16 @@ import pytest
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
-from layoutalg.ir import read_module
-from layoutalg.propagation.conformance.generating import kernels
-from layoutalg.propagation.like_llvm import propagated_like
-from layoutalg.propagation.like_llvm.analysis import held, shape_in
-from layoutalg.propagation.like_llvm.keeping import known
+from layoutalg.ir import read_module, write_module
 from layoutalg.propagation.relations import needed, relation_of
 from layoutalg.propagation.spread import spread
-from tests.propagation.like_llvm.asking import plain, printed_by, propagated_by
-from tests.propagation.like_llvm.generated import kernel
+from layoutalg.side.conformance.generating import kernels
+from layoutalg.side.llvm_passes import propagated_like
+from layoutalg.side.llvm_passes.analysis import held, shape_in
+from layoutalg.side.llvm_passes.writing_anchors import known
+from tests.side.llvm_passes.asking import plain, printed_by, propagated_by
+from tests.side.llvm_passes.generated import kernel
+from tests.side.llvm_passes.lines import kernel as line_kernel
 from tests.simulate.levels.kernels import KERNELS
 
 VERSIONS = (22, 23, 24)
@@ -130,6 +131,30 @@ def test_on_the_kernels_of_workgroups_too(llvm: int, level: str) -> None:
     counts, wrong = compared(texts, llvm, level)
     assert not wrong
     assert counts["equal"] >= 10
+
+
+# Lines, broadcasts and casts, for workgroups of 1 to 16 subgroups.
+
+LINES_EACH = 160
+SOME_LINES = [32, pytest.param(LINES_EACH, marks=pytest.mark.exhaustive)]
+LINES_DIFFERENT = {
+    (24, "inst"): {"5", "12", "133"},
+}
+"""5 and 133: a tile of bytes that is smaller than the lanes of its message, instead of which LLVM loads a transformed one. 12:
+a load for a user without lanes along the row, which LLVM gives up."""
+
+
+@pytest.mark.parametrize("count", SOME_LINES)
+@pytest.mark.parametrize("level", ["lane", "inst", "workgroup"])
+@pytest.mark.parametrize("llvm", VERSIONS)
+def test_on_lines_broadcasts_and_casts_too(llvm: int, level: str, count: int) -> None:
+    different = LINES_DIFFERENT.get((llvm, level), set[str]())
+    texts = {str(number): line_kernel(number) for number in range(count) if str(number) not in different}
+    if llvm > 22:
+        texts = {name: write_module(read_module(text), llvm=llvm) for name, text in texts.items()}
+    counts, wrong = compared(valid(texts, llvm), llvm, level)
+    assert not wrong
+    assert counts["equal"] >= 0.15 * count
 
 
 # The page: where a compiler's layouts are not what the operation relates.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.keeping import passes_keep_meaning
+from layoutalg.equivalence import passes_keep_meaning
 from tests.oracle.distribution import VERSIONS, pipeline, program
 from tests.simulate.levels.kernels import KERNELS
 

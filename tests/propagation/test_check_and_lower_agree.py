@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.conformance.generating import kernels
+from layoutalg.side.conformance.generating import kernels
 
 STATEMENT = re.compile(r"layout_result_0 = #xegpu\.(?:layout|slice)<(?:[^<>]|<[^<>]*>)*>,? ?")
 COMMUTES = re.compile(

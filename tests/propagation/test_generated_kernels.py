@@ -12,8 +12,8 @@ import pytest
 
 import layoutalg as la
 from layoutalg.ir.findings import Finding
-from layoutalg.propagation.conformance.generating import GeneratedKernel, kernels, meaning
-from layoutalg.propagation.conformance.kernel import agrees, arrays_for
+from layoutalg.side.conformance.generating import GeneratedKernel, kernels, meaning
+from layoutalg.side.conformance.kernel import agrees, arrays_for
 
 SEED = 13
 BATCH = 50

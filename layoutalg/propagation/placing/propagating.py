@@ -50,7 +50,7 @@ from layoutalg.conversion.price import Price, price
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
-from layoutalg.core.whole_numbers import instance_of, one_of
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware import target_info
 from layoutalg.ir import write_module
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
@@ -67,7 +67,7 @@ from layoutalg.propagation.placing.redundant import remove_redundant
 from layoutalg.propagation.placing.undelivered import restate
 from layoutalg.propagation.placing.writing import Placed, Written, write
 from layoutalg.propagation.spread import DEFAULT_TARGET, LEVELS, machine_of
-from layoutalg.xegpu.rules import llvm_versions, rules
+from layoutalg.xegpu.rules import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -169,13 +169,10 @@ class Propagated:
         return self.module.source
 
 
-def propagate(
-    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24, like: str | None = None
-) -> Propagated:
+def propagate(module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24) -> Propagated:
     """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
 
-    `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM. With `like`
-    ("llvm22", "llvm23" or "llvm24") the layouts are those that LLVM's own propagation gives, and what they cost.
+    `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM.
 
     Raises `LayoutError` for another level, for a chip or a version that is not known, and for a module that LLVM refuses.
 
@@ -185,8 +182,6 @@ def propagate(
     """
     module = as_module(module)
     check_asked(level, target, llvm)
-    if like is not None:
-        return _likewise(module, level, target, like)
     return completed([part.module for part in module.parts], module, level, target, llvm)
 
 
@@ -232,18 +227,6 @@ def _propagated(runs: Sequence[_Run], written: Module) -> Propagated:
         tuple(method for run in runs for method in run.methods),
         sum(run.dropped for run in runs),
     )
-
-
-def _likewise(module: Module, level: str, target: str, like: object) -> Propagated:
-    """LLVM's own module, with the cost of completing what it leaves open; its layouts are the only candidates."""
-    from layoutalg.propagation.like_llvm import propagated_like
-
-    versions = {f"llvm{version}": version for version in llvm_versions()}
-    llvm = versions[one_of(like, tuple(versions), "like")]
-    with refused_where_malformed(module, llvm):
-        theirs = [propagated_like(part.module, llvm, level, target) for part in module.parts]
-    done = completed(theirs, module, level, target, llvm)
-    return replace(done, module=written_module(theirs, module, llvm), like=llvm)
 
 
 def written_module(modules: Sequence[ModuleOp], file: Module, llvm: int) -> Module:

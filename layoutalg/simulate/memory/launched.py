@@ -62,7 +62,7 @@ class LaunchMemory:
         buffers.begin_launch()
         for number, buffer in enumerate(buffers.buffers):
             buffer.tracked = buffer.bytes.flags.writeable and (tracked is None or number in tracked)
-        workgroups = int(np.prod(machine.grid, dtype=np.int64))
+        workgroups = int(np.prod(machine.grid, dtype=np.int64)) * machine.repeats
         alone = "workgroup" if machine.level == "workgroup" else ""
         if machine.level == "host" and workgroups > 1:
             alone = "iteration"

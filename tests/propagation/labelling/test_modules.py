@@ -9,7 +9,6 @@ import pytest
 
 import layoutalg as la
 from layoutalg.ir import read_module
-from layoutalg.propagation.conformance.generating import kernels
 from layoutalg.propagation.flow import flows_of
 from layoutalg.propagation.labelling import IMPOSSIBLE, Labelling, cost_of
 from layoutalg.propagation.placing.avoiding import WRONG
@@ -19,6 +18,7 @@ from layoutalg.propagation.placing.pricing import priced
 from layoutalg.propagation.placing.redundant import remove_redundant
 from layoutalg.propagation.placing.writing import write
 from layoutalg.propagation.spread import machine_of
+from layoutalg.side.conformance.generating import kernels
 
 MOST = 16
 """Choices of a module that are all written out."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutalg.propagation.conformance.generating import kernels
-from layoutalg.propagation.conformance.kernel import GeneratedKernel
+from layoutalg.side.conformance.generating import kernels
+from layoutalg.side.conformance.kernel import GeneratedKernel
 
 _LAYOUT = r"#xegpu\.(?:slice<#xegpu\.layout<[^>]*>, dims = \[[^\]]*\]|layout<[^>]*)>"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.conformance.kernel import arrays_for
-from layoutalg.propagation.placing.comparing import compared
 from layoutalg.propagation.placing.pricing import priced
+from layoutalg.side.conformance.kernel import arrays_for
+from layoutalg.side.llvm_passes.comparing import compared
 from layoutalg.simulate import launch
 from tests.oracle.toolchains import require, require_new, run
 from tests.propagation.placing.generated import asked_of

@@ -1,7 +1,0 @@
-"""The layout propagation of LLVM 22, 23 and 24, reproduced: the layouts that those compilers write, to compare with."""
-
-from __future__ import annotations
-
-from layoutalg.propagation.like_llvm.propagating import propagated_like
-
-__all__ = ["propagated_like"]

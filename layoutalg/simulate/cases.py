@@ -1,0 +1,105 @@
+"""Run one kernel on several sets of arguments at once: they lie side by side along the axis of workgroups.
+
+Numpy does the same operation for all of them, so dozens of small cases take about as long as two.
+
+>>> text = '''gpu.module @m { gpu.func @k(%p: memref<16xf32>, %q: memref<16xf32>) kernel attributes
+...   {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
+...   %i = gpu.lane_id
+...   %x = memref.load %p[%i] : memref<16xf32>
+...   %y = arith.addf %x, %x : f32
+...   memref.store %y, %q[%i] : memref<16xf32>
+...   gpu.return } }'''
+>>> from layoutalg.ir import read_module
+>>> cases = [[np.full(16, n, np.float32), np.zeros(16, np.float32)] for n in (1, 2, 3)]
+>>> found = launch_cases(read_module(text), cases)
+>>> [float(written[5]) for _, written in found.arguments], found.findings
+([2.0, 4.0, 6.0], ())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeGuard
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+
+from layoutalg.ir.findings import Finding
+from layoutalg.simulate.arguments import bound
+from layoutalg.simulate.grids import compile_kernel, run_on
+from layoutalg.simulate.machine import Array
+from layoutalg.simulate.memory import Memory
+from layoutalg.simulate.memory.views import View
+
+__all__ = ["Cases", "launch_cases"]
+
+_APART = 256
+"""Bytes of zeros behind each array: what reads a little too far reads no other case."""
+_ALIGNED = 64
+"""Arrays begin at multiples of so many bytes, as block messages want it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The arguments of every case as the kernel left them, and what it did wrong in any of them.
+
+    >>> Cases((), ()).findings
+    ()
+    """
+
+    arguments: tuple[tuple[Any, ...], ...]
+    findings: tuple[Finding, ...]
+
+
+def launch_cases(
+    module: ModuleOp,
+    cases: Sequence[Sequence[Any]],
+    grid: Sequence[int] = (1, 1, 1),
+    *,
+    kernel: str | None = None,
+    target: str = "pvc",
+) -> Cases:
+    """Run a kernel on every case (arrays and numbers, as `launch` takes them); the arrays given are not changed.
+
+    Numbers other than floats must be the same in all cases, and arrays of one argument alike. An access far behind an array may
+    reach another case: launch a case alone to find out about it.
+
+    Raises `LayoutError` where the kernel can't be run.
+
+    >>> from layoutalg.ir import read_module
+    >>> launch_cases(read_module("gpu.module @m { gpu.func @k() kernel { gpu.return } }"), [])
+    Cases(arguments=(), findings=())
+    """
+    if not cases:
+        return Cases((), ())
+    compiled = compile_kernel(module, kernel, target=target)
+    groups = prod(grid)
+    alone = bound(compiled.function, cases[0], Memory())  # checks that they are what the kernel takes
+    memory = Memory()
+    given: list[Any] = []
+    results: list[list[Any]] = [list(case) for case in cases]
+    for number, first in enumerate(cases[0]):
+        column = [case[number] for case in cases]
+        value = compiled.function.body.blocks[0].args[number]
+        if not _is_array(first):
+            each = np.array(column, np.float64) if isinstance(value.type, AnyFloat) else None
+            given.append(first if each is None else np.repeat(each, groups).reshape(-1, 1, 1))
+            continue
+        pitch = -(-(first.nbytes + _APART) // _ALIGNED) * _ALIGNED
+        raw = np.zeros((len(cases), pitch), np.uint8)
+        for case, array in enumerate(column):
+            own = raw[case, : first.nbytes].view(first.dtype).reshape(first.shape)
+            own[...] = array
+            results[case][number] = own
+        address = memory.bind(value.name_hint or f"argument {number}", raw)
+        addresses = address + np.repeat(np.arange(len(cases), dtype=np.int64) * pitch, groups).reshape(-1, 1, 1)
+        is_memref = isinstance(alone[number], View)
+        given.append(View.row_major(addresses, first.shape, first.itemsize) if is_memref else addresses)
+    found = run_on(compiled, given, grid, memory, carry_on=True, repeats=len(cases))
+    return Cases(tuple(tuple(case) for case in results), found.findings)
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
