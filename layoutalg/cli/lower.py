@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -31,9 +32,9 @@ def lower(
     """Write the module in FILE at lane level: what each work-item loads, computes, exchanges and stores.
 
     FILE may be `-` for standard input. With --level lane the module may lack layouts, or have none: what `propagate` chooses is
-    lowered, of subgroups first and then of lanes. Conversions between layouts become shuffles and accesses to shared memory. They are
-    listed with their price when the module goes to a file. What cannot be lowered is reported on standard error with its line;
-    nothing is written then, and the exit code is 1.
+    lowered, of subgroups first and then of lanes. Conversions between layouts become shuffles and accesses to shared memory.
+    They are listed with their price when the module goes to a file. What cannot be lowered is reported on standard error with
+    its line; nothing is written then, and the exit code is 1.
     """
     from rich.console import Console
 
@@ -47,10 +48,8 @@ def lower(
         raise click.UsageError("--explain: says what --level lane decides; without it nothing is decided")
     module = read_whole_module(file)
     done = None if level is None else decided(module, target=target, llvm=llvm)
-    if done is None:
-        lowered = lower_module(module, target=target, llvm=llvm)
-    else:
-        lowered = lowered_from(done, target=target, llvm=llvm)
+    how = partial(lower_module, module) if done is None else partial(lowered_from, done)
+    lowered = how(target=target, llvm=llvm)
     text = str(lowered)
     if output is not None and lowered.module is not None:
         write_file(output, text)

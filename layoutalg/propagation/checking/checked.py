@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Literal
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.module import Module, read
+from layoutalg.propagation.checking.mistakes import UNCOMPARED
 from layoutalg.propagation.spread import DEFAULT_TARGET
 
 if TYPE_CHECKING:
@@ -38,10 +39,7 @@ if TYPE_CHECKING:
     from layoutalg.propagation.checking.mistakes import Mistake
     from layoutalg.viz.graph import Graph
 
-__all__ = ["UNCOMPARED", "Check", "check"]
-
-UNCOMPARED = "layouts.unknown"
-"""The rule of findings that say what could not be compared."""
+__all__ = ["Check", "check"]
 
 
 @dataclass(frozen=True)

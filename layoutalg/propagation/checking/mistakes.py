@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from layoutalg.ir.findings import Finding
     from layoutalg.ir.places import Place
 
-__all__ = ["Mistake", "Repair"]
+__all__ = ["UNCOMPARED", "Mistake", "Repair"]
+
+UNCOMPARED = "layouts.unknown"
+"""The rule of findings that say what could not be compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,8 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.checking.checked import UNCOMPARED
 from layoutalg.propagation.checking.conversions import CONVERTING, CheckedConversion, conversions_of
-from layoutalg.propagation.checking.mistakes import Mistake
+from layoutalg.propagation.checking.mistakes import UNCOMPARED, Mistake
 from layoutalg.propagation.checking.names import Names
 from layoutalg.propagation.checking.repairs import Repairing
 from layoutalg.propagation.compilers import compiler_mistake, reduction_mistake
