@@ -2,8 +2,8 @@
 
 The referee knows sets of (work-item, element) and the index arithmetic of each operation, and no algebra. A value with a layout
 is held as that says. Any other is held by whoever can make it: work-items that hold all that an element is made of, for a sum
-those that hold a part. A program is right when every layout that is stated can be made so; of the other values every element can
-be made by somebody, and something by every work-item.
+those that hold a part. A program is right when every layout that is stated can be made so; of the other values, every element
+can be made by somebody, and something by every work-item.
 """
 
 from __future__ import annotations
