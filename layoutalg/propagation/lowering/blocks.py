@@ -25,7 +25,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.hardware.messages import Delivery
 from layoutalg.ir.writing import ModulePrinter
-from layoutalg.propagation.lowering.fragments import Fragment, picked
+from layoutalg.propagation.lowering.fragments import Fragment, picked, piece_sizes
 from layoutalg.propagation.lowering.kernels import refuse
 from layoutalg.propagation.lowering.memory_blocks import abreast, in_memory, side_by_side, without_count
 from layoutalg.propagation.lowering.rules import Kernel, lowers, registers_of
@@ -181,7 +181,7 @@ def load(op: Any, kernel: Kernel) -> None:
     if not way.delivery.in_order:
         order = way.delivery.order
         back = sorted(range(len(order)), key=order.__getitem__)
-        pieces = picked(kernel.writer, pieces, back, sizes)
+        pieces = picked(kernel.writer, pieces, back, sizes if way.layout == there else piece_sizes(len(back)))
     if way.layout != there:
         why = "is loaded in a layout that messages deliver, and exchanged"
         pieces = kernel.moved(op, Fragment(way.layout, tuple(pieces)), there, sizes, why=why)
