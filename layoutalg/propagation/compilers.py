@@ -99,7 +99,7 @@ def _transposed_mistake(load: Any, attribute: Distributed) -> CompilerMistake | 
 
     Measured on 96 loads: the passes that distribute to lanes refuse exactly those.
     """
-    if load.transpose is None or not isinstance(attribute, LayoutAttr) or levels_of(attribute) != {"lane"}:
+    if load.transpose is None or not isinstance(attribute, LayoutAttr) or levels_of(attribute) != frozenset(("lane",)):
         return None
     shape = tuple(load.descriptor.type.get_shape())
     problem = attribute.check(shape, 24) if len(shape) == attribute.rank else None
@@ -155,7 +155,8 @@ def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tupl
     >>> list(right_for_matrix(read_module("gpu.barrier").body.block.first_op, None, (8, 16)))
     []
     """
-    return iter(()) if attribute is None else neighbouring(attribute, shape, _memory_of(user))
+    memory = _memory_of(user)
+    return iter(()) if attribute is None or memory is None else neighbouring(attribute, shape, memory)
 
 
 def _memory_of(user: Operation) -> MemDescType | None:
