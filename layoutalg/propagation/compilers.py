@@ -12,8 +12,8 @@ Where an operation takes the result of a `vector.multi_reduction` and says a lay
 crash when they distribute to lanes. A transposed block must have a layout that fits it transposed and as it lies in memory.
 `tests/oracle/test_checked_mistakes.py` runs the compilers.
 
-`check` reports these, `propagate` writes layouts that avoid them (`placing.avoiding`), and `lower` does not need the passes that
-have them.
+`check` reports these, `propagate` writes layouts that avoid them (`placing.avoiding`), and `lower` does not need the passes
+that have them.
 """
 
 from __future__ import annotations
