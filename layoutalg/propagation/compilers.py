@@ -136,7 +136,8 @@ def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tupl
     >>> list(right_for_matrix(read_module("gpu.barrier").body.block.first_op, None, (8, 16)))
     []
     """
-    return iter(()) if attribute is None else neighbouring(attribute, shape, _memory_of(user))
+    memory = _memory_of(user)
+    return iter(()) if attribute is None or memory is None else neighbouring(attribute, shape, memory)
 
 
 def _memory_of(user: Operation) -> MemDescType | None:
