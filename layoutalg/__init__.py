@@ -78,10 +78,10 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.nested import NestedLayoutAttr as NestedLayoutAttr, to_nested as to_nested
     from layoutalg.nested.gpu import known_target as known_target, mma as mma
     from layoutalg.notations import parse as parse
-    from layoutalg.propagation.checking import Check as Check, check as check
-    from layoutalg.propagation.lanes import lower as lower
-    from layoutalg.propagation.lowering import Lowered as Lowered
-    from layoutalg.propagation.placing import Propagated as Propagated
+    from layoutalg.checking import Check as Check, check as check
+    from layoutalg.lanes import lower as lower
+    from layoutalg.lowering import Lowered as Lowered
+    from layoutalg.propagation import Propagated as Propagated
     from layoutalg.show import picture as picture
     from layoutalg.side.conformance import conformance as conformance
     from layoutalg.side.llvm_passes import propagate as propagate
@@ -140,10 +140,10 @@ _NAMES = {
     "nested": ("NestedLayoutAttr", "to_nested"),
     "nested.gpu": ("known_target", "mma"),
     "notations": ("parse",),
-    "propagation.checking": ("Check", "check"),
-    "propagation.lanes": ("lower",),
-    "propagation.lowering": ("Lowered",),
-    "propagation.placing": ("Propagated",),
+    "checking": ("Check", "check"),
+    "lanes": ("lower",),
+    "lowering": ("Lowered",),
+    "propagation": ("Propagated",),
     "show": ("picture",),
     "side.conformance": ("conformance",),
     "side.llvm_passes": ("propagate",),

@@ -80,7 +80,7 @@ def check(
 
 
 def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: bool) -> int:
-    from layoutalg.propagation.checking import check as checked
+    from layoutalg.checking import check as checked
     from layoutalg.show.checks import check_facts, print_conversions
 
     module = read_whole_module(file)

@@ -39,8 +39,8 @@ def lower(
     from rich.console import Console
 
     from layoutalg.core.files import write_file
-    from layoutalg.propagation.lanes import decided, lowered_from
-    from layoutalg.propagation.lowering import lower as lower_module
+    from layoutalg.lanes import decided, lowered_from
+    from layoutalg.lowering import lower as lower_module
     from layoutalg.show.findings import findings_facts, print_findings, summary
     from layoutalg.show.propagations import print_propagation, propagation_facts
 

@@ -23,9 +23,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.equivalence.data import copies, kernel_of
+from layoutalg.flow.graph import flow_of
+from layoutalg.flow.relations import Tie, shape_of
 from layoutalg.ir.places import Place, place_of
-from layoutalg.propagation.flow import flow_of
-from layoutalg.propagation.relations import Tie, shape_of
 from layoutalg.simulate import launch
 
 if TYPE_CHECKING:

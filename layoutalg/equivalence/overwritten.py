@@ -22,11 +22,11 @@ from xdsl.ir import Operation
 from layoutalg.compare import Same, same
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, plain_layout, single_operand
+from layoutalg.flow.levels import levels_of
+from layoutalg.flow.relations import shape_of, without
+from layoutalg.flow.written_layouts import Statement, statements_of
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
-from layoutalg.propagation.relations import shape_of, without
-from layoutalg.propagation.spread import levels_of
-from layoutalg.propagation.stated import Statement, statements_of
 
 __all__ = ["Overwritten", "overwritten"]
 

@@ -1,3 +1,8 @@
-"""Layouts that flow through a module: are they right by meaning, which are the cheapest, what do conversions become."""
+"""Layouts completed from what is written and demanded; the cheapest conversions put into the module."""
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from layoutalg.flow.levels import LEVELS
+from layoutalg.propagation.propagating import Conversion, Decision, Propagated, propagate
+
+__all__ = ["LEVELS", "Conversion", "Decision", "Propagated", "propagate"]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.messages import printable
 
 if TYPE_CHECKING:
+    from layoutalg.checking import Check, CheckedConversion, Mistake, Repair
     from layoutalg.core.notation import Distributed
-    from layoutalg.propagation.checking import Check, CheckedConversion, Mistake, Repair
 
 __all__ = ["check_facts", "print_conversions"]
 

@@ -380,9 +380,9 @@ def _conversions(module: Module, machine: Machine, target: str) -> list[Conversi
 
 def _machines(module: Module, target: str) -> dict[Place | None, Machine]:
     """The machine of the kernel in which each operation with two layouts stands, by its place."""
+    from layoutalg.flow.graph import flows_of
+    from layoutalg.flow.levels import machine_in
     from layoutalg.ir.places import place_of
-    from layoutalg.propagation.flow import flows_of
-    from layoutalg.propagation.spread import machine_in
 
     found: dict[Place | None, Machine] = {}
     for part in module.parts:

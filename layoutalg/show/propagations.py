@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from layoutalg.core.notation import Distributed
-    from layoutalg.propagation.placing import Conversion, Decision, Propagated
+    from layoutalg.propagation import Conversion, Decision, Propagated
     from layoutalg.side.llvm_passes.comparing import Likewise
 
 __all__ = ["print_propagation", "propagation_facts"]

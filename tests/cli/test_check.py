@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from layoutalg.cli import main
-from tests.propagation.checking import modules
+from tests.checking import modules
 
 Capture = pytest.CaptureFixture[str]
 

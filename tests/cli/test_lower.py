@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from layoutalg.cli import main
+from layoutalg.lowering import lower
 from layoutalg.module import read
-from layoutalg.propagation.lowering import lower
 from tests.simulate.levels.kernels import KERNELS
 
 Capture = pytest.CaptureFixture[str]

@@ -12,11 +12,11 @@ from functools import cache
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.checking import check
+from layoutalg.checking import check
+from tests.checking import modules
+from tests.checking.repairing import repair_all
 from tests.oracle.distribution import SEPARATOR, program
 from tests.oracle.toolchains import run
-from tests.propagation.checking import modules
-from tests.propagation.checking.repairing import repair_all
 from tests.propagation.unannotated import UNANNOTATED
 from tests.simulate.levels.kernels import KERNELS
 

@@ -15,9 +15,9 @@ import pytest
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
+from layoutalg.flow.levels import spread
+from layoutalg.flow.relations import needed, relation_of
 from layoutalg.ir import read_module, write_module
-from layoutalg.propagation.relations import needed, relation_of
-from layoutalg.propagation.spread import spread
 from layoutalg.side.conformance.generating import kernels
 from layoutalg.side.llvm_passes import propagated_like
 from layoutalg.side.llvm_passes.analysis import held, shape_in

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from tests.lowering.conversion_modules import COLUMNS, MODULES, ROWS, ConversionModule
+from tests.lowering.test_exchanges import on_fragments
 from tests.oracle import distribution
 from tests.oracle.kernel_cpu import Launch, launch_binaries, module_of
 from tests.oracle.spirv import imports_of
 from tests.oracle.toolchains import require, require_new, run
 from tests.oracle.xe_toolchain import PIPELINE, PIPELINES, payload, run_tool, shim_of
-from tests.propagation.lowering.conversion_modules import COLUMNS, MODULES, ROWS, ConversionModule
-from tests.propagation.lowering.test_exchanges import on_fragments
 
 BFLOAT = tuple(name for name, module in MODULES.items() if any(element == "bf16" for element, _ in module.arrays))
 """LLVM 22 has no bf16 in SPIR-V ("requires the following SPIR-V extension: SPV_KHR_bfloat16")."""

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import layoutalg as la
+from layoutalg.lowering import exchanges, lower
 from layoutalg.module import Module
-from layoutalg.propagation.lowering import exchanges, lower
+from tests.lowering.more_kernels import MORE
+from tests.lowering.real_kernels import KERNELS as REAL
+from tests.lowering.test_what_is_written import conversion, copied
 from tests.oracle.toolchains import require, require_new, run
-from tests.propagation.lowering.more_kernels import MORE
-from tests.propagation.lowering.real_kernels import KERNELS as REAL
-from tests.propagation.lowering.test_what_is_written import conversion, copied
 from tests.simulate.levels.comparing import computed, matches
 from tests.simulate.levels.kernels import KERNELS
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from layoutalg.flow.relations import relation_of
 from layoutalg.hardware import chips
 from layoutalg.hardware.block_tables import BlockSizes, BlockTable
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo
 from layoutalg.ir import read_module
-from layoutalg.propagation.relations import relation_of
 from layoutalg.simulate import launch
 from layoutalg.xegpu import LayoutAttr
 

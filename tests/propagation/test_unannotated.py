@@ -10,9 +10,9 @@ import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
-from layoutalg.propagation.lanes import decided
-from layoutalg.propagation.placing.levels import is_coarse
-from layoutalg.propagation.stated import statements_of
+from layoutalg.flow.written_layouts import statements_of
+from layoutalg.lanes import decided
+from layoutalg.propagation.refinement import is_coarse
 from layoutalg.simulate.levels import level_of
 from tests.propagation.unannotated import UNANNOTATED, Kernel
 

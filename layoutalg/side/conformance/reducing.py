@@ -199,7 +199,7 @@ def _like(value: SSAValue, before: list[Operation]) -> SSAValue | None:
 def _stated(value: SSAValue) -> str | None:
     from xdsl.ir import Block
 
-    from layoutalg.propagation.stated import statements_of
+    from layoutalg.flow.written_layouts import statements_of
 
     if isinstance(value.owner, Block):
         return None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.plurals import counted
+from layoutalg.flow.written_layouts import statements_of
 from layoutalg.ir.places import place_of
-from layoutalg.propagation.placing.propagating import completed, written_module
-from layoutalg.propagation.stated import statements_of
+from layoutalg.propagation.propagating import completed, written_module
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -80,7 +80,7 @@ def compared(module: Module, level: str, target: str, llvm: int) -> Likewise:
     >>> compared(read("gpu.barrier"), "lane", "pvc", 22).cost
     0
     """
-    from layoutalg.propagation.checking import check
+    from layoutalg.checking import check
     from layoutalg.side.llvm_passes.propagating import propagated_like
 
     try:

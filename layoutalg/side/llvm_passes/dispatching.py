@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.propagation.malformed import refused_where_malformed
-from layoutalg.propagation.placing import Propagated
-from layoutalg.propagation.placing import propagate as propagated_at_least_cost
-from layoutalg.propagation.placing.propagating import as_module, check_asked, completed, written_module
-from layoutalg.propagation.spread import DEFAULT_TARGET
+from layoutalg.flow.levels import DEFAULT_TARGET
+from layoutalg.flow.malformed import refused_where_malformed
+from layoutalg.propagation import Propagated
+from layoutalg.propagation import propagate as propagated_at_least_cost
+from layoutalg.propagation.propagating import as_module, check_asked, completed, written_module
 from layoutalg.side.llvm_passes.propagating import propagated_like
 from layoutalg.xegpu.rules import llvm_versions
 

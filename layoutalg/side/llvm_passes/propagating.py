@@ -15,10 +15,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.flow.levels import LEVELS
 from layoutalg.ir.findings import OURS
 from layoutalg.ir.verify import verify_module
 from layoutalg.ir.verify.layouts import distributable
-from layoutalg.propagation.spread import LEVELS
 from layoutalg.side.llvm_passes.analysis import shape_in
 from layoutalg.side.llvm_passes.versions import VERSIONS
 

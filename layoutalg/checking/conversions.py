@@ -1,0 +1,121 @@
+"""The conversions of a module: between which layouts, at what price, and which move nothing.
+
+>>> module = la.read('''func.func @f(%x: vector<16x16xf32>) {
+...   %y = xegpu.convert_layout %x <{input_layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>,
+...     target_layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [2, 1]>}> : vector<16x16xf32>
+...   func.return }''')
+>>> from layoutalg.flow.graph import flows_of
+>>> [flow] = flows_of(module.parts[0].module)
+>>> [conversion] = conversions_of(flow, module, Machine(lanes=16), "pvc", {})
+>>> conversion.is_redundant, conversion.cost
+(True, 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layoutalg.conversion.price import Price, price, redundant
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.flow.written_layouts import Statement, called
+from layoutalg.ir.places import Place, place_of
+
+if TYPE_CHECKING:
+    from layoutalg.flow.graph import Flow
+    from layoutalg.flow.values import Candidate
+    from layoutalg.module import Module
+
+__all__ = ["CONVERTING", "CheckedConversion", "conversions_of"]
+
+CONVERTING = {
+    "xegpu.convert_layout": ("input_layout", "target_layout"),
+    "ttg.convert_layout": ("type", "type"),
+    "triton_gpu.convert_layout": ("type", "type"),
+    "iree_vector_ext.to_layout": ("layout", "layout"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedConversion:
+    """An operation that moves a value from one layout to another, and what that costs (`layoutalg.price`).
+
+    >>> rows = la.parse("#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>")
+    >>> free = la.price(rows, rows, (16, 16))
+    >>> CheckedConversion(None, "xegpu.convert_layout", "%y", (16, 16), rows, rows, True, free).cost
+    0
+    """
+
+    place: Place | None
+    operation: str
+    name: str
+    shape: tuple[int, ...]
+    source: Distributed
+    result: Distributed
+    is_redundant: bool
+    price: Price
+
+    @property
+    def cost(self) -> int | None:
+        """Issue slots of a subgroup; None where there is no price, and `problem` says why.
+
+        >>> rows = Layout.parse("d0 = 4@lane")
+        >>> CheckedConversion(None, "xegpu.convert_layout", "%y", (4,), rows, rows, True, la.price(rows, rows)).cost
+        0
+        """
+        return self.price.slots
+
+    @property
+    def problem(self) -> str:
+        """Why there is no price; empty where there is one.
+
+        >>> rows = Layout.parse("d0 = 4@lane")
+        >>> CheckedConversion(None, "xegpu.convert_layout", "%y", (4,), rows, rows, True, la.price(rows, rows)).problem
+        ''
+        """
+        return self.price.problem
+
+
+def conversions_of(
+    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Candidate]
+) -> Iterator[CheckedConversion]:
+    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`).
+
+    One whose source nothing speaks of gives a value its layout, and moves nothing.
+
+    >>> from layoutalg.flow.graph import flow_of
+    >>> module = la.read("gpu.barrier")
+    >>> list(conversions_of(flow_of(module.parts[0].module), module, Machine(lanes=16), "pvc", {}))
+    []
+    """
+    before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
+    for value in flow.values:
+        for statement in value.stated:
+            names = CONVERTING.get(called(statement.user))
+            if names is None or statement.name != names[1] or not statement.user.operands:
+                continue
+            source = before.get(statement.user)
+            attribute = None if source is None else source.attribute
+            operand = statement.user.operands[0]
+            if attribute is None and operand in flow:
+                known = held.get(flow.value_of(operand).number)
+                if known is not None and known.how != "wanted":
+                    attribute = known.attribute or known.layout
+            if attribute is None:
+                continue
+            name = next(iter(module.lines.result_names(statement.user)), "")
+            yield CheckedConversion(
+                place_of(statement.user),
+                called(statement.user),
+                name,
+                value.shape,
+                attribute,
+                statement.attribute,
+                redundant(attribute, statement.attribute, value.shape),
+                price(attribute, statement.attribute, value.shape, value.element, machine, target),
+            )
+
+
+def _reads(statement: Statement) -> bool:
+    return CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name

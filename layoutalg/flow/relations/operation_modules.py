@@ -1,0 +1,26 @@
+"""The modules that say what operations relate, one for each kind of operation; they are loaded when the first one is asked for.
+
+>>> SUBJECTS[0]
+'layoutalg.flow.relations.gathers'
+"""
+
+__all__ = ["SUBJECTS"]
+
+_ROOM = "layoutalg.flow.relations"
+
+SUBJECTS = tuple(
+    f"{_ROOM}.{subject}"
+    for subject in (
+        "addressed",
+        "blocks",
+        "contractions",
+        "conversions",
+        "elementwise",
+        "parts",
+        "products",
+        "reductions",
+        "regions",
+        "shapes",
+    )
+)
+"""The modules that register relations."""

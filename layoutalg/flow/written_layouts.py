@@ -1,0 +1,177 @@
+"""The layouts that a module states: about a value where it is made, or about an operand where it is used.
+
+`layout_result_0` is about a result; so is `layout` on a load, and the layout of the descriptor that it loads through. On a
+store `layout` is about what is stored. `layout_a`, `layout_b` and `layout_cd` of a dpas, and `input_layout` of a conversion,
+say how an operand is wanted.
+
+>>> from layoutalg.ir import read_module
+>>> text = '''func.func @f(%x: vector<8x16xf32>) {
+...   %7 = xegpu.convert_layout %x <{input_layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>,
+...     target_layout = #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 1]>}> : vector<8x16xf32>
+...   func.return }'''
+>>> conversion = next(op for op in read_module(text).walk() if op.name == "xegpu.convert_layout")
+>>> for statement in statements_of(conversion):
+...     print(statement.name, statement.number, statement.attribute)
+input_layout 0 #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+target_layout None #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 1]>
+
+A tensor of Triton has its layout in its type, and `iree_vector_ext.to_layout` gives one to its result:
+
+>>> text = '%x = "tt.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>'
+>>> for statement in statements_of(read_module(text).body.block.first_op):
+...     print(statement.name, statement.attribute)
+type #ttg.linear<{register = [], lane = [[1], [2]], warp = [], block = []}>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from xdsl.dialects.builtin import NoneAttr, TensorType, UnregisteredAttr, UnregisteredOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.notation import Distributed
+from layoutalg.flow.relations import shape_of
+from layoutalg.ir.dialects.iree_vector_ext import NestedLayoutAttr
+from layoutalg.ir.dialects.unread import UnreadOp
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.notations import parse
+
+__all__ = ["Statement", "called", "statement_in_type", "statements_of"]
+
+_NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
+_LAYOUTS = (LayoutAttr, SliceAttr, NestedLayoutAttr)
+_OPERANDS = {
+    "xegpu.dpas": {"layout_a": "lhs", "layout_b": "rhs", "layout_cd": "acc"},
+    "xegpu.dpas_mx": {
+        "layout_a": "a", "layout_b": "b", "layout_cd": "acc", "layout_a_scale": "scale_a", "layout_b_scale": "scale_b",
+    },
+    "xegpu.convert_layout": {"input_layout": "source"},
+}  # fmt: skip
+"""Attributes that say how an operand is wanted."""
+_RESULTS = {"layout_cd", "target_layout"}
+"""Attributes of these operations that say what the result is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A layout that an operation states: of its operand `number`, or of a result (`number` is None).
+
+    `name` is the attribute's (`layout_a`); `descriptor` or `type` where the type of the descriptor or of the value says it.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> columns = la.parse("#xegpu.layout<lane_layout = [1, 16]>")
+    >>> str(Statement(TestOp(), None, None, "layout", columns).attribute)
+    '#xegpu.layout<lane_layout = [1, 16]>'
+    """
+
+    user: Operation
+    number: int | None
+    value: SSAValue
+    name: str
+    attribute: Distributed
+
+
+def called(operation: Operation) -> str:
+    """What the text calls an operation, of a dialect that is not known too.
+
+    >>> from layoutalg.ir import read_module
+    >>> called(read_module('"tt.load"() : () -> ()').body.block.first_op)
+    'tt.load'
+    """
+    if isinstance(operation, UnreadOp):
+        return operation.called
+    return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
+
+
+def statements_of(operation: Operation) -> Iterator[Statement]:
+    """What an operation states, its attributes before its descriptor and the types of its results.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> list(statements_of(TestOp()))
+    []
+    """
+    for held in (operation.properties, operation.attributes):
+        for name, attribute in held.items():
+            if isinstance(attribute, _LAYOUTS):
+                value = _value(attribute)
+                for number, about in _about(operation, name):
+                    yield Statement(operation, number, about, name, value)
+    if operation.name.startswith("xegpu."):
+        yield from _of_descriptor(operation)
+    for result in operation.results:
+        yield from statement_in_type(operation, result)
+
+
+def _of_descriptor(operation: Operation) -> Iterator[Statement]:
+    """What the descriptor says of the value that goes through it; of a packed or transposed value it says nothing."""
+    for kind in (operand.type for operand in operation.operands):
+        if isinstance(kind, TensorDescType):
+            if isinstance(kind.layout, LayoutAttr | SliceAttr) and "transpose" not in operation.properties:
+                for number, about in _about(operation, "layout"):
+                    if shape_of(about) == kind.get_shape():
+                        yield Statement(operation, number, about, "descriptor", _value(kind.layout))
+            break
+
+
+def statement_in_type(user: Operation, value: SSAValue) -> Iterator[Statement]:
+    """The layout that a tensor's own type says.
+
+    >>> from layoutalg.ir import read_module
+    >>> operation = read_module('%x = "tt.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>').body.block.first_op
+    >>> [statement.name for statement in statement_in_type(operation, operation.results[0])]
+    ['type']
+    """
+    kind = value.type
+    if isinstance(kind, TensorType) and not isinstance(kind.encoding, NoneAttr):
+        found = _encoding(kind.encoding)
+        if found is not None:
+            yield Statement(user, None, value, "type", found)
+
+
+@lru_cache(maxsize=4096)
+def _value(attribute: Any) -> Distributed:
+    return attribute.value
+
+
+@lru_cache(maxsize=4096)
+def _encoding(attribute: Attribute) -> Distributed | None:
+    if isinstance(attribute, _LAYOUTS):
+        return _value(attribute)
+    if not isinstance(attribute, UnregisteredAttr):
+        return None
+    try:
+        return parse(str(attribute))
+    except LayoutError:
+        return None
+
+
+def _about(operation: Any, name: str) -> Iterator[tuple[int | None, SSAValue]]:
+    """The operand (with its number) or the result that an attribute of this name is about."""
+    operands, results = operation.operands, operation.results
+    known = _OPERANDS.get(operation.name)
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered is not None:
+        number = int(numbered[2])
+        if numbered[1] == "result" and number < len(results):
+            yield None, results[number]
+        elif numbered[1] == "operand" and number < len(operands):
+            yield number, operands[number]
+    elif known is not None:
+        wanted = getattr(operation, known[name]) if name in known else None
+        if name in _RESULTS:
+            yield None, results[0]
+        if isinstance(wanted, SSAValue):
+            # One value may be several operands, so the fields before it are counted.
+            before = [*known.values()][: [*known].index(name)]
+            yield sum(getattr(operation, field) is not None for field in before), wanted
+    elif name == "layout":
+        if results:
+            yield None, results[0]
+        elif operands:
+            yield 0, operands[0]

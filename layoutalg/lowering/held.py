@@ -1,0 +1,102 @@
+"""In which layout each value of a kernel is held: as the module states it, or as it follows from what is stated.
+
+Of an elementwise chain whose load says its layout, every other value has the same:
+
+>>> from layoutalg.ir import read_module
+>>> from layoutalg.flow.graph import flow_of
+>>> text = '''func.func @f(%t: !xegpu.tensor_desc<8x16xf32, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>) {
+...   %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>
+...     -> vector<8x16xf32>
+...   %y = arith.negf %x : vector<8x16xf32>
+...   func.return }'''
+>>> held = held_in(flow_of(read_module(text)), Machine(lanes=16, subgroups=1))
+>>> [str(one.layout) for one in held.by_value.values()]
+['d0 = 8@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane']
+
+`value_layouts` decides; here the registers of each value are cut into the pieces in which a lane holds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.flow.graph import Flow
+from layoutalg.flow.values import solved
+from layoutalg.flow.written_layouts import Statement
+from layoutalg.lowering.fragments import piece_sizes
+from layoutalg.xegpu import LayoutAttr, SliceAttr
+
+__all__ = ["Held", "HeldIn", "held_in", "tile_registers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value's layout, and the registers of the pieces in which it is held.
+
+    >>> Held(Layout.parse("d0 = 16@reg"), (8, 8)).sizes
+    (8, 8)
+    """
+
+    layout: Layout
+    sizes: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class HeldIn:
+    """What is known of a function: the layout of each value by its number, and statements that make no sense.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> HeldIn(flow_of(read_module("gpu.barrier"))).wrong
+    []
+    """
+
+    flow: Flow
+    by_value: dict[int, Held] = field(default_factory=dict[int, Held])
+    wrong: list[tuple[Statement, str]] = field(default_factory=list[tuple[Statement, str]])
+    free: frozenset[int] = frozenset()
+    """Values that work-items make themselves, in whatever layout a use needs."""
+
+    def of(self, member: SSAValue) -> Held | None:
+        """The layout of an SSA value; None for one that is not spread, or without a layout."""
+        return self.by_value.get(self.flow.value_of(member).number) if member in self.flow else None
+
+    def is_free(self, member: SSAValue) -> bool:
+        """Whether work-items make a value themselves, and nobody says in which layout: a constant, a step, a mask."""
+        return member in self.flow and self.flow.value_of(member).number in self.free
+
+
+def tile_registers(attribute: Distributed, layout: Layout) -> int | None:
+    """The registers of one instruction tile, where a layout says its size.
+
+    >>> attribute = LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1))
+    >>> tile_registers(attribute, Layout.parse("d0 = 16@reg, d1 = 16@lane"))
+    8
+    """
+    parent = attribute.parent_layout() if isinstance(attribute, SliceAttr) else attribute
+    if not isinstance(parent, LayoutAttr) or parent.inst_data is None or parent.lane_layout is None:
+        return None
+    if parent is not attribute or len(parent.inst_data) != len(layout.dims):
+        return None
+    return prod(parent.inst_data) // prod(parent.lane_layout)
+
+
+def held_in(flow: Flow, machine: Machine, target: str | None = None) -> HeldIn:
+    """The layouts of a function's values, as `solved` chooses them, with the registers of their pieces.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> held_in(flow_of(read_module("gpu.barrier")), Machine(lanes=16)).by_value
+    {}
+    """
+    answer = solved(flow, machine, target)
+    found = HeldIn(flow, wrong=list(answer.misfits), free=answer.free)
+    for number, one in answer.of.items():
+        tile = None if one.attribute is None else tile_registers(one.attribute, one.layout)
+        found.by_value[number] = Held(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
+    return found

@@ -1,0 +1,164 @@
+"""Shared memory of a kernel that is text: buffers get their places, and barriers are put in, without reading all of it.
+
+What decides where a buffer lies and where a barrier is missing are the accesses to buffers, the barriers that there are, and
+the loops and branches around them. So a text of these alone is read, an outline, and what `shared_memory` does to it is done to
+the whole. Of two conversions, one after the other, the outline of each is a placeholder, a store, a barrier and a load:
+
+>>> body = '''%x = builtin.unrealized_conversion_cast to memref<64xi32, 3 : i64> {subgroups = 1 : i64}
+... memref.store %a, %x[%i] : memref<64xi32, 3 : i64>
+... gpu.barrier
+... %b = memref.load %x[%j] : memref<64xi32, 3 : i64>
+... gpu.return'''
+>>> found = placed(body, "%slm", 65536)
+>>> found.bytes, found.barriers
+(256, 0)
+>>> print(found.body.splitlines()[1])
+%x = memref.view %slm[%x_start][] : memref<256xi8, 3 : i64> to memref<64xi32, 3 : i64>
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.ir import Operation
+
+from layoutalg.conversion.lowering.operations import ALIGNMENT
+from layoutalg.ir import read_module
+from layoutalg.ir.dialects.gpu import FuncOp
+from layoutalg.ir.places import line_of
+from layoutalg.lowering.shared_memory import SharedMemory
+
+__all__ = ["Placed", "placed"]
+
+_PLACEHOLDER = re.compile(
+    r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi32, [^>]*>) \{subgroups = (\d+) : i64\}"
+)
+_ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]+)\[")
+_LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
+_HEAD = [
+    "gpu.module @outline {",
+    "gpu.func @outline() kernel {",
+    "%z = arith.constant 0 : index",
+    "%t = arith.constant true",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The body with views in the place of placeholders and the barriers that were missing; the bytes that it takes.
+
+    >>> Placed("gpu.return", 0, 0).bytes
+    0
+    """
+
+    body: str
+    bytes: int
+    barriers: int
+
+
+def placed(body: str, shared: str, limit: int) -> Placed:
+    """Give the buffers of a kernel's text their places in the argument named `shared`.
+
+    Raises `SizeError` where they take more than `limit` bytes.
+
+    >>> placed("gpu.return", "%slm", 0)
+    Placed(body='gpu.return', bytes=0, barriers=0)
+    """
+    lines = body.splitlines()
+    outline, numbers = _outline(lines)
+    if len(outline) == len(_HEAD):
+        return Placed(body, 0, 0)
+    module = read_module("\n".join([*outline, "}", "}"]))
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    made = SharedMemory(function, limit).finish()
+    before = _inserted(function, outline, numbers)
+    starts = iter(made.starts)
+    written: list[str] = []
+    for number, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip())]
+        written += [f"{indent}gpu.barrier"] * before.count(number)
+        found = _PLACEHOLDER.fullmatch(line)
+        written += [line] if found is None else _view(found, shared, next(starts), made.bytes)
+    return Placed("\n".join(written), made.bytes, made.barriers)
+
+
+def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
+    """What decides about shared memory, and which line of the text each of its lines is."""
+    kinds = {found[2]: found[3] for line in lines if (found := _PLACEHOLDER.fullmatch(line)) is not None}
+    outline, numbers = list(_HEAD), [-1] * len(_HEAD)
+    if not kinds:
+        return outline, numbers
+    blocks = 0
+    for number, line in enumerate(lines):
+        stripped = line.strip()
+        if _LABEL.fullmatch(stripped):
+            # Blocks may come in any order, and again: branches in a loop, of which each may be taken or not.
+            added = [f"scf.for %k{number} = %z to %z step %z {{"] if not blocks else ["}"]
+            added.append("scf.if %t {")
+            blocks += 1
+        else:
+            text = _outlined(stripped, kinds, number)
+            added = [text] if text and not (blocks and text == "gpu.return") else []
+        outline += added
+        numbers += [number] * len(added)
+    if blocks:
+        outline += ["}", "}", "gpu.return"]
+        numbers += [len(lines) - 1] * 3
+    return outline, numbers
+
+
+def _outlined(line: str, kinds: dict[str, str], number: int) -> str:
+    """A line of the outline, empty for one that does not matter."""
+    if (
+        line in ("gpu.barrier", "}", "} else {", "} do {", "gpu.return")
+        or " = builtin.unrealized_conversion_cast to memref" in line
+    ):
+        return line
+    if line.endswith("{"):
+        kind = next((name for name in ("scf.for", "scf.if", "scf.while") if name in line), "scf.if")
+        return {
+            "scf.for": f"scf.for %k{number} = %z to %z step %z {{",
+            "scf.if": "scf.if %t {",
+            "scf.while": "scf.while : () -> () {",
+        }[kind]
+    if line.startswith("scf.condition("):
+        return "scf.condition(%t)"
+    found = _ACCESS.search(line)
+    if found is None or found[2] not in kinds:
+        return ""
+    if found[1] == "load":
+        return f"%l{number} = memref.load {found[2]}[%z] : {kinds[found[2]]}"
+    return f'"memory.store"({found[2]}) : ({kinds[found[2]]}) -> ()'
+
+
+def _inserted(function: FuncOp, outline: list[str], numbers: list[int]) -> list[int]:
+    """The lines of the text before which a barrier was put in."""
+    operations: list[Operation] = list(function.walk())
+    found: list[int] = []
+    for operation, following in pairwise(operations):
+        if operation.name != "gpu.barrier":
+            continue
+        line = line_of(operation)
+        if not line or outline[line - 1] != "gpu.barrier":
+            found.append(numbers[line_of(following) - 1])
+    return found
+
+
+def _view(found: re.Match[str], shared: str, start: int, size: int) -> list[str]:
+    """The lines that make a buffer: its part of the bytes, or the part of this subgroup."""
+    indent, name, kind, words, subgroups = found.groups()
+    place = f"{name}_start"
+    lines = [f"{indent}{place} = arith.constant {start} : index"]
+    each = -(-4 * int(words) // ALIGNMENT) * ALIGNMENT
+    if int(subgroups) > 1:
+        lines += [
+            f"{indent}{name}_sg = gpu.subgroup_id : index",
+            f"{indent}{name}_each = arith.constant {each} : index",
+            f"{indent}{name}_own = arith.muli {name}_sg, {name}_each : index",
+            f"{indent}{name}_place = arith.addi {place}, {name}_own : index",
+        ]
+        place = f"{name}_place"
+    bytes_ = f"memref<{size}xi8, 3 : i64>"
+    return [*lines, f"{indent}{name} = memref.view {shared}[{place}][] : {bytes_} to {kind}"]

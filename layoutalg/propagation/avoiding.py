@@ -1,0 +1,179 @@
+"""What propagation writes so that compilers do not crash or miscompile: the known mistakes stand in `propagation.compilers`.
+
+A layout that is known to be moved wrongly (columns through `load_matrix`) has a price that nobody pays where there is another
+choice; those that are moved rightly are offered beside it.
+
+The sum of a row is a slice of the rows' layout. A store may name the same map otherwise; LLVM 23 and 24 then look for the
+parent of a layout that has none. A conversion between the two names moves nothing, and the reduction's result stays a slice:
+
+>>> from layoutalg.ir import read_module
+>>> from layoutalg.propagation.propagating import propagate
+>>> text = '''gpu.module @m { gpu.func @k(%p: i64, %q: i64) kernel {
+...   %t = xegpu.create_nd_tdesc %p, shape : [16, 32], strides : [32, 1] : i64 -> !xegpu.tensor_desc<16x32xf32>
+...   %u = xegpu.create_nd_tdesc %q, shape : [16], strides : [1] : i64 -> !xegpu.tensor_desc<16xf32>
+...   %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x32xf32> -> vector<16x32xf32>
+...   %z = arith.constant dense<0.0> : vector<16xf32>
+...   %s = vector.multi_reduction <add>, %x, %z [1] : vector<16x32xf32> to vector<16xf32>
+...   xegpu.store_nd %s, %u[0] : vector<16xf32>, !xegpu.tensor_desc<16xf32>
+...   gpu.return } }'''
+>>> for llvm in (22, 24):
+...     print(llvm, str(propagate(text, llvm=llvm)).count("xegpu.convert_layout"))
+22 0
+24 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Attribute, Operation, SSAValue, Use
+
+from layoutalg.core.notation import Distributed
+from layoutalg.flow.compiler_mistakes import compiler_mistake, right_for_matrix, wants_slices
+from layoutalg.flow.graph import Flow
+from layoutalg.flow.levels import levels_of
+from layoutalg.flow.relations import Demand, identity, shape_of
+from layoutalg.flow.written_layouts import statements_of
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
+from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
+from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.propagation.named_layout import Held, held
+from layoutalg.xegpu import LayoutAttr, SliceAttr
+
+if TYPE_CHECKING:
+    from layoutalg.propagation.candidates import Asked
+
+__all__ = ["WRONG", "keep_slices", "price_of_mistake", "right_layouts", "sliced"]
+
+
+WRONG = 1 << 16
+"""The price of a layout in which a compiler moves other elements, in issue slots: more than any conversion around it."""
+
+
+def price_of_mistake(demand: Demand, known: Held, asked: Asked) -> int:
+    """`WRONG` where the asked version of LLVM is known to move a value wrongly in this layout, otherwise nothing.
+
+    >>> from layoutalg.core.notation import Machine
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.propagation.candidates import Asked
+    >>> from layoutalg.propagation.named_layout import told
+    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
+    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
+    >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+    >>> columns, rows = ((1, 16), (1, 1)), ((8, 2), (1, 8))
+    >>> layouts = [told(LayoutAttr(lane_layout=lanes, lane_data=data), (8, 16)) for lanes, data in (columns, rows)]
+    >>> [price_of_mistake(flow.demands[0], one, asked) for one in layouts]
+    [65536, 0]
+    """
+    found = compiler_mistake(demand.user, demand.value, known.attribute)
+    return WRONG if found is not None and asked.llvm in found.versions else 0
+
+
+def right_layouts(demand: Demand, known: Held, asked: Asked) -> Iterator[Held]:
+    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't.
+
+    >>> from layoutalg.core.notation import Machine
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.propagation.candidates import Asked
+    >>> from layoutalg.propagation.named_layout import told
+    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
+    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
+    >>> columns = told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16))):
+    ...     print(one.attribute)
+    #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>
+    """
+    for attribute in right_for_matrix(demand.user, known.attribute, known.shape):
+        found = held(attribute, known.shape, asked.llvm)
+        if found is not None and demand.problem(attribute, asked.machine, asked.target) is None:
+            yield found
+
+
+def keep_slices(flow: Flow, llvm: int) -> None:
+    """Convert the results of reductions from a slice to the other name that their users give the same map.
+
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.ir import read_module
+    >>> keep_slices(flow_of(read_module("gpu.barrier")), 24)
+    """
+    followers: dict[SSAValue, list[SSAValue]] = {}
+    for tie in flow.ties:
+        is_near = tie.reach == "work-item" and tie.operand in flow and tie.result in flow
+        if is_near and tie.relation == identity(flow.value_of(tie.operand).shape):
+            followers.setdefault(tie.operand, []).append(tie.result)
+    for operation in [each for function in flow.functions for each in function.walk()]:
+        slice_ = operation.attributes.get("layout_result_0")
+        if wants_slices(operation, llvm) and isinstance(slice_, SliceText) and "lane" in levels_of(slice_.value):
+            _convert(operation, slice_, followers)
+
+
+def _convert(operation: Operation, slice_: SliceText, followers: dict[SSAValue, list[SSAValue]]) -> None:
+    result, block = operation.results[0], operation.parent
+    wanting = [(use, other) for use in list(result.uses) if (other := _other_name(use, followers)) is not None]
+    made: dict[Attribute, SSAValue] = {}
+    if block is None:
+        return
+    for use, other in wanting:
+        if other not in made:
+            layouts = {"input_layout": slice_, "target_layout": other}
+            conversion = ConvertLayoutOp.build(operands=[result], properties=layouts, result_types=[result.type])
+            block.insert_op_after(conversion, operation)
+            made[other] = conversion.results[0]
+        use.operation.operands[use.index] = made[other]
+
+
+def sliced(operation: Operation, source: Held | None, present: Held | None, llvm: int) -> Held | None:
+    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> sliced(TestOp(), None, None, 24)
+    """
+    if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
+        return None
+    if not isinstance(source.attribute, LayoutAttr | SliceAttr):
+        return None
+    reduction: Any = operation
+    try:
+        attribute = SliceAttr(source.attribute, tuple(int(dim) for dim in reduction.reduction_dims.get_values()))
+    except ValueError:
+        return None
+    found = held(attribute, present.shape, llvm)
+    return found if found is not None and found.map == present.map else None
+
+
+def _other_name(use: Use, followers: dict[SSAValue, list[SSAValue]]) -> Attribute | None:
+    """The layout, not a slice, in which a value is taken by a use or by what is made of it element by element."""
+    if isinstance(use.operation, ConvertLayoutOp):
+        return None
+    waiting, seen = [use], {use}
+    while waiting:
+        one = waiting.pop()
+        for attribute in _said(one):
+            return attribute
+        for result in one.operation.results:
+            if result in followers.get(one.operation.operands[one.index], ()):
+                more = [each for each in result.uses if each not in seen]
+                seen.update(more)
+                waiting.extend(each for each in more if not isinstance(each.operation, ConvertLayoutOp))
+    return None
+
+
+def _said(use: Use) -> Iterator[Attribute]:
+    written: dict[str, Attribute] = {**use.operation.properties, **use.operation.attributes}
+    for statement in statements_of(use.operation):
+        shape = shape_of(use.operation.operands[use.index])
+        about = statement.number in (use.index, None) and shape_of(statement.value) == shape
+        if about and shape is not None and _is_named_otherwise(statement.attribute):
+            kinds = (value.type for value in use.operation.operands)
+            in_type = (kind.layout for kind in kinds if isinstance(kind, TensorDescType))
+            attribute = written.get(statement.name) or next(in_type, None)
+            if isinstance(attribute, LayoutText):
+                yield attribute
+
+
+def _is_named_otherwise(attribute: Distributed) -> bool:
+    return isinstance(attribute, LayoutAttr) and "lane" in levels_of(attribute)

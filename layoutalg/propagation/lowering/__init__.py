@@ -1,8 +1,0 @@
-"""From workgroup or subgroup level to lane level: what every work-item holds, loads, computes, exchanges and stores."""
-
-from __future__ import annotations
-
-from layoutalg.propagation.lowering.kernels import Exchanged
-from layoutalg.propagation.lowering.lowered import Lowered, lower
-
-__all__ = ["Exchanged", "Lowered", "lower"]

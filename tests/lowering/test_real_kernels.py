@@ -1,0 +1,80 @@
+"""Kernels as users write them, without layouts, compute their definition after `propagate` and `lower`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import layoutalg as la
+from layoutalg.lowering import Lowered, lower
+from layoutalg.module import Module
+from tests.lowering.real_kernels import KERNELS, RealKernel
+
+
+def lowered(kernel: RealKernel, llvm: int = 24) -> Lowered:
+    stated = la.propagate(la.read(kernel.text), level="lane").module
+    assert stated is not None
+    return lower(stated, llvm=llvm)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_it_computes_its_definition_at_both_levels(name: str) -> None:
+    kernel = KERNELS[name]
+    made = [lowered(kernel, llvm) for llvm in (22, 24)]
+    assert [str(finding) for one in made for finding in one.findings if finding.level == "error"] == []
+    for text in (kernel.text, *map(str, made)):
+        arrays = kernel.arrays()
+        assert la.read(text).run(arrays, (1, 1, 1)).findings == ()
+        inputs = arrays[: len(arrays) - 1 - len(kernel.numbers)]
+        np.testing.assert_array_equal(arrays[len(inputs)], kernel.define(inputs))
+
+
+def test_integers_start_from_zeros_and_their_accumulator_is_typed() -> None:
+    text = str(lowered(KERNELS["integers_without_an_accumulator"]))
+    products = [line for line in text.splitlines() if "xevm.mma" in line]
+    assert products
+    assert all("c = s32" in line and line.count("%") == 4 for line in products)
+
+
+def test_products_take_whole_tiles_of_registers_in_rows() -> None:
+    """A layout that says lanes alone has its registers row by row: 32x32 of D is eight tiles of 8x16, two steps deep."""
+    text = str(lowered(KERNELS["sizes_known_when_it_runs"]))
+    assert text.count("xegpu.dpas") == 16
+
+
+def test_called_functions_are_gone() -> None:
+    text = str(lowered(KERNELS["functions_that_call_functions"]))
+    assert "func.call" not in text
+    assert "func.func" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "func.func private @f(%x: vector<16x16xf32>) -> vector<16x16xf32> { "
+            "%y = func.call @f(%x) : (vector<16x16xf32>) -> vector<16x16xf32> func.return %y : vector<16x16xf32> }",
+            "calls itself",
+        ),
+        ("func.func private @f(vector<16x16xf32>) -> vector<16x16xf32>", "not in this module"),
+        (
+            "func.func private @f(%x: vector<16x16xf32>) -> vector<16x16xf32> { cf.br ^a ^a: "
+            "func.return %x : vector<16x16xf32> }",
+            "branches between blocks",
+        ),
+    ],
+)
+def test_a_call_that_cannot_be_put_in_is_refused_in_words(text: str, words: str) -> None:
+    layout = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+    kind = f"!xegpu.tensor_desc<16x16xf32, {layout}>"
+    made = lower(
+        Module(f"""gpu.module @m {{ {text}
+        gpu.func @k(%p: i64) kernel attributes {{known_block_size = array<i32: 16, 1, 1>}} {{
+          %t = xegpu.create_nd_tdesc %p, shape : [16, 16], strides : [16, 1] : i64 -> {kind}
+          %x = xegpu.load_nd %t[0, 0] : {kind} -> vector<16x16xf32>
+          %y = func.call @f(%x) : (vector<16x16xf32>) -> vector<16x16xf32>
+          xegpu.store_nd %y, %t[0, 0] : vector<16x16xf32>, {kind}
+          gpu.return }} }}""")
+    )
+    assert made.module is None
+    assert any(finding.rule == "lower.call" and words in finding.message for finding in made.findings)
