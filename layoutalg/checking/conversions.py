@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.price import Price, price, redundant
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.written_layouts import Statement, called
+from layoutalg.flow.written_layouts import WrittenLayout, called
 from layoutalg.ir.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -117,5 +117,5 @@ def conversions_of(
             )
 
 
-def _reads(statement: Statement) -> bool:
+def _reads(statement: WrittenLayout) -> bool:
     return CONVERTING.get(called(statement.user), ("", ""))[0] == statement.name

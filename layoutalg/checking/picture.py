@@ -29,7 +29,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, Value, flows_of
-from layoutalg.flow.levels import machine_in, spread
+from layoutalg.flow.levels import layout_at, machine_in
 from layoutalg.flow.relations import needed
 from layoutalg.flow.values import Candidate, solved
 from layoutalg.ir.places import place_of
@@ -184,7 +184,7 @@ class _Drawing:
 
     def _alike(self, source: Distributed, wanted: Distributed, value: Value) -> bool:
         try:
-            return spread(source, value.shape, self.machine) == spread(wanted, value.shape, self.machine)
+            return layout_at(source, value.shape, self.machine) == layout_at(wanted, value.shape, self.machine)
         except LayoutError:
             return True  # one of them does not fit the tensor: nothing to draw
 

@@ -26,7 +26,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.compiler_mistakes import compiler_mistake, right_for_matrix
 from layoutalg.flow.edges import axes_of, equal_coordinates, lacks, projected
-from layoutalg.flow.levels import levels_of, spread
+from layoutalg.flow.levels import layout_at, levels_of
 from layoutalg.flow.relations import given, needed, settled, without
 from layoutalg.ir.places import place_of
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from layoutalg.flow.graph import Flow, Value
     from layoutalg.flow.relations import Demand, Tie
     from layoutalg.flow.values import Candidate
-    from layoutalg.flow.written_layouts import Statement
+    from layoutalg.flow.written_layouts import WrittenLayout
 
 __all__ = ["Repairing"]
 
@@ -61,7 +61,7 @@ class Repairing:
         for tie in flow.ties:
             if tie.operand in flow and tie.result in flow:
                 self.into.setdefault(flow.value_of(tie.result).number, []).append(tie)
-        self.wanted: dict[Operation, list[Statement]] = {}
+        self.wanted: dict[Operation, list[WrittenLayout]] = {}
         for statement in flow.wanted:
             self.wanted.setdefault(statement.user, []).append(statement)
         self.demands: dict[int, list[Demand]] = {}
@@ -118,7 +118,7 @@ class Repairing:
         if operand.makes is not None or held is None:
             return operand.makes is not None
         try:
-            spread_so = spread(layout, value.shape, self.machine)
+            spread_so = layout_at(layout, value.shape, self.machine)
             return lacks(tie, held.layout, spread_so, axes_of(tie, held.levels, levels_of(layout))) is None
         except LayoutError:
             return False
@@ -188,7 +188,7 @@ class Repairing:
         if isinstance(layout, LayoutAttr | SliceAttr) and layout.check(shape, self.llvm) is not None:
             return False
         try:
-            spread_so = spread(layout, shape, self.machine)
+            spread_so = layout_at(layout, shape, self.machine)
             return lacks(tie, spread_so, result.layout, axes_of(tie, levels_of(layout), result.levels)) is None
         except LayoutError:
             return False
@@ -209,7 +209,7 @@ class Repairing:
             return ()
         return (Repair("state", self.names.of(tie.result), None, layout, place_of(tie.user), 0, self.target),)
 
-    def of_statements(self, statement: Statement, chosen: Candidate) -> tuple[Repair, ...]:
+    def of_statements(self, statement: WrittenLayout, chosen: Candidate) -> tuple[Repair, ...]:
         """For two statements about one value: the layout that is worked with, in both.
 
         >>> checked = la.check("gpu.barrier")
@@ -259,7 +259,7 @@ class Repairing:
         priced = [repair for repair in found if repair.cost is not None]
         return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
 
-    def of_reduction(self, statement: Statement, value: Value) -> tuple[Repair, ...]:
+    def of_reduction(self, statement: WrittenLayout, value: Value) -> tuple[Repair, ...]:
         """For a reduction whose result is wanted in a layout that is not a slice: a conversion from the slice.
 
         >>> checked = la.check("gpu.barrier")

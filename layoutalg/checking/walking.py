@@ -31,10 +31,10 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistake
 from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
-from layoutalg.flow.levels import levels_of, machine_of, narrowed, spread, unblocked
+from layoutalg.flow.levels import layout_at, levels_of, machine_of, narrowed, unblocked
 from layoutalg.flow.relations import shape_of
 from layoutalg.flow.values import Candidate, solved, stated_candidate
-from layoutalg.flow.written_layouts import Statement, called
+from layoutalg.flow.written_layouts import WrittenLayout, called
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
@@ -135,7 +135,7 @@ class _Checking:
         for statement in self.flow.wanted:
             yield from self._fit(statement, self.flow.value_of(statement.value).shape)
 
-    def _fit(self, statement: Statement, shape: tuple[int, ...]) -> Iterator[Mistake]:
+    def _fit(self, statement: WrittenLayout, shape: tuple[int, ...]) -> Iterator[Mistake]:
         problem = _misfit(statement.attribute, shape, self.machine, self.llvm, statement.name == "descriptor")
         if problem is None:
             return
@@ -163,7 +163,7 @@ class _Checking:
                     continue
                 yield from self._against(chosen, other, statement)
 
-    def _against(self, chosen: Candidate, other: Candidate, statement: Statement) -> Iterator[Mistake]:
+    def _against(self, chosen: Candidate, other: Candidate, statement: WrittenLayout) -> Iterator[Mistake]:
         """Two statements about one value: who holds what, and else in which register."""
         kept = _common(chosen, other)
         name = self.names.of(statement.value)
@@ -418,7 +418,7 @@ def _told(gap: Missing, name: str = "") -> str:
     return f"{gap.where} needs element {gap.element}{of}, which is {gap.held}"
 
 
-def _named(statement: Statement | None) -> str:
+def _named(statement: WrittenLayout | None) -> str:
     return "its layout" if statement is None else "its descriptor" if statement.name == "descriptor" else statement.name
 
 
@@ -426,7 +426,7 @@ def _named(statement: Statement | None) -> str:
 def _reordered(held: Distributed, needed: Distributed, shape: tuple[int, ...], machine: Machine) -> str | None:
     """Where the registers part that two layouts give the same work-items; None where they are the same without tiles."""
     try:
-        answer = same(spread(unblocked(held), shape, machine), spread(unblocked(needed), shape, machine))
+        answer = same(layout_at(unblocked(held), shape, machine), layout_at(unblocked(needed), shape, machine))
     except LayoutError:
         return None
     return None if answer else answer.explanation.partition(";")[0]
@@ -443,7 +443,7 @@ def _misfit(
         if words is not None:
             return words.removeprefix("'xegpu.convert_layout' op "), True
     try:
-        found: Layout = spread(attribute, shape, machine)
+        found: Layout = layout_at(attribute, shape, machine)
     except LayoutError as error:
         return str(error), False
     if found.shape != shape:

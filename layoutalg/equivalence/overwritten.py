@@ -24,7 +24,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, plain_layout, single_operand
 from layoutalg.flow.levels import levels_of
 from layoutalg.flow.relations import shape_of, without
-from layoutalg.flow.written_layouts import Statement, statements_of
+from layoutalg.flow.written_layouts import WrittenLayout, statements_of
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 
@@ -97,7 +97,7 @@ def _by_name(module: Operation) -> dict[str, list[Operation]]:
     return found
 
 
-def _changed(before: Statement, after: Statement) -> list[Overwritten]:
+def _changed(before: WrittenLayout, after: WrittenLayout) -> list[Overwritten]:
     """Nothing where the two are one map under two names."""
     shape = shape_of(before.value)
     common = levels_of(before.attribute) & levels_of(after.attribute)

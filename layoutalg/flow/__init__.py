@@ -17,3 +17,5 @@ chooses with priced conversions.
 >>> [(one.how, str(one.layout)) for one in answer.of.values()]
 [('wanted', 'd0 = 16@reg, d1 = 16@lane'), ('stated', 'd0 = 16@reg, d1 = 16@lane'), ('carried', 'd0 = 16@lane, d1 = 16@reg')]
 """
+
+__all__: list[str] = []

@@ -32,7 +32,7 @@ from layoutalg.xegpu.reading import parse_attribute
 if TYPE_CHECKING:
     from xdsl.ir import Operation, SSAValue
 
-    from layoutalg.flow.written_layouts import Statement
+    from layoutalg.flow.written_layouts import WrittenLayout
 
 __all__ = [
     "CompilerMistake",
@@ -106,7 +106,7 @@ def wants_slices(operation: Operation, llvm: int) -> bool:
     return llvm in _WANT_SLICES.get(operation.name, ())
 
 
-def reduction_mistake(statement: Statement) -> CompilerMistake | None:
+def reduction_mistake(statement: WrittenLayout) -> CompilerMistake | None:
     """What goes wrong where an operation says how it takes the result of a reduction.
 
     >>> from layoutalg.ir import read_module

@@ -33,7 +33,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.flow.relations import Demand, Makes, Relation, Tie, relation_of, shape_of
-from layoutalg.flow.written_layouts import Statement, statement_in_type, statements_of
+from layoutalg.flow.written_layouts import WrittenLayout, statement_in_type, statements_of
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UndefinedOp
@@ -60,7 +60,7 @@ class Value:
     shape: tuple[int, ...]
     element: str
     members: list[SSAValue]
-    stated: list[Statement] = field(default_factory=list[Statement])
+    stated: list[WrittenLayout] = field(default_factory=list[WrittenLayout])
     makes: Makes | None = None
     """How work-items make it themselves, of no operand: a constant, a step (see `Relation.makes`)."""
 
@@ -71,7 +71,7 @@ class _Parts:
     by_member: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
     ties: list[Tie] = field(default_factory=list[Tie])
     demands: list[Demand] = field(default_factory=list[Demand])
-    wanted: list[Statement] = field(default_factory=list[Statement])
+    wanted: list[WrittenLayout] = field(default_factory=list[WrittenLayout])
     unknown: list[Operation] = field(default_factory=list[Operation])
     refused: list[Operation] = field(default_factory=list[Operation])
 

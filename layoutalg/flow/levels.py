@@ -7,7 +7,7 @@ Two layouts are compared at the levels that both say.
 >>> subgroups, lanes = LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16)), LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
 >>> sorted(levels_of(subgroups)), sorted(levels_of(lanes))
 (['sg'], ['lane'])
->>> print(spread(lanes, (8, 16), Machine(lanes=16)))
+>>> print(layout_at(lanes, (8, 16), Machine(lanes=16)))
 d0 = 8@reg, d1 = 16@lane
 """
 
@@ -39,11 +39,11 @@ __all__ = [
     "DEFAULT_TARGET",
     "LEVELS",
     "PartlySaid",
+    "layout_at",
     "levels_of",
     "machine_in",
     "machine_of",
     "narrowed",
-    "spread",
     "unblocked",
 ]
 
@@ -93,12 +93,12 @@ class PartlySaid(Distributed):
 
 
 @lru_cache(maxsize=_CACHED)
-def spread(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> Layout:
+def layout_at(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> Layout:
     """Who holds what of a tensor of this shape; work-items of the machine that the layout does not use hold copies.
 
     Raises `DistributionError` where the layout does not fit the shape.
 
-    >>> print(spread(LayoutAttr(lane_layout=(8,), lane_data=(1,)), (8,), Machine(lanes=16)))
+    >>> print(layout_at(LayoutAttr(lane_layout=(8,), lane_data=(1,)), (8,), Machine(lanes=16)))
     d0 = 8@lane | replicas 2@lane:8
     """
     sizes = shape if attribute.needs_shape else None

@@ -43,7 +43,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.edges import Edge, axes_of, edges_of, lacks, projected
-from layoutalg.flow.levels import PartlySaid, levels_of, narrowed, spread
+from layoutalg.flow.levels import PartlySaid, layout_at, levels_of, narrowed
 from layoutalg.flow.relations import relation_of
 from layoutalg.flow.solver import Problem, Use, solve
 from layoutalg.ir.places import place_of
@@ -51,7 +51,7 @@ from layoutalg.ir.places import place_of
 if TYPE_CHECKING:
     from layoutalg.flow.graph import Flow, Value
     from layoutalg.flow.relations import Demand
-    from layoutalg.flow.written_layouts import Statement
+    from layoutalg.flow.written_layouts import WrittenLayout
 
 __all__ = ["Candidate", "Solved", "solved", "stated_candidate", "stated_layout"]
 
@@ -78,7 +78,7 @@ class Candidate:
     levels: frozenset[str]
     attribute: Distributed | None
     how: Literal["stated", "carried", "wanted"]
-    statement: Statement | None
+    statement: WrittenLayout | None
 
     @property
     def said(self) -> Distributed:
@@ -105,11 +105,11 @@ class Solved:
     of: dict[int, Candidate]
     broken: tuple[Edge, ...] = ()
     unmet: tuple[Demand, ...] = ()
-    unwanted: tuple[Statement, ...] = ()
+    unwanted: tuple[WrittenLayout, ...] = ()
     alternatives: dict[Edge, tuple[Edge, ...]] = field(default_factory=dict[Edge, tuple[Edge, ...]])
     free: frozenset[int] = frozenset()
     """Values that work-items make themselves (constants, steps) and of which nothing is stated."""
-    misfits: tuple[tuple[Statement, str], ...] = ()
+    misfits: tuple[tuple[WrittenLayout, str], ...] = ()
     """Statements that do not fit their values, and why."""
     uncompared: tuple[tuple[Edge, str], ...] = ()
     """Edges of which nobody knows whether elements move, and why: no closed form, and too large to write out."""
@@ -148,13 +148,13 @@ def stated_layout(attribute: Distributed, shape: tuple[int, ...], machine: Machi
     d0 = 8@reg, d1 = 1 | replicas 16@lane
     """
     try:
-        found = spread(attribute, shape, machine)
+        found = layout_at(attribute, shape, machine)
     except LayoutError:
         shared = narrowed(attribute, shape)
         if shared is None:
             raise
         try:
-            found = spread(shared, shape, machine)
+            found = layout_at(shared, shape, machine)
         except LayoutError:
             found = None
         if found is None:
@@ -164,12 +164,12 @@ def stated_layout(attribute: Distributed, shape: tuple[int, ...], machine: Machi
     return found
 
 
-def stated_candidate(statement: Statement, shape: tuple[int, ...], machine: Machine) -> Candidate | None:
+def stated_candidate(statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Candidate | None:
     """What a statement says of a value of this shape; None where the layout does not fit it.
 
-    >>> from layoutalg.flow.written_layouts import Statement
+    >>> from layoutalg.flow.written_layouts import WrittenLayout
     >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
-    >>> stated_candidate(Statement(None, None, None, "layout", lanes), (8, 17), Machine(lanes=16))
+    >>> stated_candidate(WrittenLayout(None, None, None, "layout", lanes), (8, 17), Machine(lanes=16))
     """
     try:
         layout = stated_layout(statement.attribute, shape, machine)
@@ -218,7 +218,7 @@ class _Candidates:
         self.bound: list[Candidate | None] = [None] * len(self.values)
         """What is stated about a value: at its levels, every candidate is so."""
         self.of: list[dict[_Key, Candidate]] = [{} for _ in self.values]
-        self.misfits: list[tuple[Statement, str]] = []
+        self.misfits: list[tuple[WrittenLayout, str]] = []
         self.wanted: dict[int, list[Candidate]] = {}
         """By value, what statements say of it where it is used."""
         self.taken_as: dict[tuple[Operation, int | None], Distributed] = {}
@@ -237,7 +237,7 @@ class _Candidates:
                 self.wanted.setdefault(value.number, []).append(one)
                 self.taken_as[statement.user, statement.number] = statement.attribute
 
-    def _stated(self, statement: Statement, value: Value) -> Candidate | None:
+    def _stated(self, statement: WrittenLayout, value: Value) -> Candidate | None:
         found = stated_candidate(statement, value.shape, self.machine)
         if found is None:
             try:

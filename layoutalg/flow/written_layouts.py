@@ -42,7 +42,7 @@ from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.notations import parse
 
-__all__ = ["Statement", "called", "statement_in_type", "statements_of"]
+__all__ = ["WrittenLayout", "called", "statement_in_type", "statements_of"]
 
 _NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
 _LAYOUTS = (LayoutAttr, SliceAttr, NestedLayoutAttr)
@@ -59,14 +59,14 @@ _RESULTS = {"layout_cd", "target_layout"}
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class WrittenLayout:
     """A layout that an operation states: of its operand `number`, or of a result (`number` is None).
 
     `name` is the attribute's (`layout_a`); `descriptor` or `type` where the type of the descriptor or of the value says it.
 
     >>> from xdsl.dialects.test import TestOp
     >>> columns = la.parse("#xegpu.layout<lane_layout = [1, 16]>")
-    >>> str(Statement(TestOp(), None, None, "layout", columns).attribute)
+    >>> str(WrittenLayout(TestOp(), None, None, "layout", columns).attribute)
     '#xegpu.layout<lane_layout = [1, 16]>'
     """
 
@@ -89,7 +89,7 @@ def called(operation: Operation) -> str:
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 
-def statements_of(operation: Operation) -> Iterator[Statement]:
+def statements_of(operation: Operation) -> Iterator[WrittenLayout]:
     """What an operation states, its attributes before its descriptor and the types of its results.
 
     >>> from xdsl.dialects.test import TestOp
@@ -101,25 +101,25 @@ def statements_of(operation: Operation) -> Iterator[Statement]:
             if isinstance(attribute, _LAYOUTS):
                 value = _value(attribute)
                 for number, about in _about(operation, name):
-                    yield Statement(operation, number, about, name, value)
+                    yield WrittenLayout(operation, number, about, name, value)
     if operation.name.startswith("xegpu."):
         yield from _of_descriptor(operation)
     for result in operation.results:
         yield from statement_in_type(operation, result)
 
 
-def _of_descriptor(operation: Operation) -> Iterator[Statement]:
+def _of_descriptor(operation: Operation) -> Iterator[WrittenLayout]:
     """What the descriptor says of the value that goes through it; of a packed or transposed value it says nothing."""
     for kind in (operand.type for operand in operation.operands):
         if isinstance(kind, TensorDescType):
             if isinstance(kind.layout, LayoutAttr | SliceAttr) and "transpose" not in operation.properties:
                 for number, about in _about(operation, "layout"):
                     if shape_of(about) == kind.get_shape():
-                        yield Statement(operation, number, about, "descriptor", _value(kind.layout))
+                        yield WrittenLayout(operation, number, about, "descriptor", _value(kind.layout))
             break
 
 
-def statement_in_type(user: Operation, value: SSAValue) -> Iterator[Statement]:
+def statement_in_type(user: Operation, value: SSAValue) -> Iterator[WrittenLayout]:
     """The layout that a tensor's own type says.
 
     >>> from layoutalg.ir import read_module
@@ -131,7 +131,7 @@ def statement_in_type(user: Operation, value: SSAValue) -> Iterator[Statement]:
     if isinstance(kind, TensorType) and not isinstance(kind.encoding, NoneAttr):
         found = _encoding(kind.encoding)
         if found is not None:
-            yield Statement(user, None, value, "type", found)
+            yield WrittenLayout(user, None, value, "type", found)
 
 
 @lru_cache(maxsize=4096)

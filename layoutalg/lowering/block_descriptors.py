@@ -26,7 +26,7 @@ from layoutalg.lowering.registers import terms
 from layoutalg.lowering.rules import Kernel
 
 __all__ = [
-    "Surface",
+    "BlockDescriptor",
     "address",
     "can_move",
     "listed",
@@ -41,10 +41,10 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Surface:
+class BlockDescriptor:
     """The memory that a descriptor of the source is about, and the descriptors that were written for it.
 
-    >>> Surface(Value("i64", name="p"), [8, 16], [16, 1], [0, 0], "f32", True, "").tiles
+    >>> BlockDescriptor(Value("i64", name="p"), [8, 16], [16, 1], [0, 0], "f32", True, "").tiles
     {}
     """
 
@@ -61,14 +61,14 @@ class Surface:
     tiles: dict[tuple[int, ...], Value] = field(default_factory=dict[tuple[int, ...], Value])
 
 
-def surface_of(descriptor: SSAValue, kernel: Kernel) -> Surface:
+def surface_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
     """The surface of a descriptor. Raises `Refused` for one that was not lowered.
 
     >>> from layoutalg.lowering.rules import bare_kernel
     >>> from layoutalg.ir import read_module
     >>> kernel, module = bare_kernel(), read_module('%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32>')
     >>> value = module.body.block.first_op.results[0]
-    >>> kernel.surfaces[value] = Surface(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
+    >>> kernel.surfaces[value] = BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
     >>> surface_of(value, kernel).shape
     [8, 16]
     """
@@ -145,13 +145,13 @@ def _described(kernel: Kernel, source: Value) -> list[Value]:
     return results[1:]
 
 
-def tile(op: Any, kernel: Kernel, surface: Surface, message: Message) -> Value:
+def tile(op: Any, kernel: Kernel, surface: BlockDescriptor, message: Message) -> Value:
     """The descriptor of a surface for messages of this size.
 
     >>> from layoutalg.hardware.messages import messages_of
     >>> from layoutalg.lowering.rules import bare_kernel
     >>> from xdsl.dialects.test import TestOp
-    >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
+    >>> surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
     >>> loads = messages_of("pvc", 16, "load", "spirv")
     >>> for name in ("read_16b_8r16x2c", "read_transpose_32b_16r8x1c"):
     ...     tile(TestOp(), bare_kernel(), surface, next(one for one in loads if one.name == name)).kind
@@ -193,7 +193,7 @@ def _units(kernel: Kernel, number: Value | int, together: int) -> Value | int:
     )
 
 
-def can_move(surface: Surface, kernel: Kernel, op: Any, message: Message) -> bool:
+def can_move(surface: BlockDescriptor, kernel: Kernel, op: Any, message: Message) -> bool:
     """Whether a message can move blocks of a surface, as far as its sizes and the place of the block are numbers.
 
     >>> from layoutalg.hardware.messages import messages_of
@@ -201,7 +201,7 @@ def can_move(surface: Surface, kernel: Kernel, op: Any, message: Message) -> boo
     >>> from layoutalg.lowering.rules import bare_kernel
     >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16> xegpu.prefetch_nd %t[0, 1] : !xegpu.tensor_desc<8x16xf16>'
     >>> [_, prefetch] = read_module(text).body.block.ops
-    >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
+    >>> surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
     >>> can_move(surface, bare_kernel(), prefetch, messages_of("pvc", 16, "load")[0])
     False
 
@@ -233,13 +233,13 @@ def listed(numbers: Sequence[Value | int]) -> str:
     return f"[{', '.join(['%s' if isinstance(one, Value) else str(one) for one in numbers])}]"
 
 
-def address(op: Any, kernel: Kernel, surface: Surface) -> Value:
+def address(op: Any, kernel: Kernel, surface: BlockDescriptor) -> Value:
     """The address of a surface, as i64. Raises `Refused` where its strides are not known.
 
     >>> from layoutalg.lowering.rules import bare_kernel
     >>> from xdsl.dialects.test import TestOp
     >>> base = Value("i64")
-    >>> address(TestOp(), bare_kernel(), Surface(base, [64, 64], [64, 1], [0, 0], "f16", True, "")) is base
+    >>> address(TestOp(), bare_kernel(), BlockDescriptor(base, [64, 64], [64, 1], [0, 0], "f16", True, "")) is base
     True
     """
     if not surface.strides or len(surface.strides) != len(surface.shape):
@@ -261,11 +261,11 @@ def address(op: Any, kernel: Kernel, surface: Surface) -> Value:
     return surface.pointer
 
 
-def takes_messages(surface: Surface, kernel: Kernel, bits: int) -> bool:
+def takes_messages(surface: BlockDescriptor, kernel: Kernel, bits: int) -> bool:
     """Whether the hardware's 2D messages can move blocks of a surface, as far as its sizes are numbers.
 
     >>> from layoutalg.lowering.rules import bare_kernel
-    >>> takes_messages(Surface(Value("i64"), [8, 16], [16, 1], [0, 0], "f16", True, ""), bare_kernel(), 16)
+    >>> takes_messages(BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f16", True, ""), bare_kernel(), 16)
     False
 
     A row of 16 f16 is 32 bytes; the messages want 64.
@@ -281,7 +281,12 @@ def takes_messages(surface: Surface, kernel: Kernel, bits: int) -> bool:
 
 
 def places(
-    op: Any, kernel: Kernel, surface: Surface, layout: Layout, origins: Sequence[tuple[int, ...]], together: int = 1
+    op: Any,
+    kernel: Kernel,
+    surface: BlockDescriptor,
+    layout: Layout,
+    origins: Sequence[tuple[int, ...]],
+    together: int = 1,
 ) -> list[list[Value | int]]:
     """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own.
 
@@ -291,7 +296,7 @@ def places(
     >>> from layoutalg.ir import read_module
     >>> text = '%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32> xegpu.prefetch_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32>'
     >>> [_, prefetch] = read_module(text).body.block.ops
-    >>> surface = Surface(Value("i64"), [64, 64], [64, 1], [0, 0], "f32", True, "")
+    >>> surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f32", True, "")
     >>> layout = Layout.parse("d0 = 16@reg, d1 = 16@lane")
     >>> places(prefetch, bare_kernel(), surface, layout, [(0, 0), (8, 0)])
     [[8, 16], [16, 16]]

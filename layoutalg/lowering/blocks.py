@@ -29,7 +29,7 @@ from layoutalg.flow.written_layouts import statements_of
 from layoutalg.hardware.messages import Delivery
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.lowering.block_descriptors import (
-    Surface,
+    BlockDescriptor,
     address,
     can_move,
     listed,
@@ -64,7 +64,7 @@ def create(op: Any, kernel: Kernel) -> None:
     if not said and isinstance(op.source.type, MemRefType):
         shape, strides = of_memref(op, source, kernel)
     rank = len(kind.get_shape())
-    surface = Surface(
+    surface = BlockDescriptor(
         source,
         shape,
         strides,
@@ -86,7 +86,7 @@ def create(op: Any, kernel: Kernel) -> None:
             address(op, kernel, surface)
 
 
-def _transfer(op: Operation, kernel: Kernel, surface: Surface) -> Transfer | None:
+def _transfer(op: Operation, kernel: Kernel, surface: BlockDescriptor) -> Transfer | None:
     """How the elements of a load, store or prefetch are moved; None for other operations, and without a layout.
 
     Its layout is that of the block in memory. Where messages move it, the first delivery is taken, which is the one that
@@ -191,7 +191,7 @@ def load(op: Any, kernel: Kernel) -> None:
     kernel.give(op.value, layout, pieces)
 
 
-def _loaded(op: Any, kernel: Kernel, surface: Surface, layout: Layout, delivery: Delivery) -> list[Value]:
+def _loaded(op: Any, kernel: Kernel, surface: BlockDescriptor, layout: Layout, delivery: Delivery) -> list[Value]:
     """What messages deliver, as elements: a vector for each, or the one element."""
     message, element = delivery.message, surface.element
     together, size = message.unit // message.block.bits, message.registers
@@ -210,7 +210,7 @@ def _loaded(op: Any, kernel: Kernel, surface: Surface, layout: Layout, delivery:
     return pieces
 
 
-def _gathered(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> list[Value]:
+def _gathered(op: Any, kernel: Kernel, surface: BlockDescriptor, layout: Layout) -> list[Value]:
     """Every register loaded by itself; what is outside of the surface is 0."""
     zero = kernel.indices.early(
         ("zero", surface.element), f"arith.constant {_zero(surface.element)} : {surface.element}", surface.element
@@ -228,7 +228,7 @@ def _zero(element: str) -> str:
     return "0" if element.startswith("i") else "0.0"
 
 
-def _elements(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> list[tuple[Value, Value]]:
+def _elements(op: Any, kernel: Kernel, surface: BlockDescriptor, layout: Layout) -> list[tuple[Value, Value]]:
     """The offset of each register's element from the address, and whether it is inside of the surface."""
     offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets]) or [0] * len(surface.offsets)
     start = [kernel.indices.plus(one, other) for one, other in zip(surface.offsets, offsets, strict=True)]
@@ -281,7 +281,7 @@ def store(op: Any, kernel: Kernel) -> None:
             kernel.writer.do(form, [piece, descriptor, *(one for one in place if isinstance(one, Value))])
 
 
-def _scattered(op: Any, kernel: Kernel, surface: Surface, layout: Layout) -> None:
+def _scattered(op: Any, kernel: Kernel, surface: BlockDescriptor, layout: Layout) -> None:
     """Every register stored by itself, by the first of those that hold it; what is outside of the surface is dropped."""
     values = kernel.needed(op, 0, layout, (1,) * registers_of(layout))
     pointer = address(op, kernel, surface)

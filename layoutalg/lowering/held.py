@@ -27,7 +27,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.graph import Flow
 from layoutalg.flow.values import solved
-from layoutalg.flow.written_layouts import Statement
+from layoutalg.flow.written_layouts import WrittenLayout
 from layoutalg.lowering.fragments import piece_sizes
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
@@ -58,7 +58,7 @@ class HeldIn:
 
     flow: Flow
     by_value: dict[int, Held] = field(default_factory=dict[int, Held])
-    wrong: list[tuple[Statement, str]] = field(default_factory=list[tuple[Statement, str]])
+    wrong: list[tuple[WrittenLayout, str]] = field(default_factory=list[tuple[WrittenLayout, str]])
     free: frozenset[int] = frozenset()
     """Values that work-items make themselves, in whatever layout a use needs."""
 

@@ -38,7 +38,7 @@ from layoutalg.flow.written_layouts import called
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.lowering.fragments import Fragment
-from layoutalg.lowering.line_template import Form
+from layoutalg.lowering.line_template import LineTemplate
 from layoutalg.lowering.registers import Term, coordinates, terms
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class KernelText:
         self.lanes = machine.lanes or 1
         self.scalars: dict[SSAValue, Value] = {}
         self.fragments: dict[SSAValue, Fragment] = {}
-        self.forms: dict[object, Form] = {}
+        self.forms: dict[object, LineTemplate] = {}
         """The texts of operations that are written several times."""
         self.globals: list[str] = []
         """Operations of the module around the kernel: its shared memory, functions of large conversions."""

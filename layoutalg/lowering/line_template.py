@@ -26,16 +26,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.ir.writing import ModulePrinter
 
-__all__ = ["Form", "form_of", "passed_on", "piece_type", "without_layouts"]
+__all__ = ["LineTemplate", "form_of", "passed_on", "piece_type", "without_layouts"]
 
 _MARK = "\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LineTemplate:
     """The text, with `%s` for each operand, and which operand of the operation that is.
 
-    >>> Form("arith.subi %s, %s : i32", (1, 0)).order
+    >>> LineTemplate("arith.subi %s, %s : i32", (1, 0)).order
     (1, 0)
     """
 
@@ -81,14 +81,16 @@ def without_layouts(operation: Operation) -> dict[str, Attribute]:
     return {name: one for name, one in operation.attributes.items() if not isinstance(one, LayoutAttr | SliceAttr)}
 
 
-def form_of(operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = 22) -> Form:
+def form_of(
+    operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = 22
+) -> LineTemplate:
     """The operation on operands of other types, with results of other types.
 
     >>> from layoutalg.ir import read_module
     >>> from xdsl.dialects.builtin import i8, i32
     >>> text = "%a = arith.constant dense<1> : vector<16xi8> %b = arith.extsi %a : vector<16xi8> to vector<16xi32>"
     >>> form_of(read_module(text).body.block.last_op, [i8], [i32])
-    Form(text='arith.extsi %s : i8 to i32', order=(0,))
+    LineTemplate(text='arith.extsi %s : i8 to i32', order=(0,))
     """
     taken = Block(arg_types=operands).args
     properties = {
@@ -103,17 +105,17 @@ def form_of(operation: Operation, operands: Sequence[Attribute], results: Sequen
     return _printed(made, {value: number for number, value in enumerate(taken)}, llvm)
 
 
-def passed_on(operation: Operation, llvm: int = 22) -> Form:
+def passed_on(operation: Operation, llvm: int = 22) -> LineTemplate:
     """The operation as it stands.
 
     >>> from layoutalg.ir import read_module
     >>> passed_on(read_module("%a = arith.constant 1 : i32").body.block.last_op)
-    Form(text='arith.constant 1 : i32', order=())
+    LineTemplate(text='arith.constant 1 : i32', order=())
     """
     return _printed(operation, {value: number for number, value in enumerate(operation.operands)}, llvm)
 
 
-def _printed(operation: Operation, numbers: dict[SSAValue, int], llvm: int) -> Form:
+def _printed(operation: Operation, numbers: dict[SSAValue, int], llvm: int) -> LineTemplate:
     stream = StringIO()
     printer = _FormPrinter(stream, llvm)
     printer.print_op(operation)
@@ -123,4 +125,4 @@ def _printed(operation: Operation, numbers: dict[SSAValue, int], llvm: int) -> F
         text = text.partition(" = ")[2]
     order = tuple(numbers[value] for value in printer.found[results:])
     # A text without operands is written as it is, one with operands is a format.
-    return Form(text.replace("%", "%%").replace(_MARK, "%s") if order else text, order)
+    return LineTemplate(text.replace("%", "%%").replace(_MARK, "%s") if order else text, order)

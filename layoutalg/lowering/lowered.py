@@ -42,7 +42,7 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
 from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
 from layoutalg.flow.malformed import MALFORMED, wrong_in
-from layoutalg.flow.written_layouts import Statement
+from layoutalg.flow.written_layouts import WrittenLayout
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects import func
 from layoutalg.ir.dialects.gpu import FuncOp
@@ -262,7 +262,7 @@ def _is_one_subgroup(function: FuncOp, lanes: int) -> bool:
     return any(isinstance(size, DenseArrayBase) and 0 < prod(size.get_values()) <= lanes for size in said)
 
 
-def _statements(flow: Flow) -> Iterator[Statement]:
+def _statements(flow: Flow) -> Iterator[WrittenLayout]:
     for value in flow.values:
         yield from value.stated
     yield from flow.wanted

@@ -11,7 +11,7 @@ SUBJECTS = (
     f"{_ROOM}.branches",
     f"{_ROOM}.matrices",
     f"{_ROOM}.moving",
-    f"{_ROOM}.numbers",
+    f"{_ROOM}.constants",
     f"{_ROOM}.products",
     f"{_ROOM}.reductions",
     f"{_ROOM}.regions",

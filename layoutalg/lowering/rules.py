@@ -45,7 +45,7 @@ from layoutalg.lowering.operation_modules import SUBJECTS
 from layoutalg.lowering.registers import positions, sizes_of
 
 if TYPE_CHECKING:
-    from layoutalg.lowering.block_descriptors import Surface
+    from layoutalg.lowering.block_descriptors import BlockDescriptor
     from layoutalg.lowering.regions import Passed
 
 __all__ = ["Kernel", "Rule", "bare_kernel", "lowers", "registers_of"]
@@ -114,7 +114,7 @@ class Kernel(KernelText):
     ) -> None:
         super().__init__(name, machine, subgroups, target=target, llvm=llvm)
         self.held = held
-        self.surfaces: dict[SSAValue, Surface] = {}
+        self.surfaces: dict[SSAValue, BlockDescriptor] = {}
         """What the descriptors of the source describe."""
         self.making: dict[SSAValue, Layout] = {}
         """Values that are being made once more, in the layout that a use needs."""

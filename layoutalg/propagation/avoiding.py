@@ -39,7 +39,7 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
-from layoutalg.propagation.named_layout import Held, held
+from layoutalg.propagation.named_layout import NamedLayout, if_accepted
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
@@ -52,19 +52,19 @@ WRONG = 1 << 16
 """The price of a layout in which a compiler moves other elements, in issue slots: more than any conversion around it."""
 
 
-def price_of_mistake(demand: Demand, known: Held, asked: Asked) -> int:
+def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
     """`WRONG` where the asked version of LLVM is known to move a value wrongly in this layout, otherwise nothing.
 
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
     >>> from layoutalg.propagation.candidates import Asked
-    >>> from layoutalg.propagation.named_layout import told
+    >>> from layoutalg.propagation.named_layout import as_written
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
     >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
     >>> columns, rows = ((1, 16), (1, 1)), ((8, 2), (1, 8))
-    >>> layouts = [told(LayoutAttr(lane_layout=lanes, lane_data=data), (8, 16)) for lanes, data in (columns, rows)]
+    >>> layouts = [as_written(LayoutAttr(lane_layout=lanes, lane_data=data), (8, 16)) for lanes, data in (columns, rows)]
     >>> [price_of_mistake(flow.demands[0], one, asked) for one in layouts]
     [65536, 0]
     """
@@ -72,23 +72,23 @@ def price_of_mistake(demand: Demand, known: Held, asked: Asked) -> int:
     return WRONG if found is not None and asked.llvm in found.versions else 0
 
 
-def right_layouts(demand: Demand, known: Held, asked: Asked) -> Iterator[Held]:
+def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[NamedLayout]:
     """Layouts of the same subgroups that compilers move rightly, in place of one that they don't.
 
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
     >>> from layoutalg.propagation.candidates import Asked
-    >>> from layoutalg.propagation.named_layout import told
+    >>> from layoutalg.propagation.named_layout import as_written
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
-    >>> columns = told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> columns = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     >>> for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16))):
     ...     print(one.attribute)
     #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>
     """
     for attribute in right_for_matrix(demand.user, known.attribute, known.shape):
-        found = held(attribute, known.shape, asked.llvm)
+        found = if_accepted(attribute, known.shape, asked.llvm)
         if found is not None and demand.problem(attribute, asked.machine, asked.target) is None:
             yield found
 
@@ -126,7 +126,9 @@ def _convert(operation: Operation, slice_: SliceText, followers: dict[SSAValue, 
         use.operation.operands[use.index] = made[other]
 
 
-def sliced(operation: Operation, source: Held | None, present: Held | None, llvm: int) -> Held | None:
+def sliced(
+    operation: Operation, source: NamedLayout | None, present: NamedLayout | None, llvm: int
+) -> NamedLayout | None:
     """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write.
 
     >>> from xdsl.dialects.test import TestOp
@@ -141,7 +143,7 @@ def sliced(operation: Operation, source: Held | None, present: Held | None, llvm
         attribute = SliceAttr(source.attribute, tuple(int(dim) for dim in reduction.reduction_dims.get_values()))
     except ValueError:
         return None
-    found = held(attribute, present.shape, llvm)
+    found = if_accepted(attribute, present.shape, llvm)
     return found if found is not None and found.map == present.map else None
 
 

@@ -35,11 +35,11 @@ from layoutalg.core.notation import Machine
 from layoutalg.flow.graph import Flow, Value
 from layoutalg.flow.relations import Choice, Demand, Tie
 from layoutalg.flow.relations.blocks import BlockDemand
-from layoutalg.flow.written_layouts import Statement
+from layoutalg.flow.written_layouts import WrittenLayout
 from layoutalg.propagation.avoiding import price_of_mistake, right_layouts
 from layoutalg.propagation.costs import Prices, bits_of
 from layoutalg.propagation.default_layouts import product_operand, usual_layouts
-from layoutalg.propagation.named_layout import Held, carry_back, carry_on, held, told
+from layoutalg.propagation.named_layout import NamedLayout, as_written, carry_back, carry_on, if_accepted
 from layoutalg.propagation.refinement import block_of, coarse_held, is_coarse, leaves_lanes, refine
 from layoutalg.xegpu import LayoutAttr
 
@@ -86,11 +86,11 @@ class Option:
     """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it).
 
     >>> from layoutalg.xegpu import LayoutAttr
-    >>> Option(held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), "written there").cost
+    >>> Option(if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), "written there").cost
     0
     """
 
-    held: Held
+    held: NamedLayout
     why: str
     cost: int = 0
     rank: tuple[int, int] = (0, 0)
@@ -106,13 +106,15 @@ class Candidates:
     """
 
     options: list[list[Option]]
-    fixed: list[Held | None]
+    fixed: list[NamedLayout | None]
     demanded: dict[int, list[Option]]
     """By the number of the demand in the flow; those that are about operands."""
-    refused: list[tuple[Statement, str]]
+    refused: list[tuple[WrittenLayout, str]]
     dropped: int = 0
-    wanted: dict[tuple[Operation, int], Statement] = field(default_factory=dict[tuple[Operation, int], Statement])
-    bounds: dict[tuple[Operation, int], Held] = field(default_factory=dict[tuple[Operation, int], Held])
+    wanted: dict[tuple[Operation, int], WrittenLayout] = field(
+        default_factory=dict[tuple[Operation, int], WrittenLayout]
+    )
+    bounds: dict[tuple[Operation, int], NamedLayout] = field(default_factory=dict[tuple[Operation, int], NamedLayout])
     """What is written about operands at a coarser level than the one that is asked for: what they are taken in refines it."""
 
 
@@ -131,7 +133,7 @@ class _Search:
     fresh: list[tuple[int, Option]] = field(default_factory=list[tuple[int, Option]])
     """What is written: it has been taken, and not been offered to neighbours yet."""
     most: int = MOST
-    coarse: dict[int, Held] = field(default_factory=dict[int, Held])
+    coarse: dict[int, NamedLayout] = field(default_factory=dict[int, NamedLayout])
     """What is written about values at a coarser level than the one that is asked for: their options refine it."""
     made: dict[int, Demand] = field(default_factory=dict[int, Demand])
     """Values that a message or a product makes: it must be able to make an option."""
@@ -193,7 +195,7 @@ def _order(option: Option) -> tuple[Any, ...]:
     return option.rank, option.held.key, str(option.held.attribute), option.why
 
 
-def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
+def carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: Asked) -> NamedLayout | None:
     """The layout of the other end of a tie, where the operation leaves one choice.
 
     >>> from layoutalg.ir import read_module
@@ -201,7 +203,7 @@ def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], aske
     >>> from layoutalg.xegpu import LayoutAttr
     >>> text = "func.func @f(%a: vector<8x16xf32>) { %b = arith.addf %a, %a : vector<8x16xf32> func.return }"
     >>> addition = next(op for op in read_module(text).walk() if op.name == "arith.addf")
-    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     >>> carried(relation_of(addition).ties[0], rows, True, (8, 16), Asked("lane", "pvc", 24, Machine(lanes=16))).key
     'lane: d0 = 8@reg, d1 = 16@lane'
     """
@@ -213,7 +215,7 @@ def carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], aske
     return found[0]
 
 
-def _carried(tie: Tie, known: Held, is_result: bool, shape: tuple[int, ...], asked: Asked) -> Held | None:
+def _carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: Asked) -> NamedLayout | None:
     if tie.user.name == CONVERSION:
         return None
     if tie.reach == "subgroup":
@@ -271,7 +273,7 @@ def _written(search: _Search) -> None:
         value = search.flow.value_of(statement.value)
         if statement.user.name == CONVERSION and _fix(search, value, statement):
             continue
-        known = told(statement.attribute, value.shape)
+        known = as_written(statement.attribute, value.shape)
         if known is None:
             _refuse(search, statement, value)
             continue
@@ -284,9 +286,9 @@ def _written(search: _Search) -> None:
             search.offer(value.number, Option(known, f"written at {statement.user.name}"))
 
 
-def _fix(search: _Search, value: Value, statement: Statement) -> bool:
+def _fix(search: _Search, value: Value, statement: WrittenLayout) -> bool:
     """Let a value have what is written about it; False where it has another layout already."""
-    known = told(statement.attribute, value.shape)
+    known = as_written(statement.attribute, value.shape)
     if known is None:
         _refuse(search, statement, value)
         return True
@@ -307,12 +309,12 @@ def _fix(search: _Search, value: Value, statement: Statement) -> bool:
     return True
 
 
-def _is_open(search: _Search, statement: Statement) -> bool:
+def _is_open(search: _Search, statement: WrittenLayout) -> bool:
     """Whether lanes are asked for, and a statement leaves them open."""
     return search.asked.level == "lane" and leaves_lanes(statement.attribute)
 
 
-def _refuse(search: _Search, statement: Statement, value: Value) -> None:
+def _refuse(search: _Search, statement: WrittenLayout, value: Value) -> None:
     try:
         layout = str(statement.attribute.operands(value.shape, None))
         problem = f"does not fit {layout}"
@@ -369,14 +371,14 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
     return asked.kept[at]
 
 
-def refinements(demand: Demand, coarse: Held, asked: Asked) -> list[Option]:
+def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Option]:
     """The layouts that an operation takes of those that refine one of subgroups.
 
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
     >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<16x16xf16>, vector<16x16xf16>)
     ... %d = xegpu.dpas %a, %b : vector<16x16xf16>, vector<16x16xf16> -> vector<16x16xf32>'''))
-    >>> rows = told(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
+    >>> rows = as_written(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
     >>> [one] = refinements(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
     >>> print(one.held.attribute)
     #xegpu.layout<sg_layout = [2, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
@@ -393,12 +395,12 @@ def refinements(demand: Demand, coarse: Held, asked: Asked) -> list[Option]:
     return list(found.values())
 
 
-def _why(demand: Demand, known: Held, asked: Asked) -> str | None:
+def _why(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
     """The messages of one subgroup, where messages move the value."""
     return demand.messages(known.attribute, asked.machine, asked.target) if isinstance(demand, BlockDemand) else None
 
 
-def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
+def problem_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
     """Why an operation does not take or make a layout; None where it does.
 
     >>> from layoutalg.ir import read_module
@@ -406,7 +408,7 @@ def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
     >>> from layoutalg.xegpu import LayoutAttr
     >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
     ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
-    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     >>> problem_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
     """
     at = ("problem", _kind_of(demand), known.attribute)
@@ -415,7 +417,7 @@ def problem_of(demand: Demand, known: Held, asked: Asked) -> str | None:
     return asked.kept[at]
 
 
-def ignored(demand: Demand, known: Held) -> bool:
+def ignored(demand: Demand, known: NamedLayout) -> bool:
     """Whether every version of LLVM moves the block as if another layout were written.
 
     Blocks of 8x8 elements exist, so lanes in two rows of 8 can be loaded. LLVM 22, 23 and 24 accept `lane_layout = [2, 8]` and
@@ -427,7 +429,7 @@ def ignored(demand: Demand, known: Held) -> bool:
     >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
     ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
     >>> shapes = ((1, 16), (2, 8))
-    >>> [ignored(flow.demands[0], told(LayoutAttr(lane_layout=one, lane_data=(1, 1)), (8, 16))) for one in shapes]
+    >>> [ignored(flow.demands[0], as_written(LayoutAttr(lane_layout=one, lane_data=(1, 1)), (8, 16))) for one in shapes]
     [False, True]
     """
     if demand.user.name not in ("xegpu.load_nd", "xegpu.store_nd") or not isinstance(known.attribute, LayoutAttr):
@@ -449,7 +451,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
     choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
     options: dict[str, Option] = {}
     for choice in choices:
-        known = held(choice.attribute, shape, asked.llvm)
+        known = if_accepted(choice.attribute, shape, asked.llvm)
         if known is None or ignored(demand, known):
             continue
         for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
@@ -459,7 +461,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
     return list(options.values())
 
 
-def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
+def cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
     """What an operation costs with a layout: that of its choice, or its price where the layout is not one of its choices.
 
     >>> from layoutalg.ir import read_module
@@ -467,7 +469,7 @@ def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     >>> from layoutalg.xegpu import LayoutAttr
     >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
     ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
-    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
     0
     """
@@ -477,7 +479,7 @@ def cost_at(demand: Demand, known: Held, asked: Asked) -> int:
     return asked.kept[at]
 
 
-def _cost_at(demand: Demand, known: Held, asked: Asked) -> int:
+def _cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
     for option in options_of(demand, known.shape, asked):
         if option.held.key == known.key:
             return option.cost
@@ -532,7 +534,7 @@ def _made_of(search: _Search, value: Value) -> Iterator[int]:
                 yield operand
 
 
-def _usual(search: _Search, value: Value) -> list[Held]:
+def _usual(search: _Search, value: Value) -> list[NamedLayout]:
     """The usual layouts of a value; where its subgroups are known, those of a subgroup's block."""
     asked, coarse = search.asked, search.coarse.get(value.number)
     shape = value.shape if coarse is None else block_of(coarse)

@@ -2,19 +2,19 @@
 
 An operation on an 8x16 tile of 16 lanes is 8 instructions where every lane has a column, and 128 where every lane has all:
 
->>> from layoutalg.propagation.named_layout import held
+>>> from layoutalg.propagation.named_layout import if_accepted
 >>> from layoutalg.xegpu import LayoutAttr, SliceAttr
->>> columns = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
->>> everything = held(SliceAttr(LayoutAttr(lane_layout=(1, 1, 16), lane_data=(1, 1, 1)), (2,)), (8, 16))
+>>> columns = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+>>> everything = if_accepted(SliceAttr(LayoutAttr(lane_layout=(1, 1, 16), lane_data=(1, 1, 1)), (2,)), (8, 16))
 >>> prices = Prices(Machine(lanes=16), "pvc")
 >>> prices.registers(columns), prices.registers(everything)
 (8, 128)
 
 A conversion costs what `layoutalg.price` says, and nothing between two names of one map:
 
->>> rows = held(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
->>> columns = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
->>> pairs = held(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
+>>> rows = if_accepted(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
+>>> columns = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
+>>> pairs = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
 >>> prices.conversion(columns, rows, 32), prices.conversion(columns, pairs, 32)
 (196, 0)
 
@@ -36,7 +36,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.flow.relations.reductions import reduction
-from layoutalg.propagation.named_layout import Held, agree
+from layoutalg.propagation.named_layout import NamedLayout, agree
 
 __all__ = ["UNKNOWN_TRIPS", "Prices", "bits_of", "frequency", "is_splat", "slots_per_element"]
 
@@ -71,36 +71,36 @@ class Prices:
         """
         return self.machine.lanes or 16
 
-    def registers(self, held: Held) -> int:
+    def registers(self, held: NamedLayout) -> int:
         """How many elements a lane works on; where a layout says nothing of lanes, they share what the subgroup has.
 
-        >>> from layoutalg.propagation.named_layout import held
+        >>> from layoutalg.propagation.named_layout import if_accepted
         >>> from layoutalg.xegpu import LayoutAttr
-        >>> Prices(Machine(lanes=16), "pvc").registers(held(LayoutAttr(sg_layout=(2, 2), sg_data=(16, 32)), (32, 64)))
+        >>> Prices(Machine(lanes=16), "pvc").registers(if_accepted(LayoutAttr(sg_layout=(2, 2), sg_data=(16, 32)), (32, 64)))
         32
         """
         return _registers(held, self.lanes)
 
-    def conversion(self, source: Held, result: Held, bits: int) -> int | None:
+    def conversion(self, source: NamedLayout, result: NamedLayout, bits: int) -> int | None:
         """What it costs to convert, at the levels that both layouts say; None where there is no plan.
 
-        >>> from layoutalg.propagation.named_layout import held
+        >>> from layoutalg.propagation.named_layout import if_accepted
         >>> from layoutalg.xegpu import LayoutAttr
-        >>> halves = held(LayoutAttr(sg_layout=(2, 1), sg_data=(16, 64)), (32, 64))
-        >>> columns = held(LayoutAttr(sg_layout=(1, 2), sg_data=(32, 32)), (32, 64))
+        >>> halves = if_accepted(LayoutAttr(sg_layout=(2, 1), sg_data=(16, 64)), (32, 64))
+        >>> columns = if_accepted(LayoutAttr(sg_layout=(1, 2), sg_data=(32, 32)), (32, 64))
         >>> Prices(Machine(lanes=16, subgroups=2), "pvc").conversion(halves, columns, 32) > 0
         True
         """
         return _conversion(source, result, bits, self.machine, self.target)
 
-    def reduction(self, relation: Layout, operand: Held) -> int:
+    def reduction(self, relation: Layout, operand: NamedLayout) -> int:
         """What an operation costs that makes one element of many: within lanes, across lanes, across subgroups.
 
-        >>> from layoutalg.propagation.named_layout import held
+        >>> from layoutalg.propagation.named_layout import if_accepted
         >>> from layoutalg.xegpu import LayoutAttr
         >>> total = Layout.parse("d0 = 16@d0 | replicas 16@d1")
-        >>> rows = held(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
-        >>> columns = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
+        >>> rows = if_accepted(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
+        >>> columns = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
         >>> Prices(Machine(lanes=16), "pvc").reduction(total, rows), Prices(Machine(lanes=16), "pvc").reduction(total, columns)
         (15, 256)
         """
@@ -108,7 +108,7 @@ class Prices:
 
 
 @lru_cache(maxsize=_CACHED)
-def _registers(held: Held, lanes: int) -> int:
+def _registers(held: NamedLayout, lanes: int) -> int:
     count = prod(
         int(factor.extent) for factors in held.layout.dims for factor in factors if factor.axis in ("reg", None)
     )
@@ -116,14 +116,14 @@ def _registers(held: Held, lanes: int) -> int:
 
 
 @lru_cache(maxsize=_CACHED)
-def _conversion(source: Held, result: Held, bits: int, machine: Machine, target: str) -> int | None:
+def _conversion(source: NamedLayout, result: NamedLayout, bits: int, machine: Machine, target: str) -> int | None:
     if agree(source, result):
         return 0
     return price(source.attribute, result.attribute, source.shape, f"i{bits}", machine, target).slots
 
 
 @lru_cache(maxsize=_CACHED)
-def _reduction(relation: Layout, operand: Held, lanes: int, target: str) -> int:
+def _reduction(relation: Layout, operand: NamedLayout, lanes: int, target: str) -> int:
     dims = sorted({int(factor.axis[1:]) for factor in relation.replicas if factor.axis is not None})
     found = reduction(operand.layout, dims, target=target)
     # Where nothing is said of lanes, they share what a subgroup has.

@@ -20,7 +20,7 @@ from math import gcd, prod
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.flow.relations import Tie
-from layoutalg.propagation.named_layout import Held, carry_back, held, told
+from layoutalg.propagation.named_layout import NamedLayout, as_written, carry_back, if_accepted
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = ["product_operand", "usual_layouts"]
@@ -30,33 +30,33 @@ _MOST_FACTORIZATIONS = 4096
 
 
 @lru_cache(maxsize=1 << 12)
-def usual_layouts(shape: tuple[int, ...], level: str, machine: Machine, llvm: int) -> tuple[Held, ...]:
+def usual_layouts(shape: tuple[int, ...], level: str, machine: Machine, llvm: int) -> tuple[NamedLayout, ...]:
     """The usual layouts of a tensor at a level, the best first; one in which everybody holds everything is the last.
 
     >>> [str(one.attribute) for one in usual_layouts((4,), "lane", Machine(lanes=16), 24)]
     ['#xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [1]>']
     """
     rank = len(shape)
-    found: list[Held | None] = []
+    found: list[NamedLayout | None] = []
     if level == "workgroup":
         count = machine.subgroups or 1
         for grid in _grids(shape, count):
             blocks = tuple(size // n for size, n in zip(shape, grid, strict=True))
-            found.append(held(LayoutAttr(sg_layout=grid, sg_data=blocks), shape, llvm))
+            found.append(if_accepted(LayoutAttr(sg_layout=grid, sg_data=blocks), shape, llvm))
         whole = LayoutAttr(sg_layout=(*(1,) * rank, count), sg_data=(*shape, 1))
-        found.append(held(SliceAttr(whole, (rank,)), shape, llvm))
+        found.append(if_accepted(SliceAttr(whole, (rank,)), shape, llvm))
     elif level == "inst":
         tile = (1,) * max(rank - 2, 0) + _TILE[-min(rank, 2) :]
         sizes = tuple(gcd(size, most) for size, most in zip(shape, tile, strict=True))
-        found.append(held(LayoutAttr(inst_data=sizes), shape, llvm))
+        found.append(if_accepted(LayoutAttr(inst_data=sizes), shape, llvm))
     else:
         lanes = machine.lanes or 16
         for dim in reversed(range(rank)):
             deal = tuple(lanes if d == dim else 1 for d in range(rank))
             if shape[dim] % lanes == 0:
-                found.append(held(LayoutAttr(lane_layout=deal, lane_data=(1,) * rank), shape, llvm))
+                found.append(if_accepted(LayoutAttr(lane_layout=deal, lane_data=(1,) * rank), shape, llvm))
         whole = LayoutAttr(lane_layout=(*(1,) * rank, lanes), lane_data=(1,) * (rank + 1))
-        found.append(held(SliceAttr(whole, (rank,)), shape, llvm))
+        found.append(if_accepted(SliceAttr(whole, (rank,)), shape, llvm))
     return tuple(one for one in found if one is not None)
 
 
@@ -80,11 +80,11 @@ def _grids(shape: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
     return sorted(fitting, key=worse)[:6]
 
 
-def product_operand(tie: Tie, result: Held, shape: tuple[int, ...], llvm: int) -> Held | None:
+def product_operand(tie: Tie, result: NamedLayout, shape: tuple[int, ...], llvm: int) -> NamedLayout | None:
     """The subgroups' blocks of A or B of a product, from those of its result: all of the depth, and the rows or columns.
 
     >>> from layoutalg.core.layout import Layout
-    >>> c = told(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 64))
+    >>> c = as_written(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 64))
     >>> a = Tie(None, 0, None, Layout.parse("d0 = 64@d0, d1 = 64@_ | replicas 32@d1"), reach="subgroup")
     >>> print(product_operand(a, c, (64, 32), 24).attribute)
     #xegpu.layout<sg_layout = [2, 4], sg_data = [32, 32]>
@@ -97,9 +97,9 @@ def product_operand(tie: Tie, result: Held, shape: tuple[int, ...], llvm: int) -
     if len(blocks) != len(shape):
         return carry_back(tie.relation, result, shape, llvm)
     data = tuple(blocks[kept[dim]] if dim in kept else size for dim, size in enumerate(shape))
-    found = held(LayoutAttr(sg_layout=attribute.sg_layout, sg_data=data, order=attribute.order), shape, llvm)
+    found = if_accepted(LayoutAttr(sg_layout=attribute.sg_layout, sg_data=data, order=attribute.order), shape, llvm)
     subgroups = LayoutAttr(sg_layout=attribute.sg_layout, sg_data=blocks, order=attribute.order)
-    wanted = carry_back(tie.relation, told(subgroups, result.shape) or result, shape, llvm)
+    wanted = carry_back(tie.relation, as_written(subgroups, result.shape) or result, shape, llvm)
     if found is not None and (wanted is None or wanted.key == found.key):
         return found
     return wanted

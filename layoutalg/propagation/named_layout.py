@@ -4,8 +4,8 @@ Two attributes that mean the same have the same `map`, whatever their text: no c
 map. The `key` adds the tile of one instruction, which changes the order of registers alone: operations take whole tiles.
 
 >>> from layoutalg.xegpu import LayoutAttr
->>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
->>> pairs = held(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
+>>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
+>>> pairs = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
 >>> rows.key == pairs.key, rows.key
 (True, 'lane: d0 = 16@reg, d1 = 16@lane')
 
@@ -15,11 +15,11 @@ map. What a version of LLVM does not accept is not a candidate.
 
 >>> from layoutalg.core.layout import Layout
 >>> transpose = Layout.parse("d0 = 16@d1, d1 = 8@d0")
->>> columns = held(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 8))
+>>> columns = if_accepted(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 8))
 >>> print(carry_back(transpose, columns, (8, 16), 24).attribute)
 #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1], order = [0, 1]>
 >>> broadcast = Layout.parse("d0 = 8@_, d1 = 16@d0")
->>> print(carry_back(broadcast, held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), (16,), 24).attribute)
+>>> print(carry_back(broadcast, if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), (16,), 24).attribute)
 #xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [0]>
 """
 
@@ -35,11 +35,11 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.levels import levels_of, spread, unblocked
+from layoutalg.flow.levels import layout_at, levels_of, unblocked
 from layoutalg.flow.relations import given, needed, settled, without
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 
-__all__ = ["Held", "agree", "carry_back", "carry_on", "held", "is_whole", "spelled", "told"]
+__all__ = ["NamedLayout", "agree", "as_written", "attribute_for", "carry_back", "carry_on", "if_accepted", "is_whole"]
 
 _CACHED = 1 << 16
 _OPEN = Machine()
@@ -48,12 +48,12 @@ _AXES = frozenset(("sg", "lane"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class NamedLayout:
     """A layout of a tensor of this shape: how it is written and what it means.
 
     `map` is who holds what (without lanes: which subgroup), in words that equal maps share; `key` has the instruction tile too.
 
-    >>> held(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1)), (16, 16)).levels
+    >>> if_accepted(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1)), (16, 16)).levels
     ('lane',)
     """
 
@@ -67,48 +67,48 @@ class Held:
 
 
 @lru_cache(maxsize=_CACHED)
-def told(attribute: Distributed, shape: tuple[int, ...]) -> Held | None:
+def as_written(attribute: Distributed, shape: tuple[int, ...]) -> NamedLayout | None:
     """What somebody wrote, whether a version of LLVM accepts it or not; None where it has no layout of the shape.
 
-    >>> told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 17))
+    >>> as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 17))
     """
     try:
-        layout = spread(attribute, shape, _OPEN)
-        plain = spread(unblocked(attribute), shape, _OPEN)
+        layout = layout_at(attribute, shape, _OPEN)
+        plain = layout_at(unblocked(attribute), shape, _OPEN)
     except LayoutError:
         return None
     levels = tuple(sorted(levels_of(attribute) & _AXES))
     means = f"{' '.join(levels)}: {plain.canonical() if 'lane' in levels else without(plain, ['reg']).canonical()}"
     tile = attribute.distribution().inst_data if isinstance(attribute, LayoutAttr | SliceAttr) else None
-    return Held(attribute, shape, layout, levels, means, tile, means if tile is None else f"{means} by {tile}")
+    return NamedLayout(attribute, shape, layout, levels, means, tile, means if tile is None else f"{means} by {tile}")
 
 
 @lru_cache(maxsize=_CACHED)
-def held(attribute: Distributed, shape: tuple[int, ...], llvm: int = 24) -> Held | None:
+def if_accepted(attribute: Distributed, shape: tuple[int, ...], llvm: int = 24) -> NamedLayout | None:
     """The layout that an attribute says of a tensor, where that version of LLVM accepts it; None otherwise.
 
-    >>> held(LayoutAttr(lane_layout=(1, 16)), (8, 16), 24)
+    >>> if_accepted(LayoutAttr(lane_layout=(1, 16)), (8, 16), 24)
     """
-    found = told(attribute, shape)
+    found = as_written(attribute, shape)
     if found is None or (isinstance(attribute, LayoutAttr | SliceAttr) and attribute.check(shape, llvm) is not None):
         return None
     return found
 
 
 @lru_cache(maxsize=_CACHED)
-def carry_back(relation: Layout, result: Held, operand: tuple[int, ...], llvm: int = 24) -> Held | None:
+def carry_back(relation: Layout, result: NamedLayout, operand: tuple[int, ...], llvm: int = 24) -> NamedLayout | None:
     """What an operand of this shape must be spread like, for a result that is spread so; None where no attribute says it.
 
     >>> from layoutalg.flow.relations import identity
-    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     >>> carry_back(identity((8, 16)), rows, (8, 16)).key == rows.key
     True
     """
     layout = _needed(relation, result.layout, operand)
     if layout is not None:
-        return spelled(layout, result, operand, llvm)
+        return attribute_for(layout, result, operand, llvm)
     layout = _around(relation, result.layout, operand)
-    found = None if layout is None else spelled(layout, result, operand, llvm)
+    found = None if layout is None else attribute_for(layout, result, operand, llvm)
     made = None if found is None else carry_on(relation, found, result.shape, llvm)
     return found if made is not None and agree(made, result) else None
 
@@ -161,11 +161,11 @@ def _around(relation: Layout, result: Layout, operand: tuple[int, ...]) -> Layou
 
 
 @lru_cache(maxsize=_CACHED)
-def carry_on(relation: Layout, operand: Held, result: tuple[int, ...], llvm: int = 24) -> Held | None:
+def carry_on(relation: Layout, operand: NamedLayout, result: tuple[int, ...], llvm: int = 24) -> NamedLayout | None:
     """How a result of this shape is spread, when its operand is spread so; None where no attribute says it.
 
     >>> total = Layout.parse("d0 = 8@d0 | replicas 16@d1")
-    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     >>> print(carry_on(total, rows, (8,)).attribute)
     #xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [1]>
     """
@@ -175,7 +175,7 @@ def carry_on(relation: Layout, operand: Held, result: tuple[int, ...], llvm: int
         return None
     if layout.shape != result or any(layout.origins) or layout.offsets or _idle(layout, operand.layout):
         return None
-    return spelled(layout, operand, result, llvm)
+    return attribute_for(layout, operand, result, llvm)
 
 
 def _idle(result: Layout, operand: Layout) -> bool:
@@ -187,15 +187,15 @@ def _idle(result: Layout, operand: Layout) -> bool:
     return any(reached.get(axis, 1) != used.get(axis, 1) for axis in _AXES)
 
 
-def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> Held | None:
+def attribute_for(layout: Layout, like: NamedLayout, shape: tuple[int, ...], llvm: int) -> NamedLayout | None:
     """The attribute that means a layout, written as near to `like` as it can be.
 
-    >>> rows = held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> print(spelled(Layout.parse("d0 = 32@reg, d1 = 16@lane"), rows, (32, 16), 24).attribute)
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> print(attribute_for(Layout.parse("d0 = 32@reg, d1 = 16@lane"), rows, (32, 16), 24).attribute)
     #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
     """
     for attribute in _forms(like.attribute, len(like.shape), len(shape)):
-        found = held(attribute, shape, llvm)
+        found = if_accepted(attribute, shape, llvm)
         if found is not None and found.levels == like.levels and _same(found, layout):
             return found
     try:
@@ -204,7 +204,7 @@ def spelled(layout: Layout, like: Held, shape: tuple[int, ...], llvm: int) -> He
         return None
     written = _usual(attribute)
     for form in (written, attribute):
-        found = held(_at_levels(form, like.levels, shape), shape, llvm)
+        found = if_accepted(_at_levels(form, like.levels, shape), shape, llvm)
         if found is not None and found.levels == like.levels and _same(found, layout):
             return found
     return None
@@ -231,7 +231,7 @@ def _at_levels(
     return attribute
 
 
-def _same(found: Held, layout: Layout) -> bool:
+def _same(found: NamedLayout, layout: Layout) -> bool:
     """Whether a layout that was found means this one; without lanes, whether subgroups have the same.
 
     Instruction tiles alone are an order of registers: what counts is the tile, not the order of tiles.
@@ -295,13 +295,13 @@ def _usual(attribute: LayoutAttr | SliceAttr) -> LayoutAttr | SliceAttr:
 
 
 @lru_cache(maxsize=_CACHED)
-def agree(one: Held, other: Held) -> bool:
+def agree(one: NamedLayout, other: NamedLayout) -> bool:
     """Whether two layouts of a tensor are the same map, at the levels that both say, in the same tiles where both have them.
 
     >>> rows, tiles = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), LayoutAttr(inst_data=(8, 16))
-    >>> agree(held(rows, (8, 16)), held(tiles, (8, 16)))
+    >>> agree(if_accepted(rows, (8, 16)), if_accepted(tiles, (8, 16)))
     True
-    >>> agree(held(tiles, (8, 16)), held(LayoutAttr(inst_data=(4, 16)), (8, 16)))
+    >>> agree(if_accepted(tiles, (8, 16)), if_accepted(LayoutAttr(inst_data=(4, 16)), (8, 16)))
     False
     """
     if one.tile is not None and other.tile is not None and one.tile != other.tile:

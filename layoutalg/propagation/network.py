@@ -42,7 +42,7 @@ from layoutalg.propagation.candidates import (
     refinements,
 )
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.named_layout import Held, agree, carry_on, is_whole, told
+from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, is_whole
 from layoutalg.propagation.refinement import refine
 from layoutalg.propagation.rematerialize import Again
 
@@ -61,7 +61,7 @@ class Label:
 
     option: Option | None
     cost: int
-    needs: dict[int, Held]
+    needs: dict[int, NamedLayout]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Need:
     """
 
     member: SSAValue
-    held: Held | None
+    held: NamedLayout | None
     times: int
     rigid: bool = False
     """Whether nothing can be converted for it: what an operation takes for one of its results is what it takes for all."""
@@ -103,7 +103,9 @@ class Network:
     again: Again
     times: dict[SSAValue, int]
     """How often each value that is needed in a layout is made."""
-    before: dict[SSAValue, tuple[SSAValue, Held]] = field(default_factory=dict[SSAValue, tuple[SSAValue, Held]])
+    before: dict[SSAValue, tuple[SSAValue, NamedLayout]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, NamedLayout]]
+    )
     """For what the text converts, what it is converted from, where that has one layout: it may be converted from there."""
 
 
@@ -125,14 +127,16 @@ class _Builder:
     """Of operations without a result: ties to what stands for it."""
     joined: dict[tuple[Operation, int], Demand] = field(default_factory=dict[tuple[Operation, int], Demand])
     """Demands on operands whose subgroups follow from the result: the result's label pays for them."""
-    before: dict[SSAValue, tuple[SSAValue, Held]] = field(default_factory=dict[SSAValue, tuple[SSAValue, Held]])
+    before: dict[SSAValue, tuple[SSAValue, NamedLayout]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, NamedLayout]]
+    )
 
     def times(self, member: SSAValue) -> int:
         """How often a value is made."""
         block = member.owner if isinstance(member.owner, Block) else member.owner.parent
         return frequency(block, self.frequencies)
 
-    def need(self, member: SSAValue, held: Held | None) -> int:
+    def need(self, member: SSAValue, held: NamedLayout | None) -> int:
         """The number of a need of a value's node."""
         node = self.nodes[self.flow.value_of(member).number]
         at = (member, "" if held is None else held.key)
@@ -141,7 +145,7 @@ class _Builder:
             node.needs.append(Need(member, held, self.times(member)))
         return node.numbers[at]
 
-    def use(self, user: int, operation: Operation, number: int, needs: list[Held | None]) -> None:
+    def use(self, user: int, operation: Operation, number: int, needs: list[NamedLayout | None]) -> None:
         """A use of an operand by a node, with what each of the node's labels needs; None where a label needs nothing."""
         member = operation.operands[number]
         maker = self.flow.value_of(member).number
@@ -228,7 +232,7 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
     maker = owner_of(value.members[0])
     slots = slots_per_element(maker) if isinstance(value.members[0].owner, Operation) and maker else 0
     for option in options:
-        ways: list[list[tuple[int, Held, int]]] = []
+        ways: list[list[tuple[int, NamedLayout, int]]] = []
         for number, tie in ties:
             found = _ways(builder, tie, option)
             if found is None:
@@ -249,18 +253,20 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
     return labels[:_MOST_LABELS] or [Label(None, 0, {})]
 
 
-def _converted(builder: _Builder, maker: Operation | None, held: Held) -> int:
+def _converted(builder: _Builder, maker: Operation | None, held: NamedLayout) -> int:
     """What a conversion costs that the text has."""
     if maker is None or maker.name != CONVERSION or maker.operands[0] not in builder.flow:
         return 0
     source = builder.flow.value_of(maker.operands[0])
     statement = builder.candidates.wanted.get((maker, 0))
-    known = builder.candidates.fixed[source.number] if statement is None else told(statement.attribute, source.shape)
+    known = (
+        builder.candidates.fixed[source.number] if statement is None else as_written(statement.attribute, source.shape)
+    )
     price = None if known is None else builder.prices.conversion(known, held, bits_of(source.element))
     return price or 0
 
 
-def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[Held, int]] | None:
+def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[NamedLayout, int]] | None:
     """The layouts in which an operand can be found for a result like this, with what the operation then costs.
 
     None where the operation takes the operand in any layout.
@@ -280,7 +286,7 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[Held, int]]
         return None
     if direct is not None and not tie.combines and is_whole(tie.relation, operand.shape):
         return [(direct, 0)]
-    found: dict[str, Held] = {} if direct is None else {direct.key: direct}
+    found: dict[str, NamedLayout] = {} if direct is None else {direct.key: direct}
     for other in builder.candidates.options[operand.number]:
         made = carry_on(tie.relation, other.held, option.held.shape, builder.asked.llvm)
         if made is not None and agree(made, option.held):
@@ -301,7 +307,7 @@ def _operands(builder: _Builder) -> None:
         seen.add(at)
         statement = candidates.wanted.get(at)
         if statement is not None:
-            known = told(statement.attribute, flow.value_of(demand.value).shape)
+            known = as_written(statement.attribute, flow.value_of(demand.value).shape)
             if known is not None:
                 cost = cost_at(demand, known, builder.asked)
                 options = [Option(known, "written there", cost)]
@@ -314,7 +320,7 @@ def _operands(builder: _Builder) -> None:
     for (user, number), statement in candidates.wanted.items():
         if (user, number) in seen or statement.value not in flow:
             continue
-        known = told(statement.attribute, flow.value_of(statement.value).shape)
+        known = as_written(statement.attribute, flow.value_of(statement.value).shape)
         if known is not None:
             _taken(builder, user, number, [Option(known, "written there")])
 
@@ -338,7 +344,7 @@ def _taken(builder: _Builder, user: Operation, number: int, options: list[Option
             builder.use(len(builder.nodes) - 1, user, tie.number, needs)
 
 
-def _taken_by_all(builder: _Builder, user: Operation, number: int, needs: dict[int, list[Held | None]]) -> None:
+def _taken_by_all(builder: _Builder, user: Operation, number: int, needs: dict[int, list[NamedLayout | None]]) -> None:
     """A node for an operand that several results are made of: the operation takes it in one layout."""
     helds = {held.key: held for each in needs.values() for held in each if held is not None}
     numbers = {key: place for place, key in enumerate(helds)}
@@ -370,7 +376,7 @@ def _conversions(builder: _Builder, node: _Node) -> list[list[int]]:
     return rows
 
 
-def _price(builder: _Builder, held: Held, need: Need) -> int:
+def _price(builder: _Builder, held: NamedLayout, need: Need) -> int:
     """What it costs to have a value as it is needed, each time it is made."""
     if need.held is None or agree(held, need.held):
         return 0

@@ -26,7 +26,7 @@ from layoutalg.flow.levels import machine_of
 from layoutalg.flow.relations import Tie
 from layoutalg.propagation.candidates import CONVERSION, Asked, carried, cost_at
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.named_layout import Held, agree, carry_back, carry_on, is_whole, told
+from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_back, carry_on, is_whole
 from layoutalg.propagation.rematerialize import Again
 
 __all__ = ["Priced", "priced"]
@@ -74,9 +74,9 @@ def priced(module: Operation, level: str, target: str, llvm: int) -> Priced:
 class _Count:
     flow: Flow
     asked: Asked
-    held: list[Held | None] = field(default_factory=list[Held | None])
+    held: list[NamedLayout | None] = field(default_factory=list[NamedLayout | None])
     frequencies: dict[Block, int] = field(default_factory=dict[Block, int])
-    wanted: dict[tuple[Operation, int], Held] = field(default_factory=dict[tuple[Operation, int], Held])
+    wanted: dict[tuple[Operation, int], NamedLayout] = field(default_factory=dict[tuple[Operation, int], NamedLayout])
     missing: dict[tuple[SSAValue, str], int] = field(default_factory=dict[tuple[SSAValue, str], int])
     work: int = 0
     conversions: int = 0
@@ -88,7 +88,7 @@ class _Count:
         self.held = [_stated(value) for value in self.flow.values]
         for statement in self.flow.wanted:
             if statement.number is not None:
-                known = told(statement.attribute, self.flow.value_of(statement.value).shape)
+                known = as_written(statement.attribute, self.flow.value_of(statement.value).shape)
                 if known is not None:
                     self.wanted[statement.user, statement.number] = known
         for value in self.flow.values:
@@ -153,7 +153,7 @@ class _Count:
                 price = prices.conversion(made, held, bits_of(result.element)) or 0
                 self.missing[tie.result, f"{tie.number}"] = price * self._times(tie.result)
 
-    def _reduced(self, tie: Tie, source: Held, held: Held, prices: Prices) -> None:
+    def _reduced(self, tie: Tie, source: NamedLayout, held: NamedLayout, prices: Prices) -> None:
         """Reduced where the elements are, or brought together first, whichever costs less."""
         times = self._times(tie.result)
         made = carry_on(tie.relation, source, held.shape, self.asked.llvm)
@@ -171,7 +171,7 @@ class _Count:
             self.work += added * times
             self.missing[tie.result, f"{tie.number}"] = moved * times
 
-    def _need(self, member: SSAValue, need: Held, prices: Prices, again: Again) -> None:
+    def _need(self, member: SSAValue, need: NamedLayout, prices: Prices, again: Again) -> None:
         if member not in self.flow:
             return
         value = self.flow.value_of(member)
@@ -183,6 +183,6 @@ class _Count:
         self.missing[member, need.key] = min(costs, default=0) * self._times(member)
 
 
-def _stated(value: Value) -> Held | None:
-    known = (told(statement.attribute, value.shape) for statement in value.stated)
+def _stated(value: Value) -> NamedLayout | None:
+    known = (as_written(statement.attribute, value.shape) for statement in value.stated)
     return next((held for held in known if held is not None), None)

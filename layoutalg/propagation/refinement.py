@@ -33,7 +33,7 @@ from layoutalg.flow.graph import Flow
 from layoutalg.flow.levels import levels_of, machine_of, unblocked
 from layoutalg.flow.written_layouts import statements_of
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
-from layoutalg.propagation.named_layout import Held, agree, spelled, told
+from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, attribute_for
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = [
@@ -198,11 +198,11 @@ def _strides(outer: list[list[Factor]], inner: list[list[Factor]]) -> dict[tuple
 
 
 @lru_cache(maxsize=_CACHED)
-def refine(coarse: Held, fine: Held, llvm: int) -> Held | None:
+def refine(coarse: NamedLayout, fine: NamedLayout, llvm: int) -> NamedLayout | None:
     """A layout with the subgroups of one and the lanes of another; None where the blocks have no room, or nothing says it.
 
-    >>> groups = told(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 64))
-    >>> lanes = told(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (64, 64))
+    >>> groups = as_written(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 64))
+    >>> lanes = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (64, 64))
     >>> print(refine(groups, lanes, 24).attribute)
     #xegpu.layout<sg_layout = [2, 4], sg_data = [32, 16], lane_layout = [1, 16], lane_data = [1, 1]>
     """
@@ -215,7 +215,7 @@ def refine(coarse: Held, fine: Held, llvm: int) -> Held | None:
         return None
     attribute = _together(coarse.attribute, fine.attribute) or coarse.attribute
     like = replace(coarse, attribute=attribute, levels=("lane", "sg"))
-    return spelled(layout, like, coarse.shape, llvm)
+    return attribute_for(layout, like, coarse.shape, llvm)
 
 
 def _together(coarse: Distributed, fine: Distributed) -> Distributed | None:
@@ -229,10 +229,10 @@ def _together(coarse: Distributed, fine: Distributed) -> Distributed | None:
 
 
 @lru_cache(maxsize=_CACHED)
-def block_of(coarse: Held) -> tuple[int, ...]:
+def block_of(coarse: NamedLayout) -> tuple[int, ...]:
     """The block of one subgroup (of one round, where a subgroup has several).
 
-    >>> block_of(told(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 128)))
+    >>> block_of(as_written(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 128)))
     (32, 16)
     """
     return tuple(_size(_lanes(factors) or ()) for factors in coarse.layout.dims)
@@ -256,9 +256,9 @@ def without_coarse_conversions(module: Operation) -> Iterator[ConvertLayoutOp]:
             yield operation
 
 
-def coarse_held(attribute: Distributed, shape: tuple[int, ...]) -> Held | None:
+def coarse_held(attribute: Distributed, shape: tuple[int, ...]) -> NamedLayout | None:
     """What a statement about subgroups says of a tensor, without the order of registers.
 
     >>> coarse_held(LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16), inst_data=(8, 16)), (32, 64)).tile
     """
-    return told(unblocked(attribute), shape)
+    return as_written(unblocked(attribute), shape)

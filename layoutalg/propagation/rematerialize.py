@@ -6,7 +6,7 @@ with as many elements as a lane then has. Nothing that reads memory is made agai
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.core.notation import Machine
 >>> from layoutalg.flow.graph import flows_of
->>> from layoutalg.propagation.named_layout import held
+>>> from layoutalg.propagation.named_layout import if_accepted
 >>> from layoutalg.xegpu import LayoutAttr
 >>> text = '''%one = arith.constant dense<1> : vector<64xi32>
 ... %i = vector.step : vector<64xindex>
@@ -15,7 +15,7 @@ with as many elements as a lane then has. Nothing that reads memory is made agai
 >>> [flow] = flows_of(read_module(text))
 >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
 >>> again = Again(flow, Prices(asked.machine, "pvc"), asked)
->>> again.price(flow.values[-1].members[0], held(LayoutAttr(lane_layout=(16,), lane_data=(1,)), (64,)))
+>>> again.price(flow.values[-1].members[0], if_accepted(LayoutAttr(lane_layout=(16,), lane_data=(1,)), (64,)))
 13
 """
 
@@ -29,7 +29,7 @@ from layoutalg.flow.graph import Flow
 from layoutalg.flow.relations import Tie
 from layoutalg.propagation.candidates import Asked, carried
 from layoutalg.propagation.costs import Prices, slots_per_element
-from layoutalg.propagation.named_layout import Held
+from layoutalg.propagation.named_layout import NamedLayout
 
 __all__ = ["Again"]
 
@@ -70,7 +70,7 @@ class Again:
             if tie.operand in self.flow and tie.beside is None:
                 self._ties.setdefault(tie.result, []).append(tie)
 
-    def price(self, member: SSAValue, held: Held, depth: int = 0) -> int | None:
+    def price(self, member: SSAValue, held: NamedLayout, depth: int = 0) -> int | None:
         """The issue slots, each time; None for a value that cannot be made again in this layout."""
         if not self.possible(member):
             return None
@@ -120,7 +120,7 @@ class Again:
             return None
         return [operand for operand in maker.operands if operand in self.flow]
 
-    def operands(self, member: SSAValue, held: Held) -> dict[int, Held] | None:
+    def operands(self, member: SSAValue, held: NamedLayout) -> dict[int, NamedLayout] | None:
         """What the operands of its maker must be like; None where it is not made again, nothing for a constant."""
         parts, maker = self._parts(member), member.owner
         if parts is None or not isinstance(maker, Operation):
@@ -133,7 +133,7 @@ class Again:
             tie.reach != "work-item" or tie.combines for tie in ties
         ):
             return None
-        needs: dict[int, Held] = {}
+        needs: dict[int, NamedLayout] = {}
         for tie in ties:
             shape = self.flow.value_of(tie.operand).shape
             found = carried(tie, held, True, shape, self.asked)
@@ -142,7 +142,7 @@ class Again:
             needs[tie.number] = found
         return needs
 
-    def _price(self, member: SSAValue, held: Held, depth: int) -> int | None:
+    def _price(self, member: SSAValue, held: NamedLayout, depth: int) -> int | None:
         maker = member.owner
         needs = self.operands(member, held) if depth < _DEEPEST else None
         if needs is None or not isinstance(maker, Operation):

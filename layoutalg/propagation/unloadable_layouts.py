@@ -36,7 +36,7 @@ from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.candidates import ignored
 from layoutalg.propagation.costs import bits_of
 from layoutalg.propagation.descriptors import retyped
-from layoutalg.propagation.named_layout import told
+from layoutalg.propagation.named_layout import as_written
 from layoutalg.propagation.writing import attribute_of
 from layoutalg.xegpu import LayoutAttr as Spread
 from layoutalg.xegpu import SliceAttr as Sliced
@@ -126,7 +126,7 @@ def _cheapest(
         attribute = choice.attribute
         if shape is None or not isinstance(attribute, Spread | Sliced):
             continue
-        known = told(attribute, shape)
+        known = as_written(attribute, shape)
         if known is None or ignored(demand, known):
             continue
         pair = (attribute, written) if demand.number is None else (written, attribute)
@@ -142,7 +142,7 @@ def _cheapest(
 
 def _change(operation: Operation, value: SSAValue, written: LayoutAttr | SliceAttr, moved: Spread | Sliced) -> None:
     """Write the other layout at the operation and its descriptor, and the conversion beside it."""
-    known = told(moved, shape_of(value) or ())
+    known = as_written(moved, shape_of(value) or ())
     attribute = None if known is None else attribute_of(known)
     if not isinstance(attribute, LayoutAttr | SliceAttr):
         return

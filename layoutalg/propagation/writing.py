@@ -46,7 +46,7 @@ from layoutalg.propagation.avoiding import keep_slices, sliced
 from layoutalg.propagation.candidates import CONVERSION, Asked, owner_of
 from layoutalg.propagation.costs import bits_of
 from layoutalg.propagation.descriptors import write_descriptors
-from layoutalg.propagation.named_layout import Held, agree, carry_back
+from layoutalg.propagation.named_layout import NamedLayout, agree, carry_back
 from layoutalg.propagation.network import Label, Network
 from layoutalg.propagation.refinement import leaves_lanes
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -70,8 +70,8 @@ class Placed:
 
     member: SSAValue
     kind: str
-    source: Held
-    result: Held
+    source: NamedLayout
+    result: NamedLayout
     cost: int
     times: int
     users: tuple[Operation, ...]
@@ -85,9 +85,9 @@ class Written:
     []
     """
 
-    values: list[Held | None]
+    values: list[NamedLayout | None]
     placed: list[Placed]
-    operands: dict[tuple[Operation, int], Held]
+    operands: dict[tuple[Operation, int], NamedLayout]
     """The layout of each operand that an operation takes or that another's result needs."""
 
 
@@ -97,7 +97,7 @@ class _Writer:
     network: Network
     asked: Asked
     labels: list[Label]
-    final: list[Held | None]
+    final: list[NamedLayout | None]
     placed: list[Placed] = field(default_factory=list[Placed])
     made: dict[tuple[SSAValue, str], SSAValue] = field(default_factory=dict[tuple[SSAValue, str], SSAValue])
     users: dict[tuple[SSAValue, str], list[Operation]] = field(
@@ -105,11 +105,11 @@ class _Writer:
     )
 
 
-def attribute_of(held: Held) -> Attribute | None:
+def attribute_of(held: NamedLayout) -> Attribute | None:
     """A layout as an attribute of the module; None for notations that XeGPU has no attribute for.
 
-    >>> from layoutalg.propagation.named_layout import held
-    >>> print(attribute_of(held(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))))
+    >>> from layoutalg.propagation.named_layout import if_accepted
+    >>> print(attribute_of(if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))))
     #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
     """
     text = str(held.attribute)
@@ -152,7 +152,7 @@ def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> W
         if held is not None:
             for member in value.members:
                 _state_result(member, held, asked)
-    taken: dict[tuple[Operation, int], Held] = {}
+    taken: dict[tuple[Operation, int], NamedLayout] = {}
     for (operation, number), held in operands.items():
         chosen = held if held is not None else final[flow.value_of(_root(writer, operation.operands[number])).number]
         if chosen is not None:
@@ -176,10 +176,10 @@ def _root(writer: _Writer, member: SSAValue) -> SSAValue:
     return member
 
 
-def _needs(writer: _Writer, labelling: Labelling) -> dict[tuple[Operation, int], Held | None]:
+def _needs(writer: _Writer, labelling: Labelling) -> dict[tuple[Operation, int], NamedLayout | None]:
     """For each operand of the problem's uses, the layout in which it is needed; None where it is as it comes."""
     problem, network = writer.network.problem, writer.network
-    found: dict[tuple[Operation, int], Held | None] = {}
+    found: dict[tuple[Operation, int], NamedLayout | None] = {}
     for at, uses in network.uses.items():
         found[at] = None
         for number, node in uses:
@@ -193,7 +193,7 @@ def _needs(writer: _Writer, labelling: Labelling) -> dict[tuple[Operation, int],
     return found
 
 
-def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]) -> None:
+def _respell(writer: _Writer, operands: dict[tuple[Operation, int], NamedLayout | None]) -> None:
     """Of several names of one map, write the one that a product wants, then that of any use, last uses first."""
     uses: list[list[tuple[Operation, int]]] = [[] for _ in writer.flow.values]
     for operation, number in operands:
@@ -222,7 +222,7 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]
                 break
 
 
-def _keep_slices(writer: _Writer, operands: dict[tuple[Operation, int], Held | None]) -> None:
+def _keep_slices(writer: _Writer, operands: dict[tuple[Operation, int], NamedLayout | None]) -> None:
     """The results of reductions as slices, where the compiler wants them so."""
     for value in writer.flow.values:
         maker = value.members[0].owner
@@ -234,7 +234,7 @@ def _keep_slices(writer: _Writer, operands: dict[tuple[Operation, int], Held | N
             writer.final[value.number] = found or writer.final[value.number]
 
 
-def _served(writer: _Writer, operation: Operation, number: int, held: Held, dead: list[Operation]) -> SSAValue:
+def _served(writer: _Writer, operation: Operation, number: int, held: NamedLayout, dead: list[Operation]) -> SSAValue:
     """An operand in the layout that it is needed in."""
     member = operation.operands[number]
     source = writer.final[writer.flow.value_of(member).number]
@@ -251,7 +251,12 @@ def _served(writer: _Writer, operation: Operation, number: int, held: Held, dead
 
 
 def _convert(
-    writer: _Writer, member: SSAValue, source: Held, held: Held, at: tuple[SSAValue, str], dead: list[Operation]
+    writer: _Writer,
+    member: SSAValue,
+    source: NamedLayout,
+    held: NamedLayout,
+    at: tuple[SSAValue, str],
+    dead: list[Operation],
 ) -> None:
     value = writer.flow.value_of(member)
     again = writer.network.again
@@ -298,7 +303,7 @@ def _insert_after(member: SSAValue, operation: Operation) -> None:
             block.insert_op_after(operation, owner)
 
 
-def _make_again(writer: _Writer, member: SSAValue, held: Held) -> SSAValue:
+def _make_again(writer: _Writer, member: SSAValue, held: NamedLayout) -> SSAValue:
     """A second one of the operation that makes a value, in another layout, with what it is made of."""
     at = (member, held.key)
     if at in writer.made:
@@ -341,7 +346,7 @@ def _is_open(present: Any) -> bool:
     return isinstance(present, LayoutText | SliceText) and leaves_lanes(present.value)
 
 
-def _state_result(member: SSAValue, held: Held, asked: Asked) -> None:
+def _state_result(member: SSAValue, held: NamedLayout, asked: Asked) -> None:
     """Write the layout of a result where its operation says it, unless the user did."""
     owner, attribute = member.owner, attribute_of(held)
     if not isinstance(member, OpResult) or isinstance(owner, Block) or attribute is None or owner.name == CONVERSION:
@@ -354,7 +359,7 @@ def _state_result(member: SSAValue, held: Held, asked: Asked) -> None:
         _say(owner.attributes, f"layout_result_{member.index}", attribute)
 
 
-def _state_operand(operation: Operation, number: int, held: Held, asked: Asked) -> None:
+def _state_operand(operation: Operation, number: int, held: NamedLayout, asked: Asked) -> None:
     """Write the layout of an operand where its operation says it: a store, a product, from LLVM 23 on a loop."""
     attribute = attribute_of(held)
     if attribute is None:

@@ -15,7 +15,7 @@ import pytest
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
-from layoutalg.flow.levels import spread
+from layoutalg.flow.levels import layout_at
 from layoutalg.flow.relations import needed, relation_of
 from layoutalg.ir import read_module, write_module
 from layoutalg.side.conformance.generating import kernels
@@ -193,8 +193,8 @@ def test_the_layouts_of_an_operation_are_not_what_it_relates(name: str, llvm: in
         assert result is not None
         assert operand is not None
         tie = relation.ties[0]
-        needs = needed(tie.relation, spread(result, shape_in(op.results[0]), LANES))
-        disagreements += needs != spread(operand, shape_in(op.operands[0]), LANES)
+        needs = needed(tie.relation, layout_at(result, shape_in(op.results[0]), LANES))
+        disagreements += needs != layout_at(operand, shape_in(op.operands[0]), LANES)
     assert disagreements == 1
 
 

@@ -27,7 +27,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.levels import DEFAULT_TARGET, spread
+from layoutalg.flow.levels import DEFAULT_TARGET, layout_at
 from layoutalg.flow.relations.relation import Choice, shape_of
 from layoutalg.hardware import target_info
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -99,7 +99,7 @@ def placed(attribute: Distributed, shape: tuple[int, ...], machine: Machine | No
     'shape [8, 16] has rank'
     """
     try:
-        return spread(attribute, shape, (machine or Machine()) | Machine(lanes=lanes))
+        return layout_at(attribute, shape, (machine or Machine()) | Machine(lanes=lanes))
     except LayoutError as problem:
         return str(problem)
 

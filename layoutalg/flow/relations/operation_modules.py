@@ -11,12 +11,12 @@ _ROOM = "layoutalg.flow.relations"
 SUBJECTS = tuple(
     f"{_ROOM}.{subject}"
     for subject in (
-        "addressed",
+        "gathers",
         "blocks",
         "contractions",
         "conversions",
         "elementwise",
-        "parts",
+        "slices",
         "products",
         "reductions",
         "regions",
