@@ -66,7 +66,15 @@ def _listed_in(result: Layout, part: Layout) -> _Mask:
 
 @lowers("vector.insert_strided_slice", "vector.insert", "vector.interleave")
 def assembled(op: Any, kernel: Kernel) -> None:
-    """Each operand gives its part; where a register is of several operands, the work-item's number selects."""
+    """Each operand gives its part; where a register is of several operands, the work-item's number selects.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.lowering.rules import bare_kernel
+    >>> assembled(read_module('%b = "test.op"() : () -> f32').body.block.first_op, bare_kernel())
+    Traceback (most recent call last):
+    layoutalg.lowering.kernels.Refused: text:1:6: error: 'test.op' op has no known relation between its operands and its result
+    [layoutalg: lower.operation]
+    """
     result = op.results[0]
     relation = relation_of(op)
     if relation is None or not kernel.is_spread(result):

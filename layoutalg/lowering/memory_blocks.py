@@ -31,7 +31,14 @@ __all__ = ["abreast", "in_memory", "rows_unpacked", "side_by_side", "without_cou
 
 
 def in_memory(op: Any, layout: Layout) -> Layout:
-    """The layout of the block in memory that a load makes, or a store takes, a value of this layout of."""
+    """The layout of the block in memory, of the layout of the value that is loaded or stored.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = '''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
+    ... %x = xegpu.load_nd %t[0, 0] <{transpose = array<i64: 1, 0>}> : !xegpu.tensor_desc<8x16xf32> -> vector<16x8xf32>'''
+    >>> print(in_memory(read_module(text).body.block.last_op, Layout.parse("d0 = 16@lane, d1 = 8@reg")))
+    d0 = 8@reg, d1 = 16@lane
+    """
     number = 0 if op.name == "xegpu.store_nd" else None
     value = op.operands[0] if number == 0 else op.results[0]
     shape, tile = shape_of(value) or (), tuple(op.descriptor.type.get_shape())

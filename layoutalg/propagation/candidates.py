@@ -93,8 +93,8 @@ class Option:
     held: NamedLayout
     why: str
     cost: int = 0
-    rank: tuple[int, int] = (0, 0)
-    """Where it came from: what is written, made, taken, usual; then the place among those."""
+    rank: tuple[int, int, bool] = (0, 0, False)
+    """Where it came from: what is written, made, taken, usual; the place among those; and whether it is what a use needs."""
 
 
 @dataclass(slots=True)
@@ -188,7 +188,8 @@ class _Search:
         if made is None:
             return
         why = f"as {tie.user.name} needs it" if is_result else f"as {tie.user.name} makes it"
-        self.offer(other.number, Option(made, why, rank=option.rank))
+        source, place, needed = option.rank
+        self.offer(other.number, Option(made, why, rank=(source, place, needed or is_result)))
 
 
 def _order(option: Option) -> tuple[Any, ...]:
@@ -250,11 +251,11 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
     made, taken = _demanded(search)
     for number, options in made:
         for at, option in enumerate(options):
-            search.offer(number, replace(option, rank=(1, at)))
+            search.offer(number, replace(option, rank=(1, at, False)))
     for number, options in taken:
         if not search.closed[number]:
             for at, option in enumerate(options):
-                search.offer(number, replace(option, rank=(2, at)))
+                search.offer(number, replace(option, rank=(2, at, True)))
     search.settle()
     _added_in_lanes(search)
     _unreached(search)
@@ -519,7 +520,7 @@ def _unreached(search: _Search) -> None:
         first = [value for value in left if not numbers.intersection(_made_of(search, value))] or left
         for value in first:
             for at, known in enumerate(_usual(search, value)):
-                search.offer(value.number, Option(known, "no load, store or product says more", rank=(3, at)))
+                search.offer(value.number, Option(known, "no load, store or product says more", rank=(3, at, False)))
         search.settle()
         if all(not search.found.options[value.number] for value in first):
             return  # nothing fits them
