@@ -113,6 +113,16 @@ class Flow:
         """
         return self._by_member[member]
 
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything is stated about a value, where it is made or used.
+
+        >>> from layoutalg.ir import read_module
+        >>> flow_of(read_module("gpu.barrier")).is_stated
+        False
+        """
+        return bool(self.wanted) or any(value.stated for value in self.values)
+
     def __contains__(self, member: SSAValue) -> bool:
         return member in self._by_member
 

@@ -67,6 +67,7 @@ from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.refinement import has_subgroups, states_subgroups, without_coarse_conversions
 from layoutalg.propagation.unloadable_layouts import restate
 from layoutalg.propagation.writing import Placed, Written, write
+from layoutalg.simulate.levels import works_on_fragments
 from layoutalg.xegpu.rules import rules
 
 if TYPE_CHECKING:
@@ -309,8 +310,12 @@ class _Run:
                 layouts = {**conversion.attributes, **conversion.properties}
                 self._remove(conversion, layouts["input_layout"].value, layouts["target_layout"].value)  # pyright: ignore
         for flow in flows_of(module):
-            if flows is None or flows(flow):
-                self._propagate(flow)
+            if flow.is_stated or not any(works_on_fragments(function) for function in flow.functions):
+                if flows is None or flows(flow):
+                    self._propagate(flow)
+            else:
+                message = "works on what one lane holds: it has no layouts to complete, and stays as it is"
+                self._finding("propagate.fragments", message, flow.function, "warning")
 
     def _remove(self, conversion: ConvertLayoutOp, source: Distributed, result: Distributed) -> None:
         if conversion in self.origins:  # not one that the level above placed

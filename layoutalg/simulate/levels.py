@@ -16,6 +16,7 @@ A layout with `sg_layout` anywhere says workgroup. Without one, the block operat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from xdsl.ir import Attribute, Operation
 
@@ -24,7 +25,7 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, MemDescType, Slic
 from layoutalg.simulate.compiling import value_shape
 from layoutalg.simulate.machine import Level
 
-__all__ = ["level_of"]
+__all__ = ["level_of", "works_on_fragments"]
 
 _SCATTERED = ("xegpu.load", "xegpu.store", "xegpu.prefetch", "xegpu.atomic_rmw")
 
@@ -43,6 +44,32 @@ def level_of(function: Operation) -> Level:
         if _is_whole(operation):
             found = "subgroup"
     return found
+
+
+def works_on_fragments(function: Operation) -> bool:
+    """Whether an operation shows that values are what one lane holds: a load of less than its block, a mask of one bit.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = '''%p = arith.constant 64 : i64
+    ... %t = xegpu.create_nd_tdesc %p, shape: [8, 32], strides: [32, 1] : i64 -> !xegpu.tensor_desc<8x16xf16>
+    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf16> -> vector<8xf16>'''
+    >>> works_on_fragments(read_module(text)), works_on_fragments(read_module(text.replace("vector<8x", "vector<8x16x")))
+    (True, False)
+    """
+    return any(_is_fragment(operation) for operation in function.walk())
+
+
+def _is_fragment(operation: Operation) -> bool:
+    match operation:
+        case block.LoadNdOp() | block.StoreNdOp():
+            kind: Attribute = operation.descriptor.type
+            return isinstance(kind, TensorDescType) and prod(value_shape(operation.value.type)) < prod(kind.get_shape())
+        case block.DpasOp():
+            return len(value_shape(operation.result.type)) == 1
+        case _ if operation.name in _SCATTERED:
+            return not _mask_shape(operation)
+        case _:
+            return False
 
 
 def _layouts(operation: Operation) -> Iterator[Attribute]:
