@@ -127,7 +127,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, "s8").instruction, la.plan_gemm(64, 64, 64, "tf32").instruction
         ('llvm.call', 'xevm.mma')
         """
-        from layoutalg.gemm.emission.products import instruction
+        from layoutalg.lowering.matrix_instruction import instruction
 
         return instruction(self.problem.a)
 

@@ -241,6 +241,8 @@ class KernelText:
         """Operations of the module around the kernel: its shared memory, functions of large conversions."""
         self.functions: dict[object, str] = {}
         """The names of the functions of large conversions."""
+        self.builtins: dict[str, str] = {}
+        """Functions of the graphics compiler that are called, by name: the module declares each once."""
         self.shares = False
         """Whether placeholders of shared memory stand in the text (see `shared_memory`)."""
         self.exchanges: list[Exchanged] = []

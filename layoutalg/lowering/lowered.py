@@ -307,6 +307,7 @@ class _LoweredPrinter(ModulePrinter):
         super().__init__(stream, llvm)
         self.kernels = kernels
         self.bodies = bodies
+        self.declared: set[str] = set()
 
     def print_op(self, op: Operation) -> None:
         """Write an operation, or a kernel's own text."""
@@ -315,7 +316,9 @@ class _LoweredPrinter(ModulePrinter):
             super().print_op(op)
             return
         body = self.bodies[op]
-        lines = [*kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]
+        declared = [text for name, text in kernel.builtins.items() if name not in self.declared]
+        self.declared.update(kernel.builtins)
+        lines = [*declared, *kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]
         self.print_string("\n".join(lines))
 
 

@@ -21,6 +21,7 @@ from layoutalg.flow.relations import settled
 from layoutalg.hardware import Dpas, dpas
 from layoutalg.lowering.fragments import Fragment
 from layoutalg.lowering.kernels import refuse
+from layoutalg.lowering.matrix_instruction import instruction, multiplied
 from layoutalg.lowering.memory_blocks import rows_unpacked
 from layoutalg.lowering.registers import coordinates, positions, sizes_of
 from layoutalg.lowering.rules import Kernel, lowers, registers_of
@@ -198,26 +199,14 @@ def _found(op: Any, where: dict[bytes, int], rows: Any, columns: Any, name: str)
 
 
 def _written(kernel: Kernel, unit: Dpas, a: Value, b: Value, acc: Value | None, element: str, size: int) -> Value:
-    """One instruction. LLVM 23 and 24 do not lower `xegpu.dpas` of integers; `xevm.mma` is what 22 makes of it.
-
-    No LLVM lowers an `xevm.mma` without an accumulator, so integers start from zeros.
-    """
-    integers = unit.acc_type == "s32"
-    if integers and acc is None:
+    """One instruction. Only XeGPU's own product may lack an accumulator: the others start from zeros."""
+    if acc is None and instruction(unit.a_type) != "xegpu.dpas":
         zeros = f"vector<{size}x{element}>"
-        acc = kernel.indices.early(("zeros", zeros), f"arith.constant dense<0> : {zeros}", element, size)
-    operands = [_vector(kernel, one) for one in (a, b, acc) if one is not None]
-    names = ", ".join(["%s"] * len(operands))
-    kinds = ", ".join(one.kind for one in operands)
-    result = f"vector<{size}x{element}>"
-    if integers:
-        shape = f"shape = <m = {unit.m}, n = {unit.n}, k = {unit.k}>"
-        types = f"types = <d = s32, a = {unit.a_type}, b = {unit.b_type}, c = s32>"
-        form = f"xevm.mma {names} {{{shape}, {types}}} : ({kinds}) -> {result}"
-    else:
-        form = f"xegpu.dpas {names} : {kinds} -> {result}"
-    made = kernel.writer.value(form, operands, element, size)
-    if size > 1:
+        zero = "0" if unit.acc_type == "s32" else "0.0"
+        acc = kernel.indices.early(("zeros", zeros), f"arith.constant dense<{zero}> : {zeros}", element, size)
+    c = None if acc is None else _vector(kernel, acc)
+    made = multiplied(kernel.writer, unit, _vector(kernel, a), _vector(kernel, b), c, kernel.builtins)
+    if made.size != 1:
         return made
     return kernel.writer.value(f"vector.extract %s[0] : {element} from {made.kind}", (made,), element)
 

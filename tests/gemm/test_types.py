@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
-from layoutalg.gemm.emission.products import instruction
+from layoutalg.lowering.matrix_instruction import instruction
 
 Array = NDArray[Any]
 TYPES = [("f16", "f16"), ("bf16", "bf16"), ("tf32", "tf32"), ("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8")]
