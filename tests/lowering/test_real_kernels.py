@@ -31,9 +31,12 @@ def test_it_computes_its_definition_at_both_levels(name: str) -> None:
 
 def test_integers_start_from_zeros_and_their_accumulator_is_typed() -> None:
     text = str(lowered(KERNELS["integers_without_an_accumulator"]))
-    products = [line for line in text.splitlines() if "xevm.mma" in line]
+    # What the graphics compiler has; an `xevm.mma` of bytes becomes a call of a function that it does not have.
+    function = "@_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_sDv8_iS0_("
+    products = [line for line in text.splitlines() if f"llvm.call spir_funccc {function}" in line]
     assert products
-    assert all("c = s32" in line and line.count("%") == 4 for line in products)
+    assert all(line.count("%") == 4 and line.endswith("-> vector<8xi32>") for line in products)
+    assert text.count(f"llvm.func spir_funccc {function}") == 1
 
 
 def test_products_take_whole_tiles_of_registers_in_rows() -> None:
