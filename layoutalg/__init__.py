@@ -13,7 +13,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 `core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
 notation each, and `notations` says which text belongs to whom. All else (`compare`, `memory`, `conversion`, `simulate`,
 `module`, `gemm`, `viz`, `show`) uses the contract alone. For whole modules, `flow` decides who holds what: `checking` reports
-on it, `propagation` completes it, `lowering` writes it for each lane. Names are imported when first used.
+on it, `propagation` completes it, `lowering` writes it for each lane, `lanes` does both, and `equivalence` compares what
+kernels compute. `side` tests compilers. Names are imported when first used.
 """
 
 from __future__ import annotations

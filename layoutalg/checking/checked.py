@@ -31,6 +31,7 @@ from layoutalg.checking.mistakes import UNCOMPARED
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.levels import DEFAULT_TARGET
+from layoutalg.flow.malformed import is_refusal
 from layoutalg.module import Module, read
 
 if TYPE_CHECKING:
@@ -72,12 +73,7 @@ class Check:
         """
         found = tuple([mistake.finding for mistake in self.mistakes])
         told = {(one.operation, one.place) for one in found}
-        refused = (
-            # How a version spells an operation is no matter of meaning: `verify` tells.
-            one
-            for one in self.module.verify(llvm=self.llvm)
-            if one.level == "error" and not one.rule.endswith(".spelling")
-        )
+        refused = (one for one in self.module.verify(llvm=self.llvm) if is_refusal(one))
         return (*(one for one in refused if (one.operation, one.place) not in told), *found)
 
     @property

@@ -33,10 +33,10 @@ from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.ends import LANES_MISSING, Ends, ends_of, in_order
 from layoutalg.core.elements import element_bits, moved_bits
-from layoutalg.core.errors import DistributionError, LayoutError
+from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Machine, as_machine
+from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
 from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 from layoutalg.notations import value_of
@@ -93,7 +93,7 @@ class Price:
         32
         """
         if self.slots is None or self.source is None or self.result is None or self.element_bits is None:
-            raise LayoutError(f"no plan: {self.problem or 'a price without layouts'}")
+            raise ConversionError(f"no plan: {self.problem or 'a price without layouts'}")
         return ConversionPlan(self.source, self.result, self.element_bits, self.chip)
 
     @property
@@ -152,10 +152,9 @@ def price(
         if not isinstance(one, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"price of {shown(one)}: expected a Layout, a value of a notation, or its text")
     try:
-        sizes = None if shape is None else tuple(shape)
-        hash((values[0], values[1], sizes))
-    except TypeError:
-        raise LayoutError(f"shape {shown(shape)}: expected sizes, such as (32, 64)") from None
+        sizes = None if shape is None else as_sizes(shape)
+    except LayoutError as error:  # 16.0 is equal to 16 where prices are kept, and is no size
+        return Price(None, name, str(error))
     return _price(values[0], values[1], sizes, element, on, name)
 
 

@@ -242,6 +242,10 @@ def held_in_both(one: Layout, other: Layout) -> Layout:
     as_layout(other, "layout")
     if one.shape != other.shape or one.offsets or other.offsets or any((*one.origins, *other.origins)):
         raise CompositionError(f"{one} and {other}: expected two layouts of one whole tensor")
+    for layout in (one, other):
+        factors = [factor for dim in (*layout.dims, layout.replicas) for factor in dim]
+        if any(type(number) is not int for factor in factors for number in factor[:2]):
+            raise CompositionError(f"{layout} has symbols; put numbers for them with substitute() first")
     dims = [_refined(*pair) for pair in zip(one.dims, other.dims, strict=True)]
     if any(found is None for found in dims):
         raise CompositionError(f"{one} and {other} have no common refinement, or nobody holds some element in both")
@@ -265,7 +269,7 @@ def held_in_both(one: Layout, other: Layout) -> Layout:
 
 
 def _refined(one: Sequence[Factor], other: Sequence[Factor]) -> list[Factor] | None:
-    """The factors of a dimension that tell apart what either tells apart; None where that are no factors."""
+    """The factors of a dimension that tell apart what either tells apart; None if they have no common factors."""
     left: list[Any] = [list(factor) for factor in one if factor.extent != 1]
     right: list[Any] = [list(factor) for factor in other if factor.extent != 1]
     found: list[Factor] = []

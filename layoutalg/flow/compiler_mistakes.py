@@ -11,7 +11,7 @@ lane 0 moves 8 neighbours in memory from (0, 0) on, and its element (1, 0) is no
 Where an operation takes the result of a `vector.multi_reduction` and says a layout of it that is not a slice, LLVM 23 and 24
 crash when they distribute to lanes. `tests/oracle/test_checked_mistakes.py` runs the compilers.
 
-`check` reports these, `propagate` writes layouts that avoid them (`placing.avoiding`), and `lower` does not need the passes
+`check` reports these, `propagate` writes layouts that avoid them (`propagation.avoiding`), and `lower` does not need the passes
 that have them.
 """
 

@@ -24,7 +24,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.module.module import Module
 
-__all__ = ["MALFORMED", "refused_where_malformed", "wrong_in"]
+__all__ = ["MALFORMED", "is_refusal", "refused_where_malformed", "wrong_in"]
 
 MALFORMED = (
     AssertionError,
@@ -37,6 +37,17 @@ MALFORMED = (
     ZeroDivisionError,
 )
 """What working on an operation that does not verify may raise; `LayoutError` is a `ValueError`."""
+
+
+def is_refusal(finding: Finding) -> bool:
+    """Whether what `verify` finds makes a module wrong for `check` and `lower`.
+
+    They read every version's spelling. Which registers a message delivers is decided in `hardware.messages`, in any order.
+
+    >>> is_refusal(Finding("xegpu.dpas.spelling", "...", "xegpu.dpas"))
+    False
+    """
+    return finding.level == "error" and not finding.rule.endswith(".spelling") and finding.rule != "ours.load_layout"
 
 
 def wrong_in(module: Module, llvm: int) -> tuple[Finding, ...]:

@@ -59,6 +59,8 @@ _CACHED = 1 << 14
 _LEVELS = frozenset(("sg", "lane"))
 _MOST = 10
 """Candidates of one value; which ones are kept depends on the candidates alone."""
+_LLVM = 24
+"""The version whose attributes demands are asked for; the layouts are the same in all of them."""
 _MOST_ALTERNATIVES = 8
 """Broken edges for which other choices are looked for."""
 
@@ -193,7 +195,7 @@ def solved(flow: Flow, machine: Machine, target: str | None = None) -> Solved:
     search = _Candidates(flow, machine)
     search.pass_on({number: list(found) for number, found in search.wanted.items()})
     answer = _Choice(search, target).answer()
-    if not answer.is_right and search.offer_everywhere():
+    if not answer.is_right and search.offer_more(answer.unmet, target):
         other = _Choice(search, target).answer()
         if other.violations < answer.violations:
             return other
@@ -250,8 +252,9 @@ class _Candidates:
         """Whether work-items make a value themselves, in whatever layout each of its uses needs."""
         return self.values[number].makes is not None and self.bound[number] is None
 
-    def offer_everywhere(self) -> bool:
-        """Let every work-item have all of what it reads or makes itself, where nothing says who has what."""
+    def offer_more(self, unmet: tuple[Demand, ...], target: str | None) -> bool:
+        """Offer what no neighbour has: the fully replicated layout of what is read or made in place, what unmet demands take,
+        and what is held in both of two operands."""
         made = {edge.result for edge in self.edges if edge.tie.beside is None}
         sources = [
             value
@@ -265,10 +268,22 @@ class _Candidates:
         for value in sources:
             whole = settled(Layout([[Factor(size, 0, None)] for size in value.shape], everyone))
             offers[value.number] = [Candidate(whole, _LEVELS, None, "wanted", None)]
+        for demand in unmet:
+            value = self.flow.value_of(demand.value)
+            if self.bound[value.number] is None and all(
+                one.levels <= {"lane"} for one in self.of[value.number].values()
+            ):
+                for choice in demand.choices("lane", self.machine, target, _LLVM):
+                    try:
+                        layout = stated_layout(choice.attribute, value.shape, self.machine)
+                    except LayoutError:
+                        continue
+                    found = Candidate(layout, frozenset({"lane"}), choice.attribute, "wanted", None)
+                    offers.setdefault(value.number, []).append(found)
         self.pass_on(offers)
         met = self._held_in_both()
         self.pass_on(met)
-        return bool(sources or met)
+        return bool(offers or met)
 
     def _held_in_both(self) -> dict[int, list[Candidate]]:
         """Of values that are made of several, what work-items have that hold their share of two operands."""

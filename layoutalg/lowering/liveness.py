@@ -142,8 +142,9 @@ class Live:
         if owner.name in _LOOPS:
             self._carried(owner, number)
         elif owner.name in _BRANCHES:
-            for end in _ends(owner):
-                self._use(end.operands[number])
+            for end in _ends(owner):  # a region of several blocks has branches among them
+                if end.name.endswith("yield") and number < len(end.operands):
+                    self._use(end.operands[number])
 
     def _of_argument(self, value: SSAValue, block: Block) -> None:
         around = block.parent_op()

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from io import StringIO
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i8, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -41,7 +41,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
 from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
-from layoutalg.flow.malformed import MALFORMED, wrong_in
+from layoutalg.flow.malformed import MALFORMED, is_refusal, wrong_in
 from layoutalg.flow.written_layouts import WrittenLayout
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects import func
@@ -135,10 +135,17 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
             for number, function in enumerate(functions)
             if number not in of_lanes and (kernel := _lowered(function, target, version)) is not None
         }
+        called = {
+            operation.callee.root_reference.data
+            for kernel in kernels
+            for operation in kernel.walk()
+            if isinstance(operation, func.CallOp)
+        }
         findings += [
-            Finding("lower.kernel", _NO_KERNEL, function.name, place_of(function), level="warning")
+            Finding("lower.kernel", _NO_KERNEL, function.name, place_of(function), level=level)
             for function in source.walk()
             if isinstance(function, func.FuncOp) and _is_distributed(flow_of(function))
+            for level in _levels(function.sym_name.data in called)
         ]
         bodies: dict[FuncOp, Placed] = {}
         for function, kernel in kernels.items():
@@ -156,7 +163,12 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
     return Lowered(made, tuple(exchanges), tuple(findings))
 
 
-_NO_KERNEL = "works on distributed values and stays as it is: only a gpu.func is lowered"
+def _levels(is_called: bool) -> tuple[Literal["error", "warning"]]:
+    """What a function that is not lowered is: an error where a kernel calls it, else a warning."""
+    return ("error",) if is_called else ("warning",)
+
+
+_NO_KERNEL = "works on distributed values and stays as it is: only a gpu.func is lowered, and what it passes them to"
 
 _OLD = frozenset(("xegpu.update_nd_offset", "xegpu.create_tdesc", "xegpu.update_offset"))
 """Operations of LLVM 22 that move descriptors; migrated, the places stand at the loads and stores."""
@@ -199,7 +211,7 @@ def _at_lane_level(module: ModuleOp) -> frozenset[int]:
 
 
 def _has_distributed(module: ModuleOp) -> bool:
-    """Whether a function of a module works on more than one lane holds: functions that kernels call count too."""
+    """Whether a function of a module works on more than what one lane holds: functions that kernels call count too."""
     return any(
         isinstance(function, FuncOp | func.FuncOp) and _is_distributed(flow_of(function)) for function in module.walk()
     )
@@ -213,9 +225,7 @@ def _wrong_in(module: ModuleOp, llvm: int) -> tuple[Finding, ...]:
     """
     gone = {*HINTS, "xegpu.convert_layout"}
     return tuple(
-        finding
-        for finding in verify_module(module, llvm=llvm)
-        if finding.level == "error" and not finding.rule.endswith(".spelling") and finding.operation not in gone
+        finding for finding in verify_module(module, llvm=llvm) if is_refusal(finding) and finding.operation not in gone
     )
 
 

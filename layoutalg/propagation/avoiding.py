@@ -1,4 +1,4 @@
-"""What propagation writes so that compilers do not crash or miscompile: the known mistakes stand in `propagation.compilers`.
+"""What propagation writes so that compilers do not crash or miscompile: the known mistakes stand in `flow.compiler_mistakes`.
 
 A layout that is known to be moved wrongly (columns through `load_matrix`) has a price that nobody pays where there is another
 choice; those that are moved rightly are offered beside it.

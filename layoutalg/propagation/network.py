@@ -4,7 +4,7 @@ A label of a value is an `Option` together with what its operands are then neede
 layout (a sum over rows may find its row in one lane or in sixteen), each way is a label with its own price. What a user needs
 in another layout than the value has is converted, or made again where the value is made of constants alone.
 
-`Network.problem` is what `labelling.solve` takes; labels that it gives are read back with `Network.values` and `needs_of`.
+`Network.problem` is what `flow.solver.solve` takes; labels that it gives are read back with `Network.values` and `needs_of`.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.flow.graph import flows_of

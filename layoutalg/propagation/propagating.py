@@ -313,7 +313,7 @@ class _Run:
             if flow.is_stated or not any(works_on_fragments(function) for function in flow.functions):
                 if flows is None or flows(flow):
                     self._propagate(flow)
-            else:
+            elif flows is None:  # otherwise the run for lanes says it
                 message = "works on what one lane holds: it has no layouts to complete, and stays as it is"
                 self._finding("propagate.fragments", message, flow.function, "warning")
 
