@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from xdsl.ir import OpResult
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import OpResult, SSAValue
 
 from layoutalg.checking.conversions import CONVERTING, CheckedConversion, conversions_of
 from layoutalg.checking.mistakes import UNCOMPARED, Mistake
@@ -33,8 +34,9 @@ from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistake
 from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.flow.levels import layout_at, levels_of, machine_of, narrowed, unblocked
 from layoutalg.flow.relations import shape_of
+from layoutalg.flow.relations.relation import is_well_formed
 from layoutalg.flow.values import Candidate, solved, stated_candidate
-from layoutalg.flow.written_layouts import WrittenLayout, called
+from layoutalg.flow.written_layouts import WrittenLayout, called, statements_of
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
@@ -396,7 +398,7 @@ def _is_unknown(operation: Operation) -> bool:
 
 
 def unread_in(module: Operation) -> Iterator[str]:
-    """The operations of a module whose syntax is not known, and which say or touch something distributed.
+    """The operations that cannot be looked at: of unknown syntax where something is distributed, or with layouts of open sizes.
 
     >>> list(unread_in(la.read("%x = arith.constant dense<0.0> : vector<8xf32> my.op %x : vector<8xf32>").parts[0].module))
     ['my.op']
@@ -406,6 +408,18 @@ def unread_in(module: Operation) -> Iterator[str]:
             values = (*operation.operands, *operation.results)
             if operation.mentions or any(shape_of(one) is not None or one.type == UNREAD for one in values):
                 yield operation.called
+        elif _has_open(operation) and any(_is_open(statement.value) for statement in statements_of(operation)):
+            yield called(operation)
+
+
+def _has_open(operation: Operation) -> bool:
+    return any(_is_open(one) for one in (*operation.operands, *operation.results)) and is_well_formed(operation)
+
+
+def _is_open(value: SSAValue) -> bool:
+    """Whether a tensor has sizes that are known only when the program runs."""
+    kind: Any = value.type
+    return isinstance(kind, TensorType) and any(size < 0 for size in kind.get_shape())
 
 
 def _common(one: Candidate, other: Candidate) -> tuple[str, ...]:

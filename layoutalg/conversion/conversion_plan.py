@@ -14,7 +14,7 @@ Two rows of two elements in two lanes, to be two columns: each lane keeps one el
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class ConversionPlan:
     level: str = "workgroup"
     workgroups: int = 1
     regions: bool = False
-    unpriced: str = ""
+    unpriced: str = field(default="", repr=False)
     """Why there is no cost, where the layouts do not say how many lanes there are."""
 
     def __post_init__(self) -> None:

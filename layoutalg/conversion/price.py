@@ -152,7 +152,12 @@ def price(
         if not isinstance(one, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"price of {shown(one)}: expected a Layout, a value of a notation, or its text")
     try:
-        sizes = None if shape is None else as_sizes(shape)
+        given = None if shape is None else tuple(shape)
+        hash(given)
+    except TypeError:
+        raise LayoutError(f"shape {shown(shape)}: expected sizes, such as (32, 64)") from None
+    try:
+        sizes = None if given is None else as_sizes(given)
     except LayoutError as error:  # 16.0 is equal to 16 where prices are kept, and is no size
         return Price(None, name, str(error))
     return _price(values[0], values[1], sizes, element, on, name)

@@ -44,7 +44,7 @@ def is_refusal(finding: Finding) -> bool:
 
     They read every version's spelling. Which registers a message delivers is decided in `hardware.messages`, in any order.
 
-    >>> is_refusal(Finding("xegpu.dpas.spelling", "...", "xegpu.dpas"))
+    >>> is_refusal(Finding("xegpu.dpas.spelling", "...", "xegpu.dpas", None))
     False
     """
     return finding.level == "error" and not finding.rule.endswith(".spelling") and finding.rule != "ours.load_layout"

@@ -82,6 +82,10 @@ UNKNOWN = {
     ),
     "a function without a body": """func.func private @g(vector<8xf32>)
       func.func @f(%x: vector<8xf32>) { func.call @g(%x) : (vector<8xf32>) -> () func.return }""",
+    "sizes that are known only when the program runs": f"""func.func @f(%x: tensor<?x16xf32>) {{
+      %y = math.exp %x {{layout_result_0 = {COLUMNS}}} : tensor<?x16xf32>
+      %z = math.exp %y {{layout_operand_0 = {ROWS}, layout_result_0 = {ROWS}}} : tensor<?x16xf32>
+      func.return }}""",
     "a file of operations that nobody knows": """
       #blocked = #ttg.linear<{register = [], lane = [[1], [2]], warp = [], block = []}>
       tt.func @f(%x: tensor<4xf32, #blocked>) { %y = my.op %x : tensor<4xf32, #blocked> }""",
@@ -131,3 +135,18 @@ def test_of_two_uses_the_finding_names_the_other_one() -> None:
     assert finding.place is not None
     assert finding.place.line == 4
     assert "or convert %y for math.exp (line 3) instead" in finding.notes
+
+
+@pytest.mark.parametrize("said", [f"{{layout_result_0 = {COLUMNS}}}", ""])
+def test_a_store_takes_what_every_lane_can_make_of_a_row(said: str) -> None:
+    """The maxima of the rows are in all lanes; what is made of them may be in columns, as the store takes it."""
+    text = kernel(
+        *load("x", "16x16", COLUMNS),
+        "%z = arith.constant dense<0.0> : vector<16xf32>",
+        "%r = vector.multi_reduction <maximumf>, %x, %z [1] : vector<16x16xf32> to vector<16xf32>",
+        f"%v = vector.broadcast %r {said} : vector<16xf32> to vector<16x16xf32>",
+        "%u = xegpu.create_nd_tdesc %q : memref<64x64xf32> -> !xegpu.tensor_desc<16x16xf32>",
+        "xegpu.store_nd %v, %u[%c0, %c0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>",
+    )
+    assert check(la.read(text), llvm=24).is_right
+    assert not [one for one in la.lower(la.read(text)).findings if one.rule == "lower.exchange"]

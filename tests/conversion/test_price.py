@@ -215,3 +215,10 @@ def test_registers_in_order_leave_who_holds_what() -> None:
             [tuple(element) for element in row] for row in table.reshape(-1, *table.shape[2:]).tolist()
         ]
         assert held == [sorted(row) for row in held]
+
+
+def test_a_size_that_is_no_whole_number_has_no_price_before_and_after_one_that_is() -> None:
+    columns, rows = (f"#xegpu.layout<lane_layout = [{lanes}], lane_data = [1, 1]>" for lanes in ("1, 16", "16, 1"))
+    for _ in range(2):
+        assert la.price(columns, rows, (16.0, 16)).slots is None  # type: ignore[list-item]
+        assert la.price(columns, rows, (16, 16)).slots is not None

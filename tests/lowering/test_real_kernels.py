@@ -81,3 +81,24 @@ def test_a_call_that_cannot_be_put_in_is_refused_in_words(text: str, words: str)
     )
     assert made.module is None
     assert any(finding.rule == "lower.call" and words in finding.message for finding in made.findings)
+
+
+@pytest.mark.parametrize("element", ["f16", "i8"])
+@pytest.mark.parametrize("rows", [16, 32])
+@pytest.mark.parametrize("columns", [16, 32])
+def test_transposes_are_lowered_whatever_message_delivers_them(element: str, rows: int, columns: int) -> None:
+    whole, turned = f"vector<{rows}x{columns}x{element}>", f"vector<{columns}x{rows}x{element}>"
+    text = f"""gpu.module @m {{ gpu.func @k(%p: memref<{rows}x{columns}x{element}>, %q: memref<{columns}x{rows}x{element}>)
+        kernel attributes {{known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32}} {{
+      %t = xegpu.create_nd_tdesc %p : memref<{rows}x{columns}x{element}> -> !xegpu.tensor_desc<{rows}x{columns}x{element}>
+      %u = xegpu.create_nd_tdesc %q : memref<{columns}x{rows}x{element}> -> !xegpu.tensor_desc<{columns}x{rows}x{element}>
+      %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<{rows}x{columns}x{element}> -> {whole}
+      %y = vector.transpose %x, [1, 0] : {whole} to {turned}
+      xegpu.store_nd %y, %u[0, 0] : {turned}, !xegpu.tensor_desc<{columns}x{rows}x{element}>
+      gpu.return }} }}"""
+    made = la.lower(text, level="lane").module
+    assert made is not None
+    x = np.arange(rows * columns).reshape(rows, columns).astype(np.float16 if element == "f16" else np.int8)
+    out = np.zeros((columns, rows), x.dtype)
+    assert made.run([x, out], (1, 1, 1)).findings == ()
+    np.testing.assert_array_equal(out, x.T)
