@@ -26,9 +26,12 @@ from typing import Any, TypeGuard
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.arguments import bound
-from layoutalg.simulate.grids import compile_kernel, run_on
+from layoutalg.simulate.grids import compile_kernel, grid_of, run_on
 from layoutalg.simulate.machine import Array
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.memory.views import View
@@ -72,11 +75,17 @@ def launch_cases(
     >>> launch_cases(read_module("gpu.module @m { gpu.func @k() kernel { gpu.return } }"), [])
     Cases(arguments=(), findings=())
     """
+    instance_of(module, ModuleOp, "module")
+    instance_of(kernel, (str, type(None)), "kernel")
+    cases = [listed(case, f"arguments of case {number}") for number, case in enumerate(listed(cases, "cases"))]
     if not cases:
         return Cases((), ())
     compiled = compile_kernel(module, kernel, target=target)
+    grid = grid_of(grid)
     groups = prod(grid)
     alone = bound(compiled.function, cases[0], Memory())  # checks that they are what the kernel takes
+    for number, case in enumerate(cases):
+        _check_alike(number, case, cases[0], compiled.function.body.blocks[0].args)
     memory = Memory()
     given: list[Any] = []
     results: list[list[Any]] = [list(case) for case in cases]
@@ -99,6 +108,26 @@ def launch_cases(
         given.append(View.row_major(addresses, first.shape, first.itemsize) if is_memref else addresses)
     found = run_on(compiled, given, grid, memory, carry_on=True, repeats=len(cases))
     return Cases(tuple(tuple(case) for case in results), found.findings)
+
+
+def _check_alike(number: int, case: Sequence[Any], first: Sequence[Any], arguments: Sequence[Any]) -> None:
+    """Refuse a case whose arguments cannot lie beside those of the first one."""
+    if len(case) != len(first):
+        raise LayoutError(f"case {number} has {len(case)} arguments, and case 0 has {len(first)}")
+    for place, (one, other) in enumerate(zip(case, first, strict=True)):
+        what = f"argument {place} of case {number}"
+        if _is_array(other):
+            if not _is_array(one) or (one.shape, one.dtype) != (other.shape, other.dtype):
+                raise LayoutError(
+                    f"{what} is {shown(one)}: expected an array of {other.shape} {other.dtype}, as case 0 has"
+                )
+        elif isinstance(arguments[place].type, AnyFloat):
+            if not isinstance(one, (int, float, np.integer, np.floating)):
+                raise LayoutError(f"{what} is {shown(one)}: expected a number")
+        elif type(one) is not type(other) or bool(one != other):
+            raise LayoutError(
+                f"{what} is {shown(one)}: expected {shown(other)}, as case 0 has; floats alone may differ"
+            )
 
 
 def _is_array(value: object) -> TypeGuard[Array]:

@@ -52,7 +52,7 @@ from layoutalg.simulate.memory.provenance import shared_bytes, written_buffers
 from layoutalg.simulate.memory.views import View
 from layoutalg.simulate.values.elements import element
 
-__all__ = ["Compiled", "Found", "compile_kernel", "run_on"]
+__all__ = ["Compiled", "Found", "compile_kernel", "grid_of", "run_on"]
 
 THREADS = min(2, os.cpu_count() or 1)
 _ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atomicrmw", "llvm.cmpxchg")
@@ -168,7 +168,7 @@ def run_on(
             raise LayoutError(f"progress {shown(progress)}: expected a function that takes a number") from None
     if counted is not None:
         counted = cast("Counted", one_of(counted, COUNTED, "counted"))
-    sizes = _grid(grid)
+    sizes = grid_of(grid)
     given = values_of(compiled.function, arguments)
     whole = compiled.machine(sizes, 0, 1, repeats)
     held = compiled.compiling.peak * prod(whole.items)
@@ -287,7 +287,12 @@ def _may_write(function: gpu.FuncOp, given: Sequence[Any]) -> set[int] | None:
     return written_buffers(blocks[0], given) if len(blocks) == 1 else None
 
 
-def _grid(grid: Sequence[int]) -> tuple[int, int, int]:
+def grid_of(grid: Sequence[int]) -> tuple[int, int, int]:
+    """The workgroups along x, y and z. Raises `LayoutError` for other than three positive sizes, and for too many.
+
+    >>> grid_of([4, 2, 1])
+    (4, 2, 1)
+    """
     try:
         x, y, z = (index(size) for size in grid)
     except (TypeError, ValueError):

@@ -53,3 +53,11 @@ def test_what_goes_wrong_in_one_case_is_found() -> None:
     cases = [[np.array([n]), np.zeros(4, np.float32)] for n in (1, 2, 99)]
     assert [finding.rule for finding in launch_cases(read_module(text), cases).findings] == ["run.out_of_bounds"]
     assert not launch_cases(read_module(text), cases[:2]).findings
+
+
+@pytest.mark.parametrize("second", [[], [np.zeros(4, np.float32)], [3], [np.zeros(16, np.int32)]])
+def test_cases_that_are_not_alike_are_refused_in_words(second: list[object]) -> None:
+    text = """gpu.module @m { gpu.func @k(%p: memref<16xf32>) kernel attributes
+        {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} { gpu.return } }"""
+    with pytest.raises(la.LayoutError, match="case 1"):
+        launch_cases(read_module(text), [[np.zeros(16, np.float32)], second])

@@ -36,12 +36,13 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.relation import as_layout
-from layoutalg.core.whole_numbers import listed
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.flow.relations.relation import Relation, Tie, numbers_of, related, relates, same_shape, shape_of
 
 __all__ = ["Reduction", "given", "reduced", "reduction"]
 
 _CACHED = 1 << 12
+_MOST_BITS = 1 << 10
 
 
 @relates("vector.multi_reduction")
@@ -173,6 +174,8 @@ def reduction(source: Layout, dims: Sequence[int], bits: int = 32, target: str |
     wrong = next((dim for dim in given_dims if type(dim) is not int or not 0 <= dim < source.rank), None)
     if wrong is not None:
         raise LayoutError(f"reduction of dimension {shown(wrong)}: {source} has dimensions 0 to {source.rank - 1}")
+    bits = whole_number(bits, "bits of an element", 1, _MOST_BITS)
+    instance_of(target, (str, type(None)), "target")
     return _reduction_of(source, frozenset(given_dims), bits, target)
 
 
