@@ -58,7 +58,7 @@ class CheckedConversion:
 
     @property
     def cost(self) -> int | None:
-        """Issue slots of a subgroup; None where there is no price, and `problem` says why.
+        """Issue slots of a subgroup; None without a price, and `problem` says why.
 
         >>> rows = Layout.parse("d0 = 4@lane")
         >>> CheckedConversion(None, "xegpu.convert_layout", "%y", (4,), rows, rows, True, la.price(rows, rows)).cost

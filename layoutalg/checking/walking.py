@@ -32,10 +32,11 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistake
 from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
-from layoutalg.flow.levels import layout_at, levels_of, machine_of, narrowed, unblocked
+from layoutalg.flow.levels import layout_at, levels_of, machine_in, narrowed, unblocked
 from layoutalg.flow.relations import shape_of
 from layoutalg.flow.relations.relation import is_well_formed
-from layoutalg.flow.values import Candidate, solved, stated_candidate
+from layoutalg.flow.value_candidates import Candidate, stated_candidate
+from layoutalg.flow.values import solved
 from layoutalg.flow.written_layouts import WrittenLayout, called, statements_of
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
@@ -89,8 +90,7 @@ def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> Found:
 class _Checking:
     def __init__(self, flow: Flow, module: Module, target: str, llvm: int) -> None:
         self.flow, self.target, self.llvm = flow, target, llvm
-        stated = [statement for value in flow.values for statement in value.stated]
-        self.machine = machine_of(flow.function, target, [one.attribute for one in (*stated, *flow.wanted)])
+        self.machine = machine_in(flow, target)
         self.module = module
         self.names = Names(module.lines)
         self.solved = solved(flow, self.machine, target)

@@ -87,7 +87,7 @@ class Price:
     def plan(self) -> ConversionPlan:
         """The plan that was priced: between `source` and `result`.
 
-        Raises `ConversionError` where there is no price.
+        Raises `ConversionError` for a conversion without a price.
 
         >>> price("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg").plan.shuffles
         32

@@ -24,7 +24,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.flow.relations.blocks import way_of
-from layoutalg.flow.values import stated_layout
+from layoutalg.flow.value_candidates import stated_layout
 from layoutalg.flow.written_layouts import statements_of
 from layoutalg.hardware.messages import Delivery
 from layoutalg.ir.writing import ModulePrinter

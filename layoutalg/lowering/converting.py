@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutalg.flow.relations import shape_of
-from layoutalg.flow.values import stated_layout
+from layoutalg.flow.value_candidates import stated_layout
 from layoutalg.lowering.fragments import Fragment
 from layoutalg.lowering.kernels import refuse
 from layoutalg.lowering.rules import Kernel, lowers

@@ -30,7 +30,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.flow.graph import flow_of
 from layoutalg.flow.relations import needed, relation_of, shape_of
-from layoutalg.flow.values import stated_layout
+from layoutalg.flow.value_candidates import stated_layout
 from layoutalg.flow.written_layouts import called, statements_of
 from layoutalg.ir.dialects.arith import ConstantOp
 from layoutalg.ir.findings import Finding

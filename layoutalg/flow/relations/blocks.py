@@ -186,7 +186,7 @@ class BlockDemand(OneValue):
         return _price(attribute, self.block, machine, _chip(target))
 
     def messages(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
-        """How many of which message each subgroup sends for a layout; None for one that no 2D block message moves.
+        """The message that each subgroup sends for a layout, and how many; None if no 2D block message moves it.
 
         >>> from layoutalg.ir import read_module
         >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<32x16xf16>'

@@ -1,0 +1,365 @@
+"""What every value of a flow may be: what is stated about it, or what its neighbours pass on to it.
+
+>>> from layoutalg.flow.graph import flow_of
+>>> from layoutalg.ir import read_module
+>>> text = '''
+... %x = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [8], lane_data = [1]>} dense<0.0> : vector<8xf32>
+... %z = math.exp %x : vector<8xf32>'''
+>>> search = ValueCandidates(flow_of(read_module(text)), Machine(lanes=8))
+>>> search.pass_on({})
+>>> [[str(one.layout) for one in found.values()] for found in search.of]
+[['d0 = 8@lane'], ['d0 = 8@lane']]
+
+Candidates go in rounds to all neighbours at once, so no order matters, and the rounds end by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, Literal
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from layoutalg.core.carrying import given, held_in_both, needed, settled
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor
+from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed, Machine
+from layoutalg.flow.edges import Edge, edges_of, projected
+from layoutalg.flow.levels import PartlySaid, layout_at, levels_of, narrowed
+from layoutalg.flow.relations import relation_of
+from layoutalg.ir.places import place_of
+
+if TYPE_CHECKING:
+    from layoutalg.flow.graph import Flow, Value
+    from layoutalg.flow.relations import Demand
+    from layoutalg.flow.written_layouts import WrittenLayout
+
+
+__all__ = ["Candidate", "ValueCandidates", "stated_candidate", "stated_layout", "text_of", "where_stated"]
+
+_CACHED = 1 << 14
+_LEVELS = frozenset(("sg", "lane"))
+_MOST = 10
+"""Candidates of one value; which ones are kept depends on the candidates alone."""
+_LLVM = 24
+"""The version whose attributes demands are asked for; the layouts are the same in all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A layout that a value may have: it counts at the `levels` that are said (of `sg` and `lane`).
+
+    `attribute` is the layout as it is written, where the value has it as a whole. `how` says whether it is stated about the
+    value, carried to it from its operands, or wanted by its uses; `statement` is where it comes from.
+
+    >>> Candidate(Layout.parse("d0 = 8@lane"), frozenset({"lane"}), None, "carried", None).how
+    'carried'
+    """
+
+    layout: Layout
+    levels: frozenset[str]
+    attribute: Distributed | None
+    how: Literal["stated", "carried", "wanted"]
+    statement: WrittenLayout | None
+
+    @property
+    def said(self) -> Distributed:
+        """The layout as demands are asked about it: as it is written, or at its levels with registers in row-major order.
+
+        >>> print(Candidate(Layout.parse("d0 = 2@reg, d1 = 2@reg:2 8@lane"), frozenset({"lane"}), None, "carried", None).said)
+        d0 = 2@reg:2, d1 = 2@reg 8@lane (lane)
+        """
+        return PartlySaid.of(self.layout, self.levels) if self.attribute is None else self.attribute
+
+
+def stated_layout(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> Layout:
+    """Who holds what of a value of which this is written; along a dimension of one element everybody holds a copy.
+
+    Raises `LayoutError` where the layout does not fit the shape.
+
+    >>> strips = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 2]>")
+    >>> print(stated_layout(strips, (8, 1), Machine(lanes=16)))
+    d0 = 8@reg, d1 = 1 | replicas 16@lane
+    """
+    try:
+        found = layout_at(attribute, shape, machine)
+    except LayoutError:
+        shared = narrowed(attribute, shape)
+        if shared is None:
+            raise
+        try:
+            found = layout_at(shared, shape, machine)
+        except LayoutError:
+            found = None
+        if found is None:
+            raise
+    if found.shape != shape:
+        raise LayoutError(f"{attribute} is a layout of {list(found.shape)}, and the value has {list(shape)}")
+    return found
+
+
+def stated_candidate(statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Candidate | None:
+    """What a statement says of a value of this shape; None where the layout does not fit it.
+
+    >>> from layoutalg.flow.written_layouts import WrittenLayout
+    >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
+    >>> stated_candidate(WrittenLayout(None, None, None, "layout", lanes), (8, 17), Machine(lanes=16))
+    """
+    try:
+        layout = stated_layout(statement.attribute, shape, machine)
+    except LayoutError:
+        return None
+    return Candidate(layout, levels_of(statement.attribute) & _LEVELS, statement.attribute, "stated", statement)
+
+
+_Key = tuple[Layout, frozenset[str]]
+
+
+class ValueCandidates:
+    """What every value of a flow may be: statements, and what neighbours pass on, in rounds that end by themselves.
+
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.ir import read_module
+    >>> ValueCandidates(flow_of(read_module("gpu.barrier")), Machine(lanes=16)).of
+    []
+    """
+
+    def __init__(self, flow: Flow, machine: Machine) -> None:
+        self.flow, self.machine = flow, machine
+        self.values = flow.values
+        self.edges = edges_of(flow)
+        self.touching: list[list[Edge]] = [[] for _ in self.values]
+        for edge in self.edges:
+            self.touching[edge.operand].append(edge)
+            if edge.result != edge.operand:
+                self.touching[edge.result].append(edge)
+        self.bound: list[Candidate | None] = [None] * len(self.values)
+        """What is stated about a value: at its levels, every candidate is so."""
+        self.of: list[dict[_Key, Candidate]] = [{} for _ in self.values]
+        self.misfits: list[tuple[WrittenLayout, str]] = []
+        self.wanted: dict[int, list[Candidate]] = {}
+        """By value, what statements say of it where it is used."""
+        self.taken_as: dict[tuple[Operation, int | None], Distributed] = {}
+        """What a use says that it takes: demands ask about that, however the value is held."""
+        for value in self.values:
+            known = [one for statement in value.stated if (one := self._stated(statement, value)) is not None]
+            if known:
+                most = max(known, key=lambda one: (len(one.levels), sorted(one.levels, reverse=True)))
+                self.bound[value.number] = most
+                self.of[value.number][_key(most)] = most
+        for statement in flow.wanted:
+            value = flow.value_of(statement.value)
+            found = self._stated(statement, value)
+            if found is not None:
+                one = Candidate(found.layout, found.levels, found.attribute, "wanted", statement)
+                self.wanted.setdefault(value.number, []).append(one)
+                self.taken_as[statement.user, statement.number] = statement.attribute
+
+    def _stated(self, statement: WrittenLayout, value: Value) -> Candidate | None:
+        found = stated_candidate(statement, value.shape, self.machine)
+        if found is None:
+            try:
+                stated_layout(statement.attribute, value.shape, self.machine)
+            except LayoutError as problem:
+                self.misfits.append((statement, str(problem)))
+        return found
+
+    def is_free(self, number: int) -> bool:
+        """Whether work-items make a value themselves, in whatever layout each of its uses needs."""
+        return self.values[number].makes is not None and self.bound[number] is None
+
+    def offer_more(self, unmet: tuple[Demand, ...], target: str | None) -> bool:
+        """Offer what no neighbour has: the fully replicated layout of what is read or made in place, what unmet demands take,
+        and what is held in both of two operands."""
+        made = {edge.result for edge in self.edges if edge.tie.beside is None}
+        sources = [
+            value
+            for value in self.values
+            if value.number not in made
+            and self.bound[value.number] is None
+            and all(_is_read(member) for member in value.members)
+        ]
+        everyone = [Factor(self.machine.subgroups or 1, 1, "sg"), Factor(self.machine.lanes or 1, 1, "lane")]
+        offers: dict[int, list[Candidate]] = {}
+        for value in sources:
+            whole = settled(Layout([[Factor(size, 0, None)] for size in value.shape], everyone))
+            offers[value.number] = [Candidate(whole, _LEVELS, None, "wanted", None)]
+        for demand in unmet:
+            value = self.flow.value_of(demand.value)
+            if self.bound[value.number] is None and all(
+                one.levels <= {"lane"} for one in self.of[value.number].values()
+            ):
+                for choice in demand.choices("lane", self.machine, target, _LLVM):
+                    try:
+                        layout = stated_layout(choice.attribute, value.shape, self.machine)
+                    except LayoutError:
+                        continue
+                    found = Candidate(layout, frozenset({"lane"}), choice.attribute, "wanted", None)
+                    offers.setdefault(value.number, []).append(found)
+        self.pass_on(offers)
+        met = self._held_in_both()
+        self.pass_on(met)
+        return bool(offers or met)
+
+    def _held_in_both(self) -> dict[int, list[Candidate]]:
+        """Of values that are made of several, what work-items have that hold their share of two operands."""
+        into: dict[int, list[Edge]] = {}
+        for edge in self.edges:
+            if edge.passes_on and edge.tie.reach == "work-item":
+                into.setdefault(edge.result, []).append(edge)
+        offers: dict[int, list[Candidate]] = {}
+        for number, edges in into.items():
+            shape = self.values[number].shape
+            if self.bound[number] is not None or len(edges) < 2:
+                continue
+            made = [
+                [one for each in self.of[edge.operand].values() if (one := _moved(edge, each, shape, True)) is not None]
+                for edge in edges
+            ]
+            for first, second in combinations(made, 2):
+                for one, other in product(first, second):
+                    layout = _met(one.layout, other.layout) if one.levels == other.levels else None
+                    if layout is not None:
+                        found = Candidate(layout, one.levels, None, "carried", one.statement)
+                        offers.setdefault(number, []).append(found)
+        return offers
+
+    def pass_on(self, offers: dict[int, list[Candidate]]) -> None:
+        """Pass every candidate on to all neighbours at once, until nothing is new; no order matters."""
+        fresh = {number: list(found.values()) for number, found in enumerate(self.of) if found}
+        while fresh or offers:
+            for number, found in fresh.items():
+                for edge in self.touching[number]:
+                    self._along(edge, number, found, offers)
+            fresh = {}
+            for number, offered in offers.items():
+                new = self._taken(number, offered)
+                if new:
+                    fresh[number] = new
+            offers = {}
+        for number, found in enumerate(self.of):
+            if len(found) > 1:
+                self._refine(number, list(found.values()))
+
+    def _along(self, edge: Edge, number: int, found: list[Candidate], offers: dict[int, list[Candidate]]) -> None:
+        for forward in (True, False):
+            source, target = (edge.operand, edge.result) if forward else (edge.result, edge.operand)
+            if source != number or not (edge.passes_on if forward else edge.passes_back):
+                continue
+            bound = self.bound[target]
+            if bound is not None and bound.levels == _LEVELS:
+                continue
+            shape = self.values[target].shape
+            made = [one for each in found if (one := _moved(edge, each, shape, forward)) is not None]
+            if made:
+                offers.setdefault(target, []).extend(made)
+
+    def _taken(self, number: int, offered: list[Candidate]) -> list[Candidate]:
+        """What of these is new to a value, within what is stated about it."""
+        have, bound = self.of[number], self.bound[number]
+        by_key: dict[_Key, Candidate] = {}
+        for one in offered:
+            key = _key(one)
+            if key in have or (bound is not None and not _refines(one, bound)):
+                continue
+            other = by_key.get(key)
+            if other is None or _rank(one) < _rank(other):
+                by_key[key] = one
+        new = list(by_key.values())
+        if len(new) > 1:
+            new.sort(key=lambda one: (_rank(one), text_of(one.layout)))
+        new = new[: max(0, _MOST - len(have))]
+        have.update((_key(one), one) for one in new)
+        return new
+
+    def _refine(self, number: int, found: list[Candidate]) -> None:
+        """Drop what says less than another candidate that agrees with it."""
+        for one in found:
+            if len(one.levels) < 2 and any(_refines(other, one) for other in found):
+                del self.of[number][_key(one)]
+
+
+def _is_read(member: SSAValue) -> bool:
+    """Whether an operation that is known makes a value, of no other value: it reads memory."""
+    owner = member.owner
+    return not isinstance(owner, Block) and relation_of(owner) is not None
+
+
+def _key(one: Candidate) -> _Key:
+    return one.layout, one.levels
+
+
+@lru_cache(maxsize=_CACHED)
+def text_of(layout: Layout) -> str:
+    """The canonical text of a layout, which is kept.
+
+    >>> text_of(Layout.parse("d0 = 2@lane:4 4@lane"))
+    'd0 = 8@lane'
+    """
+    return str(layout.canonical())
+
+
+def _refines(one: Candidate, other: Candidate) -> bool:
+    """Whether one says more than the other, and the same where both speak."""
+    if not one.levels > other.levels:
+        return False
+    axes = tuple([axis for axis in ("sg", "lane") if axis in other.levels])
+    return not axes or projected(one.layout, axes) == projected(other.layout, axes)
+
+
+_HOW = {"stated": 0, "carried": 1, "wanted": 2}
+
+
+def _rank(one: Candidate) -> tuple[Any, ...]:
+    """Which of two names of one layout is told."""
+    return one.attribute is None, _HOW[one.how], str(one.attribute), where_stated(one)
+
+
+def where_stated(one: Candidate) -> tuple[int, int]:
+    """The line and column of the statement that a candidate comes from; those of none are last.
+
+    >>> where_stated(Candidate(Layout.parse("d0 = 8@lane"), frozenset({"lane"}), None, "carried", None))[0] > 1_000_000
+    True
+    """
+    place = None if one.statement is None else place_of(one.statement.user)
+    return (1 << 30, 0) if place is None else (place.line, place.column)
+
+
+@lru_cache(maxsize=_CACHED)
+def _given(relation: Layout, operand: Layout) -> Layout | None:
+    try:
+        return given(relation, operand)
+    except LayoutError:
+        return None
+
+
+@lru_cache(maxsize=_CACHED)
+def _needed(relation: Layout, result: Layout) -> Layout | None:
+    try:
+        return needed(relation, result)
+    except LayoutError:
+        return None
+
+
+@lru_cache(maxsize=_CACHED)
+def _met(one: Layout, other: Layout) -> Layout | None:
+    try:
+        return held_in_both(one, other)
+    except LayoutError:
+        return None
+
+
+def _moved(edge: Edge, one: Candidate, shape: tuple[int, ...], forward: bool) -> Candidate | None:
+    """A candidate passed on to the other end of an edge; None where it has no closed form, or covers a part alone."""
+    how = "carried" if forward and one.how != "wanted" else "wanted"
+    if edge.equal:
+        return Candidate(one.layout, one.levels, one.attribute, how, one.statement)
+    # Within a subgroup it does not matter which lane has an element: a product says nothing of its result's lanes.
+    levels = one.levels & {"sg"} if edge.tie.reach == "subgroup" else one.levels
+    layout = (_given if forward else _needed)(edge.tie.relation, one.layout) if levels else None
+    if layout is None or layout.shape != shape or any(layout.origins):
+        return None
+    return Candidate(layout, levels, None, how, one.statement)
