@@ -46,7 +46,6 @@ from layoutalg.flow.value_candidates import Candidate, ValueCandidates, text_of,
 
 __all__ = ["Candidate", "Solved", "solved"]
 
-_LEVELS = frozenset(("sg", "lane"))
 _MOST_ALTERNATIVES = 8
 """Broken edges for which other choices are looked for."""
 

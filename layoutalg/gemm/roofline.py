@@ -50,14 +50,11 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.tiling import PREFETCHES, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
 CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
-PARTS = ("peak", "outside", "idle", "instructions", "caches", "waiting", "ends", "memory")
-"""What the time is made of: the peak's, products outside of C or beyond k, idle engines, other instructions than DPAS, bytes
-that the caches don't give in time, waiting for data, the beginnings and ends of waves, and what memory adds to all that."""
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
@@ -190,7 +187,9 @@ class Roofline:
 
     Bytes are those of the whole problem: into registers (`l1_bytes`), into the L1 of all cores (`l3_bytes`), from and to memory
     (`memory_bytes`). `step_clocks` says what each limit takes of a step where the core is full, `limit_seconds` of the whole
-    problem; `seconds` is the whole time, and `part_seconds` what it is made of (`PARTS`).
+    problem; `seconds` is the whole time, and `part_seconds` what it is made of: the peak's time, products outside of C or
+    beyond k, idle engines, other instructions than DPAS, bytes that the caches don't give in time, waiting for data, the
+    beginnings and ends of waves, and what memory adds to all that.
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> problem = Problem.of(4096, 4096, 4096, target="bmg")

@@ -34,8 +34,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import SizeError
-from layoutalg.hardware import target_info
-from layoutalg.ir import Finding, place_of
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.lowering.insertion import Insertion
 
@@ -45,7 +43,6 @@ __all__ = [
     "SharedMemory",
     "colours",
     "is_barrier",
-    "place_shared_memory",
     "placeholder",
     "shared_bytes",
 ]
@@ -176,22 +173,6 @@ def _buffers(function: Operation) -> Iterator[_Buffer]:
             and not operation.inputs
         ):
             yield _Buffer(operation, _bytes(operation.results[0].type), count.value.data)
-
-
-def place_shared_memory(module: Operation, target: str) -> tuple[Finding, ...]:
-    """Give the buffers of every kernel of a module their places, in place; a finding where there is not enough memory.
-
-    >>> from layoutalg.ir import read_module
-    >>> place_shared_memory(read_module("gpu.barrier"), "pvc")
-    ()
-    """
-    found: list[Finding] = []
-    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        try:
-            SharedMemory(function, target_info(target).slm_bytes).finish()
-        except SizeError as problem:
-            found.append(Finding("lower.shared_memory", str(problem), function.name, place_of(function)))
-    return tuple(found)
 
 
 class SharedMemory:

@@ -326,7 +326,6 @@ class NestedLayoutAttr(NestedTiles, Notation):
 
 _USUAL_LANES = 64
 """Of AMD's data-centre chips: what IREE takes where nothing else is said."""
-_set = object.__setattr__
 
 
 def read_nested(reader: Reader) -> NestedLayoutAttr:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.pricing import priced
 from layoutalg.side.conformance.kernel import arrays_for
 from layoutalg.side.llvm_passes.comparing import compared
 from layoutalg.simulate import launch
 from tests.oracle.toolchains import require, require_new, run
 from tests.propagation.generated import asked_of
+from tests.propagation.pricing import priced
 
 TASKS = list(asked_of(120))
 OPERATIONS = sorted({kernel.operation for kernel, _ in TASKS})

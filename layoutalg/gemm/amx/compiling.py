@@ -47,7 +47,6 @@ __all__ = [
     "llvm_ir",
     "machine_code",
     "programs",
-    "tile_instructions",
     "usable_version",
 ]
 
@@ -67,7 +66,6 @@ PASSES = (
 _AMX = ("amx-tile", "amx-bf16", "amx-int8", "amx-fp16")
 _SECONDS = 300
 _NEWEST_FIRST = (24, 23, 22)
-_TILE_INSTRUCTION = re.compile(r"^\t(tdp\w+|tile(?:loadd\w*|stored|zero|release)|ldtilecfg|sttilecfg)\b", re.MULTILINE)
 _SOFT_TILES = Path(__file__).with_name("soft_tiles.c")
 _INSTALL = {22: "the Debian packages mlir-22-tools and llvm-22"}
 
@@ -205,15 +203,6 @@ def _llc(ir: str, llvm: int, how: str, kind: str) -> bytes:
     attributes = [f"-mattr={','.join(f'+{feature}' for feature in features)}"] if features else []
     compiler = [programs(llvm).llc, "-mtriple=x86_64-linux-gnu", *options, *attributes]
     return _run([*compiler, "-relocation-model=pic", f"-filetype={kind}", "-o", "-"], given)
-
-
-def tile_instructions(assembly: str) -> tuple[str, ...]:
-    """The tile instructions of a text of assembly, in order.
-
-    >>> tile_instructions("\\ttilezero\\t%tmm0\\n\\tvzeroupper\\n")
-    ('tilezero',)
-    """
-    return tuple(found[1] for found in _TILE_INSTRUCTION.finditer(assembly))
 
 
 def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[str, str] | None = None) -> None:

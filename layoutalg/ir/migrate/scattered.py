@@ -19,7 +19,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -35,8 +34,6 @@ from layoutalg.ir.dialects.xegpu.attributes import ScatterTensorDescAttr, Tensor
 from layoutalg.ir.migrate.carried import Carried, Rewrite, vector_shape
 
 __all__ = ["SCATTERED_REWRITES", "is_scattered"]
-
-_INDEX = IndexType()
 
 
 def is_scattered(kind: Attribute) -> bool:

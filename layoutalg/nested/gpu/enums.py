@@ -24,7 +24,6 @@ __all__ = [
     "IteratorType",
     "LoweringPipeline",
     "MMAFragment",
-    "MMAScope",
     "ReorderWorkgroupsStrategy",
     "SPIRVLoweringPipeline",
     "StorageBitwidths",
@@ -135,16 +134,6 @@ class MMAFragment(IntEnum):
     """
 
     Lhs, Rhs, Acc = range(3)
-
-
-class MMAScope(IntEnum):
-    """Who executes a matrix multiplication together.
-
-    >>> MMAScope.Subgroup.value
-    1
-    """
-
-    Workgroup, Subgroup = range(2)
 
 
 class ReorderWorkgroupsStrategy(IntEnum):

@@ -15,10 +15,10 @@ from layoutalg.ir import read_module
 from layoutalg.propagation.avoiding import WRONG
 from layoutalg.propagation.candidates import Asked, candidates_of
 from layoutalg.propagation.network import network_of
-from layoutalg.propagation.pricing import priced
 from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.writing import write
 from layoutalg.side.conformance.generating import kernels
+from tests.propagation.pricing import priced
 
 MOST = 16
 """Choices of a module that are all written out."""
