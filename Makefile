@@ -19,7 +19,7 @@ help:
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
 	@echo "make sdist-test  build the sdist, install what it makes, run its own quick tests"
 	@echo "make toolchains  install the compilers that the tests use (Debian packages and large wheels)"
-	@echo "make lint        ruff, pyright, and the order of the rooms"
+	@echo "make lint        ruff, pyright, the order of the rooms, and code that nothing uses"
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
 	@echo "make bench       compare with other layout libraries, and write the table into README.md"
@@ -74,6 +74,7 @@ lint: $(VENV)/installed-lint
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/mypy --strict --follow-imports=silent tests/typing
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python tools/dead_code.py
 
 format: $(VENV)/installed-lint
 	$(BIN)/ruff check --fix .
