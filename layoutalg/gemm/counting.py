@@ -71,20 +71,12 @@ class Counted:
 
     @property
     def total(self) -> int:
-        """All of them.
-
-        >>> Counted(1, 2, 0, 3, 2, 3).total
-        11
-        """
+        """All of them."""
         return self.dpas + self.loads + self.prefetches + self.syncs + self.addresses + self.control
 
     @property
     def per_dpas(self) -> float:
-        """Instructions per dpas.
-
-        >>> Counted(4, 2, 0, 3, 2, 3).per_dpas
-        3.5
-        """
+        """Instructions per dpas."""
         return self.total / self.dpas
 
 

@@ -115,32 +115,17 @@ class Forms:
 
     @property
     def count(self) -> Numbers:
-        """Subgroups of a workgroup.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).count.tolist()
-        [8.0]
-        """
+        """Subgroups of a workgroup."""
         return self.rows * self.columns
 
     @property
     def workgroup_m(self) -> Numbers:
-        """Rows of C that a workgroup computes.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).workgroup_m.tolist()
-        [16.0]
-        """
+        """Rows of C that a workgroup computes."""
         return self.m * self.rows
 
     @property
     def workgroup_n(self) -> Numbers:
-        """Columns of C that a workgroup computes.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).workgroup_n.tolist()
-        [64.0]
-        """
+        """Columns of C that a workgroup computes."""
         return self.n * self.columns
 
 
@@ -170,14 +155,7 @@ class Times:
 
     @property
     def inside(self) -> Numbers:
-        """The clocks that would remain if memory gave everything at once.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> forms = Forms.of([(Tiling(Tile(8, 64, 64), (1, 8), 128), 25)])
-        >>> found = times(Problem.of(8, 4096, 4096, target="bmg"), forms)
-        >>> bool((found.inside < found.clocks).all())
-        True
-        """
+        """The clocks that would remain if memory gave everything at once."""
         return self.clocks - self.parts["memory"]
 
 

@@ -45,12 +45,7 @@ def numpy_type(element: str) -> np.dtype[Any]:
 
 
 def signed_bits(kind: Attribute) -> int:
-    """The width of an integer type; an index has 64 bits.
-
-    >>> from xdsl.dialects.builtin import i32
-    >>> signed_bits(i32)
-    32
-    """
+    """The width of an integer type; an index has 64 bits."""
     return kind.bitwidth if isa(kind, IntegerType) else 64
 
 

@@ -85,11 +85,7 @@ class Programs:
 
 
 def checked_how(how: object) -> str:
-    """One of the three ways; raises `PlanError` for others.
-
-    >>> checked_how("soft")
-    'soft'
-    """
+    """One of the three ways; raises `PlanError` for others."""
     return one_of(how, HOWS, "how", PlanError)
 
 
@@ -155,11 +151,7 @@ def llvm_ir(text: str, llvm: int) -> str:
 
 
 def features_of(how: str) -> tuple[str, ...]:
-    """The CPU features that code is compiled for, in LLVM's names: tile code has a fixed list, the rest this CPU's.
-
-    >>> features_of("amx")[:4]
-    ('amx-tile', 'amx-bf16', 'amx-int8', 'amx-fp16')
-    """
+    """The CPU features that code is compiled for, in LLVM's names: tile code has a fixed list, the rest this CPU's."""
     return (*_AMX, *BASE) if checked_how(how) == "amx" else vector_features()
 
 
@@ -168,10 +160,6 @@ def assembly(ir: str, llvm: int = 24, how: str = "amx") -> str:
 
     Raises:
         PlanError: LLVM isn't installed or refuses the IR; or the tiles cannot be rewritten.
-
-    >>> assembly("", 24, "native")
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
     return _llc(ir, llvm, how, "asm").decode("utf-8", "replace")
 
@@ -181,10 +169,6 @@ def machine_code(ir: str, llvm: int = 24, how: str = "amx") -> bytes:
 
     Raises:
         PlanError: as `assembly`.
-
-    >>> machine_code("", 24, "native")
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
     return _llc(ir, llvm, how, "obj")
 

@@ -65,11 +65,7 @@ class _Bits(IntFlag):
 
     @property
     def spelling(self) -> str:
-        """The text that IREE prints.
-
-        >>> SubgroupOps(3).spelling
-        'shuffle|arithmetic'
-        """
+        """The text that IREE prints."""
         return "|".join(name for name, value in type(self).spellings().items() if self.value & value) or "none"
 
 
