@@ -39,6 +39,7 @@ __all__ = ["SCATTERED_REWRITES", "is_scattered"]
 def is_scattered(kind: Attribute) -> bool:
     """Whether a type is a descriptor of scattered points, which LLVM 23 and 24 do not have.
 
+    >>> from xdsl.dialects.builtin import IndexType
     >>> is_scattered(IndexType())
     False
     """
