@@ -43,7 +43,7 @@ from layoutalg.propagation.named_layout import NamedLayout, if_accepted
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
-    from layoutalg.propagation.candidates import Asked
+    from layoutalg.propagation.demand_options import Asked
 
 __all__ = ["WRONG", "keep_slices", "price_of_mistake", "right_layouts", "sliced"]
 
@@ -58,7 +58,7 @@ def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.candidates import Asked
+    >>> from layoutalg.propagation.demand_options import Asked
     >>> from layoutalg.propagation.named_layout import as_written
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
@@ -78,7 +78,7 @@ def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.candidates import Asked
+    >>> from layoutalg.propagation.demand_options import Asked
     >>> from layoutalg.propagation.named_layout import as_written
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))

@@ -31,17 +31,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from layoutalg.flow.graph import Flow, Value
 from layoutalg.flow.relations import Demand, Tie
 from layoutalg.flow.solver import IMPOSSIBLE, Problem, Use
-from layoutalg.propagation.candidates import (
-    CONVERSION,
-    Asked,
-    Candidates,
-    Option,
-    carried,
-    cost_at,
-    owner_of,
-    refinements,
-)
+from layoutalg.propagation.candidates import CONVERSION, Candidates, carried, owner_of
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
+from layoutalg.propagation.demand_options import Asked, Option, cost_at, refinements
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, is_whole
 from layoutalg.propagation.refinement import refine
 from layoutalg.propagation.rematerialize import Again

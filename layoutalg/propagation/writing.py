@@ -12,7 +12,8 @@ map.
 >>> from layoutalg.core.notation import Machine
 >>> from layoutalg.flow.graph import flows_of
 >>> from layoutalg.flow.solver import solve
->>> from layoutalg.propagation.candidates import Asked, candidates_of
+>>> from layoutalg.propagation.candidates import candidates_of
+>>> from layoutalg.propagation.demand_options import Asked
 >>> from layoutalg.propagation.network import network_of
 >>> module = read_module('''func.func @f(%x: vector<16x16xf32>) {
 ...   %a = arith.addf %x, %x {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<16x16xf32>
@@ -43,8 +44,9 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
 from layoutalg.propagation.avoiding import keep_slices, sliced
-from layoutalg.propagation.candidates import CONVERSION, Asked, owner_of
+from layoutalg.propagation.candidates import CONVERSION, owner_of
 from layoutalg.propagation.costs import bits_of
+from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.descriptors import write_descriptors
 from layoutalg.propagation.named_layout import NamedLayout, agree, carry_back
 from layoutalg.propagation.network import Label, Network
