@@ -51,7 +51,7 @@ from layoutalg.propagation.demand_options import (
 from layoutalg.propagation.named_layout import NamedLayout, as_written, carry_back, carry_on
 from layoutalg.propagation.refinement import block_of, coarse_held, is_coarse, leaves_lanes, refine
 
-__all__ = ["CONVERSION", "MOST", "Candidates", "candidates_of", "carried", "owner_of"]
+__all__ = ["CONVERSION", "MOST", "Candidates", "candidates_of", "carried", "owner_of", "usual_of"]
 
 MOST = 8
 """Candidates of one value."""
@@ -80,6 +80,8 @@ class Candidates:
     )
     bounds: dict[tuple[Operation, int], NamedLayout] = field(default_factory=dict[tuple[Operation, int], NamedLayout])
     """What is written about operands at a coarser level than the one that is asked for: what they are taken in refines it."""
+    coarse: dict[int, NamedLayout] = field(default_factory=dict[int, NamedLayout])
+    """The same of values."""
 
 
 class _Search(Rounds[Option]):
@@ -205,6 +207,7 @@ def candidates_of(flow: Flow, asked: Asked) -> Candidates:
     _unreached(search)
     found = search.found
     found.options, found.dropped = [list(one.values()) for one in search.of], search.dropped
+    found.coarse = search.coarse
     return found
 
 
@@ -310,7 +313,7 @@ def _added_in_lanes(search: _Search) -> None:
         if not tie.combines or tie.reach != "workgroup" or tie.operand not in search.flow:
             continue
         value = search.flow.value_of(tie.operand)
-        for known in _usual(search, value)[:-1]:
+        for known in usual_of(value, search.coarse.get(value.number), search.asked)[:-1]:
             option = Option(known, f"{tie.user.name} adds so")
             if not search.closed[value.number]:
                 search.offer(value.number, option)
@@ -325,7 +328,7 @@ def _unreached(search: _Search) -> None:
         numbers = {value.number for value in left}
         first = [value for value in left if not numbers.intersection(_made_of(search, value))] or left
         for value in first:
-            for at, known in enumerate(_usual(search, value)):
+            for at, known in enumerate(usual_of(value, search.coarse.get(value.number), search.asked)):
                 search.offer(value.number, Option(known, "no load, store or product says more", rank=(3, at, False)))
         search.settle()
         if all(not search.of[value.number] for value in first):
@@ -341,9 +344,16 @@ def _made_of(search: _Search, value: Value) -> Iterator[int]:
                 yield operand
 
 
-def _usual(search: _Search, value: Value) -> list[NamedLayout]:
-    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block."""
-    asked, coarse = search.asked, search.coarse.get(value.number)
+def usual_of(value: Value, coarse: NamedLayout | None, asked: Asked) -> list[NamedLayout]:
+    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block. The last has all everywhere.
+
+    >>> from layoutalg.core.notation import Machine
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.ir import read_module
+    >>> [value] = flow_of(read_module("%x = arith.constant dense<0.0> : vector<16xf32>")).values
+    >>> [one.key for one in usual_of(value, None, Asked("lane", "pvc", 24, Machine(lanes=16)))]
+    ['lane: d0 = 16@lane', 'lane: d0 = 16@reg | replicas 16@lane']
+    """
     shape = value.shape if coarse is None else block_of(coarse)
     found = usual_layouts(shape, asked.level, asked.machine, asked.llvm)
     if coarse is None:

@@ -28,13 +28,15 @@ from itertools import islice, product
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from layoutalg.core.errors import LayoutError
+from layoutalg.flow.edges import axes_of, lacks
 from layoutalg.flow.graph import Flow, Value
 from layoutalg.flow.relations import Demand, Tie
 from layoutalg.flow.solver import IMPOSSIBLE, Problem, Use
-from layoutalg.propagation.candidates import CONVERSION, Candidates, carried, owner_of
+from layoutalg.propagation.candidates import CONVERSION, Candidates, carried, owner_of, usual_of
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.demand_options import Asked, Option, cost_at, refinements
-from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, is_whole
+from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, if_accepted, is_whole
 from layoutalg.propagation.refinement import refine
 from layoutalg.propagation.rematerialize import Again
 
@@ -223,10 +225,14 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
     weight = builder.times(value.members[0])
     maker = owner_of(value.members[0])
     slots = slots_per_element(maker) if isinstance(value.members[0].owner, Operation) and maker else 0
+    taken: dict[tuple[Operation, int], list[tuple[int, Tie]]] = {}
+    for number, tie in ties:
+        taken.setdefault((tie.user, tie.number), []).append((number, tie))
     for option in options:
         ways: list[list[tuple[int, NamedLayout, int]]] = []
-        for number, tie in ties:
-            found = _ways(builder, tie, option)
+        for together in taken.values():
+            number, tie = together[0]
+            found = _ways_of_all(builder, [one for _, one in together], option)
             if found is None:
                 continue
             if not found:
@@ -285,6 +291,43 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[NamedLayout
             found.setdefault(other.held.key, other.held)
     cost = builder.prices.reduction
     return [(held, cost(tie.relation, held) if tie.combines else 0) for held in found.values()]
+
+
+def _ways_of_all(builder: _Builder, ties: list[Tie], option: Option) -> list[tuple[NamedLayout, int]] | None:
+    """The same of one operand that is tied to the result in several parts (the runs of a shuffle): what serves all of them."""
+    each = [found for tie in ties if (found := _ways(builder, tie, option)) is not None]
+    if not each:
+        return None
+    first, *others = each
+    keys = [{held.key for held, _ in found} for found in others]
+    ways = [way for way in first if all(way[0].key in one for one in keys)]
+    if ways or any(tie.combines or tie.reach != "work-item" for tie in ties):
+        return ways
+    return _enough(builder, ties, option.held) if option.held.levels else None  # tiles are an order of registers
+
+
+def _enough(builder: _Builder, ties: list[Tie], result: NamedLayout) -> list[tuple[NamedLayout, int]]:
+    """Layouts of an operand in which no work-item lacks what it needs, where none follows from the result's layout.
+
+    Ties without a closed form are written out, as `check` does. Everything in every work-item is always enough.
+    """
+    operand = builder.flow.value_of(ties[0].operand)
+    named = if_accepted(result.attribute, operand.shape, builder.asked.llvm)
+    offered = (
+        *(one.held for one in builder.candidates.options[operand.number]),
+        *(() if named is None else (named,)),
+        *usual_of(operand, builder.candidates.coarse.get(operand.number), builder.asked),
+    )
+    found = {one.key: one for one in reversed(offered) if one.levels == result.levels}
+    return [(one, 0) for one in reversed(found.values()) if all(_suffices(tie, one, result) for tie in ties)]
+
+
+def _suffices(tie: Tie, operand: NamedLayout, result: NamedLayout) -> bool:
+    axes = axes_of(tie, set(operand.levels), set(result.levels))
+    try:
+        return lacks(tie, operand.layout, result.layout, axes) is None
+    except LayoutError:
+        return False
 
 
 def _operands(builder: _Builder) -> None:
