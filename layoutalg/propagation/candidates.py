@@ -47,6 +47,7 @@ from layoutalg.propagation.demand_options import (
     options_of,
     problem_of,
     refinements,
+    written_at,
 )
 from layoutalg.propagation.named_layout import NamedLayout, as_written, carry_back, carry_on
 from layoutalg.propagation.refinement import block_of, coarse_held, is_coarse, leaves_lanes, refine
@@ -118,6 +119,8 @@ class _Search(Rounds[Option]):
         """An option within what is written about the value, where the operation that makes the value can deliver it."""
         coarse, demand = self.coarse.get(number), self.made.get(number)
         known = one.held if coarse is None else refine(coarse, one.held, self.asked.llvm)
+        if known is not None and demand is not None:
+            known = written_at(demand.user, known, self.asked.llvm)
         if known is None or known.key in self.of[number]:
             return None
         if demand is not None:

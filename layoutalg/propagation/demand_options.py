@@ -20,16 +20,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from xdsl.ir import Operation
+
 from layoutalg.core.notation import Machine
 from layoutalg.flow.relations import Choice, Demand
 from layoutalg.flow.relations.blocks import BlockDemand
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.propagation.avoiding import price_of_mistake, right_layouts
 from layoutalg.propagation.costs import Prices, bits_of
-from layoutalg.propagation.named_layout import NamedLayout, if_accepted
+from layoutalg.propagation.named_layout import NamedLayout, if_accepted, on_descriptor
 from layoutalg.propagation.refinement import refine
 from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["Asked", "Option", "cost_at", "ignored", "messages_of", "options_of", "problem_of", "refinements"]
+__all__ = [
+    "Asked",
+    "Option",
+    "cost_at",
+    "ignored",
+    "messages_of",
+    "options_of",
+    "problem_of",
+    "refinements",
+    "written_at",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +108,8 @@ def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Optio
     """
     found: dict[str, Option] = {}
     for option in options_of(demand, coarse.shape, asked):
-        known = refine(coarse, option.held, asked.llvm)
+        finer = refine(coarse, option.held, asked.llvm)
+        known = None if finer is None else written_at(demand.user, finer, asked.llvm)
         if known is None or ignored(demand, known) or problem_of(demand, known, asked) is not None:
             continue
         for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
@@ -137,6 +151,24 @@ def problem_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
     return asked.kept[at]
 
 
+def written_at(operation: Operation, known: NamedLayout, llvm: int) -> NamedLayout | None:
+    """A layout as an operation can say it: what it says of a block stands on the block's descriptor too.
+
+    None where a version of LLVM has no attribute for that.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> text = '''%t = "test.op"() : () -> !xegpu.tensor_desc<16xf32>
+    ... %x = xegpu.load_nd %t[0] : !xegpu.tensor_desc<16xf32> -> vector<16xf32>'''
+    >>> from layoutalg.xegpu import SliceAttr
+    >>> rows = as_written(SliceAttr(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (0,)), (16,))
+    >>> print(written_at(read_module(text).body.block.last_op, rows, 22).attribute)
+    #xegpu.layout<lane_layout = [16], lane_data = [1]>
+    """
+    with_descriptor = any(isinstance(operand.type, TensorDescType) for operand in operation.operands)
+    return on_descriptor(known, llvm) if with_descriptor else known
+
+
 def ignored(demand: Demand, known: NamedLayout) -> bool:
     """Whether every version of LLVM moves the block as if another layout were written.
 
@@ -172,7 +204,8 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
     choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
     options: dict[str, Option] = {}
     for choice in choices:
-        known = if_accepted(choice.attribute, shape, asked.llvm)
+        accepted = if_accepted(choice.attribute, shape, asked.llvm)
+        known = None if accepted is None else written_at(demand.user, accepted, asked.llvm)
         if known is None or ignored(demand, known):
             continue
         for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():

@@ -17,6 +17,7 @@ from tests.checking import modules
 from tests.checking.repairing import repair_all
 from tests.oracle.distribution import SEPARATOR, program
 from tests.oracle.toolchains import run
+from tests.propagation.test_avoiding import LEVELS, ON_DESCRIPTORS
 from tests.propagation.unannotated import UNANNOTATED
 from tests.simulate.levels.kernels import KERNELS
 
@@ -125,6 +126,13 @@ def test_what_propagation_writes_of_a_reduction_does_not_crash(version: int, bet
     done = run([program(version), pipeline("xegpu-sg-to-lane-distribute")], str(la.propagate(text, llvm=version)))
     assert done.returncode == 0, done.stderr[:2000]
     assert "vector<1xf32>" in done.stdout
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", ON_DESCRIPTORS)
+def test_llvm_22_reads_the_descriptors_that_are_propagated_for_it(name: str, level: str) -> None:
+    done = run([program(22)], str(la.propagate(ON_DESCRIPTORS[name], level=level, llvm=22)))
+    assert done.returncode == 0, done.stderr[:2000]
 
 
 MOVED = [
