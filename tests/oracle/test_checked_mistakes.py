@@ -115,6 +115,19 @@ def test_a_reduction_whose_result_is_taken_as_no_slice_crashes_and_the_repair_do
     assert "getParent" not in run([program(version), pipeline("xegpu-sg-to-lane-distribute")], texts[-1]).stderr
 
 
+@pytest.mark.parametrize("version", [22, 23, 24])
+@pytest.mark.parametrize("result", [modules.SLICE, modules.lanes("16", "1")], ids=["slice", "plain"])
+@pytest.mark.parametrize("name", [*modules.SUMS, *modules.NO_SUMS])
+def test_what_is_computed_from_a_reduction_crashes_where_check_says_so(name: str, result: str, version: int) -> None:
+    text = modules.computed_sums(*{**modules.SUMS, **modules.NO_SUMS}[name], result)
+    passes = pipeline("xegpu-subgroup-distribute" if version == 22 else "xegpu-sg-to-lane-distribute")
+    crashes = "getParent" in run([program(version), passes], text).stderr
+    assert crashes == (version != 22 and name in modules.SUMS)
+    assert crashes == ("compiler.reduction" in [one.rule for one in check(la.read(text), llvm=version).findings])
+    if crashes and name != "loop":  # whose repair stands before an operation of several lines
+        assert "getParent" not in run([program(version), passes], repair_all(text, version)[1][-1]).stderr
+
+
 @pytest.mark.parametrize("version", [23, 24])
 @pytest.mark.parametrize("between", ["", "%w = arith.addf %s, %s : vector<16xf32>"])
 def test_what_propagation_writes_of_a_reduction_does_not_crash(version: int, between: str) -> None:
