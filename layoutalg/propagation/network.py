@@ -219,20 +219,39 @@ def _join(builder: _Builder, tie: Tie, demands: dict[tuple[Operation, int], Dema
 
 def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> list[Label]:
     """The labels of a value: its options, each with every way in which its maker can find the operands."""
-    options = builder.candidates.options[value.number]
+    taken: dict[tuple[Operation, int], list[tuple[int, Tie]]] = {}
+    for number, tie in ties:
+        taken.setdefault((tie.user, tie.number), []).append((number, tie))
+    labels, lost = _with_ways(builder, value, taken, written_out=False)
+    if not labels and lost:
+        labels, lost = _with_ways(builder, value, taken, written_out=True)
+    if not labels:
+        for tie in lost.values():
+            builder.impossible.append(
+                (tie.user, tie.number, "none of the layouts that come into question can be carried to this operand")
+            )
+        weight = builder.times(value.members[0])
+        options = builder.candidates.options[value.number]
+        labels = [Label(option, weight * option.cost, {}) for option in options]
+    return labels[:_MOST_LABELS] or [Label(None, 0, {})]
+
+
+def _with_ways(
+    builder: _Builder, value: Value, taken: dict[tuple[Operation, int], list[tuple[int, Tie]]], *, written_out: bool
+) -> tuple[list[Label], dict[int, Tie]]:
+    """The labels of a value with the ways that there are, and ties of operands for which some option has none."""
     labels: list[Label] = []
     lost: dict[int, Tie] = {}
     weight = builder.times(value.members[0])
     maker = owner_of(value.members[0])
     slots = slots_per_element(maker) if isinstance(value.members[0].owner, Operation) and maker else 0
-    taken: dict[tuple[Operation, int], list[tuple[int, Tie]]] = {}
-    for number, tie in ties:
-        taken.setdefault((tie.user, tie.number), []).append((number, tie))
-    for option in options:
+    for option in builder.candidates.options[value.number]:
         ways: list[list[tuple[int, NamedLayout, int]]] = []
         for together in taken.values():
             number, tie = together[0]
             found = _ways_of_all(builder, [one for _, one in together], option)
+            if not found and found is not None and written_out:
+                found = _enough(builder, [one for _, one in together], option.held)
             if found is None:
                 continue
             if not found:
@@ -242,13 +261,7 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
         for way in islice(product(*ways), _MOST_LABELS):
             needs = {number: held for number, held, _ in way}
             labels.append(Label(option, weight * (cost + sum(price for _, _, price in way)), needs))
-    if not labels:
-        for tie in lost.values():
-            builder.impossible.append(
-                (tie.user, tie.number, "none of the layouts that come into question can be carried to this operand")
-            )
-        labels = [Label(option, weight * option.cost, {}) for option in options]
-    return labels[:_MOST_LABELS] or [Label(None, 0, {})]
+    return labels, lost
 
 
 def _converted(builder: _Builder, maker: Operation | None, held: NamedLayout) -> int:
@@ -300,17 +313,19 @@ def _ways_of_all(builder: _Builder, ties: list[Tie], option: Option) -> list[tup
         return None
     first, *others = each
     keys = [{held.key for held, _ in found} for found in others]
-    ways = [way for way in first if all(way[0].key in one for one in keys)]
-    if ways or any(tie.combines or tie.reach != "work-item" for tie in ties):
-        return ways
-    return _enough(builder, ties, option.held) if option.held.levels else None  # tiles are an order of registers
+    return [way for way in first if all(way[0].key in one for one in keys)]
 
 
-def _enough(builder: _Builder, ties: list[Tie], result: NamedLayout) -> list[tuple[NamedLayout, int]]:
+def _enough(builder: _Builder, ties: list[Tie], result: NamedLayout) -> list[tuple[NamedLayout, int]] | None:
     """Layouts of an operand in which no work-item lacks what it needs, where none follows from the result's layout.
 
-    Ties without a closed form are written out, as `check` does. Everything in every work-item is always enough.
+    Ties without a closed form are written out, as `check` does. Everything in every work-item is always enough. None where
+    only an order of registers is asked for.
     """
+    if any(tie.combines or tie.reach != "work-item" for tie in ties):
+        return []
+    if not result.levels:
+        return None
     operand = builder.flow.value_of(ties[0].operand)
     named = if_accepted(result.attribute, operand.shape, builder.asked.llvm)
     offered = (
