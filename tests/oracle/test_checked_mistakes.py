@@ -128,10 +128,14 @@ def test_what_is_computed_from_a_reduction_crashes_where_check_says_so(name: str
         assert "getParent" not in run([program(version), passes], repair_all(text, version)[1][-1]).stderr
 
 
+BRANCH = """%if = arith.constant true
+%w = scf.if %if -> (vector<16xf32>) { scf.yield %s : vector<16xf32> } else { scf.yield %s_start : vector<16xf32> }"""
+
+
 @pytest.mark.parametrize("version", [23, 24])
-@pytest.mark.parametrize("between", ["", "%w = arith.addf %s, %s : vector<16xf32>"])
+@pytest.mark.parametrize("between", ["", "%w = arith.addf %s, %s : vector<16xf32>", BRANCH], ids=["", "sum", "branch"])
 def test_what_propagation_writes_of_a_reduction_does_not_crash(version: int, between: str) -> None:
-    """A store of the sums takes them in a layout that is not a slice, directly or through an elementwise operation."""
+    """A store of the sums takes them in a layout that is not a slice: directly, after an elementwise operation or a branch."""
     text = re.sub(r"64x128", "16x32", UNANNOTATED["row_sums"].text).replace("vector<64xf32>", "vector<16xf32>")
     text = text.replace("tensor_desc<64xf32>", "tensor_desc<16xf32>").replace("array<i32: 64", "array<i32: 16")
     if between:
