@@ -30,7 +30,7 @@ from layoutalg.compare.missing import Missing, missing
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistake
+from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistakes
 from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.flow.levels import layout_at, levels_of, machine_in, narrowed, unblocked
 from layoutalg.flow.relations import shape_of
@@ -317,12 +317,18 @@ class _Checking:
                     attribute = held.attribute if statement is None else statement.attribute
                     if attribute is not None:
                         yield from self._moves_others(use.operation, 0, value, attribute)
-        for statement in self.flow.wanted:
-            found = reduction_mistake(statement)
-            if found is not None and self.llvm in found.versions:
+        for one in reduction_mistakes(self.flow):
+            found, statement = one.mistake, one.statement
+            if self.llvm in found.versions:
                 value, name = self.flow.value_of(statement.value), self.names.of(statement.value)
-                message = f"takes {name} rightly, and {found.by} crash: {found.message}"
-                repairs = self.repairing.of_reduction(statement, value)
+                made = self.names.of(one.reduction.results[0])
+                of = (
+                    ""
+                    if one.user is statement.user
+                    else f"; {name} is computed from {made}, which {one.reduction.name} makes"
+                )
+                message = f"takes {name} rightly, and {found.by} crash: {found.message}{of}"
+                repairs = self.repairing.of_reduction(one)
                 held = self.held.get(value.number)
                 yield self._mistake(found.rule, message, statement.user, name, None, held, None, repairs=repairs)
 

@@ -111,7 +111,7 @@ def solved(flow: Flow, machine: Machine, target: str | None = None) -> Solved:
     instance_of(flow, Flow, "flow")
     instance_of(machine, Machine, "machine")
     search = ValueCandidates(flow, machine)
-    search.pass_on({number: list(found) for number, found in search.wanted.items()})
+    search.pass_on_all({number: list(found) for number, found in search.wanted.items()})
     answer = _Choice(search, target).answer()
     if not answer.is_right and search.offer_more(answer.unmet, target):
         other = _Choice(search, target).answer()

@@ -12,7 +12,8 @@ import layoutalg as la
 from layoutalg.flow.graph import flows_of
 from layoutalg.flow.levels import machine_of
 from layoutalg.ir import read_module
-from layoutalg.propagation.candidates import Asked, candidates_of
+from layoutalg.propagation.candidates import candidates_of
+from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.writing import attribute_of
 from tests.propagation.pricing import priced
 

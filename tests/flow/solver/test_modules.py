@@ -13,7 +13,8 @@ from layoutalg.flow.levels import machine_of
 from layoutalg.flow.solver import IMPOSSIBLE, Labelling, cost_of
 from layoutalg.ir import read_module
 from layoutalg.propagation.avoiding import WRONG
-from layoutalg.propagation.candidates import Asked, candidates_of
+from layoutalg.propagation.candidates import candidates_of
+from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.network import network_of
 from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.writing import write
