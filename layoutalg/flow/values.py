@@ -36,6 +36,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.edges import Edge, axes_of, lacks, projected
+from layoutalg.flow.open_levels import OpenLevels
 from layoutalg.flow.solver import Problem, Use, solve
 
 if TYPE_CHECKING:
@@ -113,6 +114,11 @@ def solved(flow: Flow, machine: Machine, target: str | None = None) -> Solved:
     instance_of(machine, Machine, "machine")
     search = ValueCandidates(flow, machine)
     search.pass_on({number: list(found) for number, found in search.wanted.items()})
+    beside = OpenLevels.of(search)
+    before: object = None
+    while (offers := beside.offers()) and before != (now := [frozenset(found) for found in search.of]):
+        search.pass_on(offers)
+        before = now
     answer = _Choice(search, target).answer()
     if not answer.is_right and search.offer_more(answer.unmet, target):
         other = _Choice(search, target).answer()

@@ -42,7 +42,15 @@ from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.notations import parse
 
-__all__ = ["WrittenLayout", "called", "statement_in_type", "statements_of"]
+__all__ = ["CONVERTING", "WrittenLayout", "called", "statement_in_type", "statements_of"]
+
+CONVERTING = {
+    "xegpu.convert_layout": ("input_layout", "target_layout"),
+    "ttg.convert_layout": ("type", "type"),
+    "triton_gpu.convert_layout": ("type", "type"),
+    "iree_vector_ext.to_layout": ("layout", "layout"),
+}
+"""Operations that move a value from one layout to another, and which statements say the two."""
 
 _NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
 _LAYOUTS = (LayoutAttr, SliceAttr, NestedLayoutAttr)

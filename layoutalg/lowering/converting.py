@@ -23,7 +23,7 @@ def convert_layout(op: Any, kernel: Kernel) -> None:
     shape = shape_of(source)
     if shape is None:
         refuse(op, "shape", f"converts {source.type}, whose shape is not known")
-    stated = stated_layout(op.input_layout.value, shape, kernel.machine)
+    stated = kernel.held.converted.get(op) or stated_layout(op.input_layout.value, shape, kernel.machine)
     layout = kernel.layout(op, result)
     pieces = kernel.needed(op, 0, stated)
     made = kernel.moved(op, Fragment(stated, tuple(pieces)), layout, kernel.sizes(result, layout))
