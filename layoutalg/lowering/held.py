@@ -63,8 +63,8 @@ class HeldIn:
     wrong: list[tuple[WrittenLayout, str]] = field(default_factory=list[tuple[WrittenLayout, str]])
     free: frozenset[int] = frozenset()
     """Values that work-items make themselves, in whatever layout a use needs."""
-    converted: dict[Operation, Layout] = field(default_factory=dict[Operation, Layout])
-    """What the operand of a conversion is when it is converted."""
+    taken: dict[tuple[Operation, int], Layout] = field(default_factory=dict[tuple[Operation, int], Layout])
+    """Operands of which an operation says how it takes them, with the levels that it leaves open as they are held."""
     without_lanes: frozenset[int] = frozenset()
     """Values of which nobody says which lane of a subgroup has what: each lane has all of the subgroup's block."""
 
@@ -111,10 +111,11 @@ def held_in(flow: Flow, machine: Machine, target: str | None = None) -> HeldIn:
         found.by_value[number] = Held(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
     found.without_lanes = frozenset(n for n, one in answer.stated.items() if "lane" not in one.levels)
     for statement in flow.wanted:
-        if called(statement.user) in CONVERTING:
-            operand, result = (flow.value_of(one) for one in (statement.value, statement.user.results[0]))
-            taken = stated_candidate(statement, operand.shape, machine)
-            ends = ends_in(answer.of.get(operand.number), taken, answer.of.get(result.number), machine)
-            if ends is not None:
-                found.converted[statement.user] = ends[0].layout
+        operand = flow.value_of(statement.value)
+        held, taken = answer.of.get(operand.number), stated_candidate(statement, operand.shape, machine)
+        converts = called(statement.user) in CONVERTING
+        made = answer.of.get(flow.value_of(statement.user.results[0]).number) if converts else held
+        ends = ends_in(held, taken, made, machine)
+        if ends is not None and statement.number is not None:
+            found.taken[statement.user, statement.number] = ends[0].layout
     return found

@@ -148,7 +148,10 @@ class Kernel(KernelText):
         return found.layout
 
     def stated(self, op: Operation, number: int) -> Layout | None:
-        """The layout that an operation states for an operand; None where it states none."""
+        """The layout that an operation states for an operand, whole (see `HeldIn.taken`); None where it states none."""
+        known = self.held.taken.get((op, number))
+        if known is not None:
+            return known
         value = op.operands[number]
         shape = shape_of(value)
         for statement in statements_of(op):
