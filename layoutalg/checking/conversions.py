@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckedConversion", "conversions_of"]
 
+
 @dataclass(frozen=True, slots=True)
 class CheckedConversion:
     """An operation that moves a value from one layout to another, and what that costs (`layoutalg.price`).

@@ -33,6 +33,7 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistake
 from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.flow.levels import layout_at, levels_of, machine_in, narrowed, unblocked
+from layoutalg.flow.open_levels import as_taken, operand_statements
 from layoutalg.flow.relations import shape_of
 from layoutalg.flow.relations.relation import is_well_formed
 from layoutalg.flow.value_candidates import Candidate, stated_candidate
@@ -95,7 +96,7 @@ class _Checking:
         self.names = Names(module.lines)
         self.solved = solved(flow, self.machine, target)
         self.held = self.solved.stated
-        self.taken = {(one.user, one.number): one.attribute for one in flow.wanted}
+        self.taken = operand_statements(flow.wanted)
         self.repairing = Repairing(flow, self.held, self.names, self.machine, target, llvm)
 
     def found(self) -> Found:
@@ -247,7 +248,11 @@ class _Checking:
     def _said(self, number: int, one: Candidate) -> frozenset[str]:
         """The levels that are said of a value where it is made; of one that nothing is said of, those that follow."""
         stated = self.flow.values[number].stated
-        return frozenset[str]().union(*(levels_of(each.attribute) for each in stated)) & one.levels if stated else one.levels
+        return (
+            frozenset[str]().union(*(levels_of(each.attribute) for each in stated)) & one.levels
+            if stated
+            else one.levels
+        )
 
     def _lacks(self, edge: Edge, operand: Candidate, result: Candidate, gap: Missing) -> Mistake:
         tie = edge.tie
@@ -306,7 +311,8 @@ class _Checking:
 
     def _refusals(self, demand: Demand, value: Value, held: Candidate) -> Iterator[str]:
         """Why an operation does not take or make a value as it is held, or in the instruction's tile that is stated."""
-        taken = self.taken.get((demand.user, demand.number))
+        statement = self.taken.get((demand.user, demand.number))
+        taken = None if statement is None else as_taken(held, statement, value.shape, self.machine)
         tiles = [one.attribute for one in value.stated if not levels_of(one.attribute) & _LEVELS]
         own = [held.said] * bool(held.levels or held.attribute) + tiles
         for said in dict.fromkeys(own if taken is None else [taken]):

@@ -23,19 +23,23 @@ not fit, `ends_of` deals the lanes of a conversion's end to each block. A level 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
+
+from xdsl.ir import Operation
 
 from layoutalg.conversion.ends import completed, ends_of
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.edges import Edge, projected
-from layoutalg.flow.levels import PartlySaid, layout_at
-from layoutalg.flow.value_candidates import Candidate, ValueCandidates
-from layoutalg.flow.written_layouts import CONVERTING, called
+from layoutalg.flow.levels import PartlySaid, layout_at, levels_of
+from layoutalg.flow.value_candidates import Candidate, ValueCandidates, stated_candidate
+from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called
 
-__all__ = ["OpenLevels", "ends_in", "with_levels_of"]
+__all__ = ["OpenLevels", "as_taken", "ends_in", "operand_statements", "with_levels_of"]
 
 _BOTH = frozenset(("sg", "lane"))
 _CACHED = 1 << 14
@@ -76,22 +80,38 @@ class OpenLevels:
         of, wanted = self.search.of, self.search.wanted
         spoken = frozenset[str]().union(*(one.levels for found in of for one in found.values()))
         spoken = spoken.union(*(one.levels for found in wanted.values() for one in found))
-        is_open = [bool(found) and not any(one.levels >= spoken for one in found.values()) for found in of]
+        lacking = [[one for one in found.values() if not one.levels >= spoken] for found in of]
         offers: dict[int, list[Candidate]] = {}
-        for edge in self.edges if any(is_open) else ():
+        for number, own in enumerate(lacking):
+            if own and len(own) < len(of[number]):  # of its own layouts, some say more
+                for one in own:
+                    self._offer(offers, number, one, of[number].values(), one.how)
+        for edge in self.edges if any(lacking) else ():
             taken = [one for one in wanted.get(edge.operand, ()) if _is_of(one, edge)]
             before, after = list(of[edge.operand].values()), list(of[edge.result].values())
-            converts = called(edge.tie.user) in CONVERTING
             for number, beside, how in ((edge.operand, after, "wanted"), (edge.result, taken + before, "carried")):
-                if is_open[number]:
-                    made = [
-                        Candidate(one.layout, one.levels, one.attribute, how, other.statement)
-                        for own in of[number].values()
-                        for other in beside
-                        if (one := with_levels_of(own, other, self.search.machine, deal=converts)) is not own
-                    ]
-                    offers.setdefault(number, []).extend(made)
+                if lacking[number] and len(lacking[number]) == len(of[number]):
+                    deal = called(edge.tie.user) in CONVERTING
+                    for one in lacking[number]:
+                        self._offer(offers, number, one, beside, how, deal=deal)
         return {number: made for number, made in offers.items() if made}
+
+    def _offer(
+        self,
+        offers: dict[int, list[Candidate]],
+        number: int,
+        own: Candidate,
+        beside: Iterable[Candidate],
+        how: Literal["stated", "carried", "wanted"],
+        *,
+        deal: bool = False,
+    ) -> None:
+        """Offer a value its layout with the levels that each of these has."""
+        for other in beside:
+            one = with_levels_of(own, other, self.search.machine, deal=deal)
+            if one is not own:
+                whole = Candidate(one.layout, one.levels, one.attribute, how, other.statement)
+                offers.setdefault(number, []).append(whole)
 
 
 def _keeps(edge: Edge) -> bool:
@@ -170,6 +190,34 @@ def ends_in(
     for other in (made, held):
         taken = taken if other is None else with_levels_of(taken, other, machine)
     return taken, with_levels_of(made, taken, machine)
+
+
+def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Distributed:
+    """How an operation takes a value of which it says a layout: with the levels that this leaves open as the value is held.
+
+    >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
+    >>> as_taken(None, WrittenLayout(None, 0, None, "layout", lanes), (8, 16), Machine(lanes=16)) is lanes
+    True
+    """
+    taken = stated_candidate(statement, shape, machine)
+    if taken is None or held is None or not held.levels - taken.levels:
+        return statement.attribute
+    ends = ends_in(held, taken, held, machine)
+    return statement.attribute if ends is None else ends[0].said
+
+
+def operand_statements(statements: Iterable[WrittenLayout]) -> dict[tuple[Operation, int | None], WrittenLayout]:
+    """What is said of each operand: by the statement with most levels where a descriptor says something too.
+
+    >>> operand_statements(())
+    {}
+    """
+    found: dict[tuple[Operation, int | None], WrittenLayout] = {}
+    for one in statements:
+        other = found.get((one.user, one.number))
+        if other is None or len(levels_of(one.attribute) & _BOTH) >= len(levels_of(other.attribute) & _BOTH):
+            found[one.user, one.number] = one
+    return found
 
 
 def _agree(one: Candidate, other: Candidate) -> bool:

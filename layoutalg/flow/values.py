@@ -36,7 +36,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.edges import Edge, axes_of, lacks, projected
-from layoutalg.flow.open_levels import OpenLevels
+from layoutalg.flow.open_levels import OpenLevels, as_taken, operand_statements
 from layoutalg.flow.solver import Problem, Use, solve
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ class _Choice:
         self.nodes = [number for number, found in enumerate(self.labels) if len(found) > 1]
         self.place = {number: at for at, number in enumerate(self.nodes)}
         self.uncompared: dict[int, str] = {}
+        fits = (one for one in self.flow.wanted if (one.user, one.number) in search.taken_as)
+        self.taken = operand_statements(fits)
         self.demands: dict[int, list[Demand]] = {}
         for demand in self.flow.demands:
             if demand.value in self.flow:
@@ -253,9 +255,12 @@ class _Choice:
         return sum(1 for _ in self._unmet(number, one)) + sum(1 for _ in self._unwanted(number, one))
 
     def _unmet(self, number: int, one: Candidate) -> Iterator[Demand]:
+        shape = self.flow.values[number].shape
         for demand in self.demands.get(number, ()):
-            said = self.search.taken_as.get((demand.user, demand.number))
-            if said is None and (one.levels or one.attribute is not None):
+            statement, said = self.taken.get((demand.user, demand.number)), None
+            if statement is not None:
+                said = as_taken(one, statement, shape, self.machine)
+            elif one.levels or one.attribute is not None:
                 said = one.said
             if said is not None and demand.problem(said, self.machine, self.target) is not None:
                 yield demand

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.graph import Flow
-from layoutalg.flow.open_levels import ends_in
+from layoutalg.flow.open_levels import ends_in, operand_statements
 from layoutalg.flow.value_candidates import stated_candidate
 from layoutalg.flow.values import solved
 from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called
@@ -110,12 +110,12 @@ def held_in(flow: Flow, machine: Machine, target: str | None = None) -> HeldIn:
         tile = None if one.attribute is None else tile_registers(one.attribute, one.layout)
         found.by_value[number] = Held(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
     found.without_lanes = frozenset(n for n, one in answer.stated.items() if "lane" not in one.levels)
-    for statement in flow.wanted:
+    for (user, at), statement in operand_statements(flow.wanted).items():
         operand = flow.value_of(statement.value)
         held, taken = answer.of.get(operand.number), stated_candidate(statement, operand.shape, machine)
-        converts = called(statement.user) in CONVERTING
-        made = answer.of.get(flow.value_of(statement.user.results[0]).number) if converts else held
+        converts = called(user) in CONVERTING
+        made = answer.of.get(flow.value_of(user.results[0]).number) if converts else held
         ends = ends_in(held, taken, made, machine)
-        if ends is not None and statement.number is not None:
-            found.taken[statement.user, statement.number] = ends[0].layout
+        if ends is not None and at is not None:
+            found.taken[user, at] = ends[0].layout
     return found

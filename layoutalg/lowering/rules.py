@@ -306,7 +306,8 @@ class Kernel(KernelText):
                 refuse(
                     op,
                     "lanes",
-                    f"moves elements of a {value.type} of which its layout leaves the lanes open: {self.layout(op, value)}",
+                    f"moves elements of {value.type} between lanes, and its layout leaves open which lane has what",
+                    f"each lane would hold {self.layout(op, value)}",
                     "state lane_layout and lane_data, or let them be decided (--level lane, level='lane')",
                 )
 

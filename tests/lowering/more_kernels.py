@@ -55,6 +55,7 @@ def _bytes(a: Array) -> Array:
 WIDE = layout("2, 2", "16, 64", "8, 32", "1, 16", "1, 2")
 BYTES = layout("2, 2", "16, 128", "8, 64", "1, 16", "1, 4")
 
+TILES = f"!xegpu.tensor_desc<32x64xf32, {TILE}>"
 THERE = f"<{{input_layout = {TILE}, target_layout = {ROWS}}}>"
 BACK = f"<{{input_layout = {ROWS}, target_layout = {TILE}}}>"
 """Between subgroups: through shared memory, with barriers, which all subgroups have to reach."""
@@ -207,15 +208,15 @@ MORE = {
                 "%one = arith.constant 1 : index",
                 "%three = arith.constant 3 : index",
                 "%z = arith.addf %v0, %v0 {l} : {v}",
-                f"%w = xegpu.create_nd_tdesc %p1, shape : [32, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<32x64xf32, {TILE}>",
+                f"%w = xegpu.create_nd_tdesc %p1, shape : [32, 64], strides : [64, 1] : i64 -> {TILES}",
                 "scf.for %i = %c0 to %three step %one {",
                 "  scf.index_switch %i",
                 "  case 2 {",
-                f"    xegpu.store_nd %z, %w[%c0, %c0] <{{layout = {TILE}}}> : {{v}}, !xegpu.tensor_desc<32x64xf32, {TILE}>",
+                f"    xegpu.store_nd %z, %w[%c0, %c0] <{{layout = {TILE}}}> : {{v}}, {TILES}",
                 "    scf.yield\n}",
                 "  default {",
                 "    scf.yield\n}\n}",
-                f"%r = xegpu.load_nd %w[%c0, %c0] <{{layout = {TILE}}}> : !xegpu.tensor_desc<32x64xf32, {TILE}> -> {{v}}",
+                f"%r = xegpu.load_nd %w[%c0, %c0] <{{layout = {TILE}}}> : {TILES} -> {{v}}",
             ],
             lambda a: a * 2,
         ),
