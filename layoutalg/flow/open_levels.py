@@ -89,10 +89,11 @@ class OpenLevels:
         for edge in self.edges if any(lacking) else ():
             taken = [one for one in wanted.get(edge.operand, ()) if _is_of(one, edge)]
             before, after = list(of[edge.operand].values()), list(of[edge.result].values())
-            for number, beside, how in ((edge.operand, after, "wanted"), (edge.result, taken + before, "carried")):
+            deal = called(edge.tie.user) in CONVERTING
+            for number, beside in ((edge.operand, after), (edge.result, taken + before)):
                 if lacking[number] and len(lacking[number]) == len(of[number]):
-                    deal = called(edge.tie.user) in CONVERTING
                     for one in lacking[number]:
+                        how = "wanted" if number == edge.operand else "carried"
                         self._offer(offers, number, one, beside, how, deal=deal)
         return {number: made for number, made in offers.items() if made}
 
@@ -155,11 +156,11 @@ def _filled(
     own: Distributed, other: Distributed, shape: tuple[int, ...], machine: Machine, deal: bool
 ) -> tuple[Layout, frozenset[str], Distributed | None] | None:
     try:
-        whole = completed(own, other, shape, machine)[0][0]
+        whole: Distributed = completed(own, other, shape, machine)[0][0]
         if whole == own:
-            literal = [PartlySaid.of(layout_at(one, shape, machine), one.levels & _BOTH) for one in (own, other)]
-            whole = completed(*literal, shape, machine)[0][0]
-            if whole == literal[0]:
+            parts = [PartlySaid.of(layout_at(one, shape, machine), one.levels & _BOTH) for one in (own, other)]
+            whole = completed(parts[0], parts[1], shape, machine)[0][0]
+            if whole == parts[0]:
                 if not deal or "lane" in own.levels or "lane" not in other.levels:
                     return None
                 return ends_of(own, other, shape, machine).source, (own.levels | {"lane"}) & _BOTH, None
