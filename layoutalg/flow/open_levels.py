@@ -83,9 +83,8 @@ class OpenLevels:
         lacking = [[one for one in found.values() if not one.levels >= spoken] for found in of]
         offers: dict[int, list[Candidate]] = {}
         for number, own in enumerate(lacking):
-            if own and len(own) < len(of[number]):  # of its own layouts, some say more
-                for one in own:
-                    self._offer(offers, number, one, of[number].values(), one.how)
+            for one in own:  # of its own layouts, some may say more
+                self._offer(offers, number, one, of[number].values(), one.how)
         for edge in self.edges if any(lacking) else ():
             taken = [one for one in wanted.get(edge.operand, ()) if _is_of(one, edge)]
             before, after = list(of[edge.operand].values()), list(of[edge.result].values())

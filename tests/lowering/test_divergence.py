@@ -89,7 +89,8 @@ SWITCH = """  %r, %i = scf.index_switch %n -> vector<1xf32>, index
 def test_a_number_beside_a_tile_differs_as_what_becomes_it(lines: str, first: str, step: str, differs: str) -> None:
     module = read_module(HEAD + lines.format(first=first, step=step) + "  func.return }")
     barrier = next(op for op in module.walk() if op.name == "gpu.barrier")
-    assert Divergence(module.body.block.first_op).at(barrier) == differs
+    [function] = module.body.block.ops
+    assert Divergence(function).at(barrier) == differs
 
 
 def test_the_way_taken_counts_for_what_a_branch_gives() -> None:
@@ -104,4 +105,5 @@ def test_the_way_taken_counts_for_what_a_branch_gives() -> None:
   func.return }"""
     )
     branch = next(op for op in module.walk() if op.name == "scf.if")
-    assert Divergence(module.body.block.first_op).of(branch.results[0]) == "lane"
+    [function] = module.body.block.ops
+    assert Divergence(function).of(branch.results[0]) == "lane"
