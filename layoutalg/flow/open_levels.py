@@ -207,7 +207,7 @@ def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int,
 
 
 def operand_statements(statements: Iterable[WrittenLayout]) -> dict[tuple[Operation, int | None], WrittenLayout]:
-    """What is said of each operand: by the statement with most levels where a descriptor says something too.
+    """What is said of each operand: by the statement with most levels, and by the operation before its descriptor.
 
     >>> operand_statements(())
     {}
@@ -215,7 +215,7 @@ def operand_statements(statements: Iterable[WrittenLayout]) -> dict[tuple[Operat
     found: dict[tuple[Operation, int | None], WrittenLayout] = {}
     for one in statements:
         other = found.get((one.user, one.number))
-        if other is None or len(levels_of(one.attribute) & _BOTH) >= len(levels_of(other.attribute) & _BOTH):
+        if other is None or len(levels_of(one.attribute) & _BOTH) > len(levels_of(other.attribute) & _BOTH):
             found[one.user, one.number] = one
     return found
 

@@ -1,5 +1,5 @@
-"""Where one end of a conversion or of a tie leaves lanes (or subgroups) open, it has what the other end says; what nobody says is
-refused by name where it would be exchanged."""
+"""Where one end of a conversion or of a tie leaves lanes (or subgroups) open, it has what the other end says; what nobody says
+is refused by name where it would be exchanged."""
 
 from __future__ import annotations
 
