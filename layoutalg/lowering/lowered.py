@@ -42,7 +42,7 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
 from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
 from layoutalg.flow.malformed import MALFORMED, is_refusal, wrong_in
-from layoutalg.flow.written_layouts import WrittenLayout
+from layoutalg.flow.written_layouts import WrittenLayout, about_nothing
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects import func
 from layoutalg.ir.dialects.gpu import FuncOp
@@ -124,6 +124,7 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)
     for part in module.parts:
+        findings += about_nothing(part.module)
         source, before = _prepared(part.module, target, version)
         findings += before
         if any(finding.level == "error" for finding in before):
