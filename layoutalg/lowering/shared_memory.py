@@ -42,9 +42,9 @@ __all__ = [
     "Shared",
     "SharedMemory",
     "colours",
+    "declared_bytes",
     "is_barrier",
     "placeholder",
-    "shared_bytes",
 ]
 
 SHARED = 3
@@ -123,15 +123,24 @@ def _widths(places: Sequence[int], sizes: Sequence[int]) -> list[int]:
     return found
 
 
-def shared_bytes(function: Operation) -> int:
-    """The bytes of shared memory that a kernel already declares as its own.
+def declared_bytes(function: Operation) -> int:
+    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes.
 
     >>> from layoutalg.ir import read_module
     >>> text = "gpu.module @m { gpu.func @k() workgroup(%s : memref<32xf32, 3>) kernel { gpu.return } }"
-    >>> shared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
+    >>> declared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
     128
     """
-    return sum(_bytes(argument.type) for argument in _declared(function))
+    taken = {
+        str(op.properties["name"]): op.results[0].type
+        for op in function.walk()
+        if op.name == "memref.get_global" and _in_shared(op.results[0].type)
+    }
+    return sum(_bytes(kind) for kind in (*[argument.type for argument in _declared(function)], *taken.values()))
+
+
+def _in_shared(kind: Attribute) -> bool:
+    return isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu"))
 
 
 def _bytes(kind: Attribute) -> int:
@@ -242,12 +251,12 @@ class SharedMemory:
                 accesses.setdefault(user, []).append(number)
         flow = _Flow(entries, accesses)
         flow.run(self.function, follows)
-        free = self.limit - shared_bytes(self.function)
+        free = self.limit - declared_bytes(self.function)
         places = colours(len(buffers), list(_overlaps(lives)), sorted(better), sizes, free)
         widths = _widths(places, sizes)
         if sum(widths) > free:
             raise SizeError(
-                f"{sum(widths)} bytes of shared memory are needed at a time; {free} of {self.limit} are free in the kernel"
+                f"{sum(widths)} bytes of shared memory are needed at a time; {free} are free beside what the kernel declares"
             )
         missing = _barriers(flow, self.function, places)
         for number in missing:
