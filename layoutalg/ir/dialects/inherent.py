@@ -43,7 +43,7 @@ from xdsl.utils.hints import isa
 from layoutalg.ir.dialects.old_spellings import note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
-__all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
+__all__ = ["STRICT", "InherentDictionary", "inherent", "parse_inherent", "print_inherent"]
 
 Operation = TypeVar("Operation", bound=IRDLOperation)
 STRICT = 24
@@ -61,7 +61,7 @@ def inherent(*names: str, separator: str = "", equals: bool = True) -> Callable[
             if not isinstance(directive, AttrDictDirective):
                 return directive
             reserved, expected = directive.reserved_attr_names, directive.expected_properties
-            return _Dictionary(directive.with_keyword, reserved, expected, names, separator, equals)
+            return InherentDictionary(directive.with_keyword, reserved, expected, names, separator, equals)
 
         program = FormatProgram(tuple(replaced(directive) for directive in declared.stmts))
 
@@ -144,7 +144,7 @@ def _print_value(printer: Printer, value: Attribute) -> None:
 
 
 @dataclass(frozen=True)
-class _Dictionary(AttrDictDirective):
+class InherentDictionary(AttrDictDirective):
     """The dictionary of a declared format, which leaves the inherent attributes to a spelling of their own."""
 
     names: tuple[str, ...]
