@@ -70,7 +70,6 @@ Constraint = Any
 ATTRIBUTES: dict[str, Constraint] = {
     "affine_map": AffineMapAttr,
     "any": AnyAttr(),
-    "array": ArrayAttr,
     "bool": BoolAttr,
     "cmpf": IntegerAttr,
     "cmpi": IntegerAttr,
@@ -79,6 +78,7 @@ ATTRIBUTES: dict[str, Constraint] = {
     "i64s": DenseArrayBase.constr(i64),
     "index": IntegerAttr.constr(IndexType()),
     "integer": IntegerAttr,
+    "list": ArrayAttr,
     "numbers": DenseArrayBase,
     "string": StringAttr,
     "symbol": SymbolRefAttr,
@@ -194,7 +194,7 @@ def _alike(shape: Shape) -> dict[str, AttrConstraint]:
     found: dict[str, AttrConstraint] = {}
     for number, (trait, names) in enumerate(shape.traits):
         listed: Sequence[str] = ()
-        if trait == "AllTypesMatch":
+        if trait in ("AllTypesMatch", "InferredType"):
             listed = names
         elif trait == "SameOperandsAndResultType":
             listed = [value.name for value in (*shape.operands, *shape.results)]

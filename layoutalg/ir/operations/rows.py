@@ -20,8 +20,9 @@ A shape is written in LLVM's own terms:
 - `traits` are LLVM's, `AllTypesMatch<lhs, result>` for instance.
 - `inherent` lists the attributes that LLVM 24 writes behind the operands, and up to 23 in the dictionary (`inherent,` with
   commas between them, `inherent()` with brackets around each value).
-- `in 22` and `in 22 23` give the operands, results and attributes of those versions, where they differ by more than a word.
-- `[23-]` behind an operation's name: the versions that have it.
+- `in 22` or `in 22 23` gives the operands, results and attributes of those versions, where they differ by more than a word;
+  `traits in 22` the traits.
+- `[23-]` behind an operation's name: the versions that have it. `[-21]` is an operation of older pages, which is read.
 
 >>> row = rows_of("vector")["vector.transpose"]
 >>> row.class_name, [group.name for group in row.shape.operands], row.shape.attributes[0].word
@@ -214,12 +215,12 @@ def _class_name(name: str) -> str:
 
 
 def _versions(written: str | None) -> tuple[int, ...]:
-    """The versions that `22`, `22-23` or `23-` names; all where nothing is written."""
+    """The versions that `22`, `22-23`, `23-` or `-21` (none that is known) names; all where nothing is written."""
     if written is None:
         return VERSIONS
     first, dash, last = written.partition("-")
-    until = int(last) if last else VERSIONS[-1] if dash else int(first)
-    return tuple(version for version in VERSIONS if int(first) <= version <= until)
+    since, until = int(first or 0), int(last) if last else VERSIONS[-1] if dash else int(first)
+    return tuple(version for version in VERSIONS if since <= version <= until)
 
 
 def _shape(signature: str, told: Sequence[tuple[str, str]]) -> Shape:
@@ -232,14 +233,26 @@ def _shape(signature: str, told: Sequence[tuple[str, str]]) -> Shape:
         if keyword == "syntax":
             syntax = rest
         elif keyword == "traits":
-            traits = tuple((name, tuple(filter(None, re.split(r",\s*", given)))) for name, given in _TRAIT.findall(rest))
+            traits = _traits(rest)
+        elif keyword.startswith("traits in "):
+            others.append((_listed(keyword), Shape(operands, results, attributes, traits=_traits(rest))))
         elif keyword.startswith("inherent"):
             inherent, style = tuple(rest.split()), keyword.removeprefix("inherent")
         elif keyword.startswith("in "):
-            others.append((tuple(map(int, keyword.split()[1:])), Shape(*_signature(rest), traits=traits)))
+            others.append((_listed(keyword), Shape(*_signature(rest), traits=traits)))
         else:
             raise ValueError(f"{keyword!r} is not a property of operations: {rest}")
     return Shape(operands, results, attributes, syntax, traits, inherent, style, tuple(others))
+
+
+def _listed(keyword: str) -> tuple[int, ...]:
+    """The versions of `in 22 23`."""
+    return tuple(int(word) for word in keyword.split() if word.isdigit())
+
+
+def _traits(written: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found = _TRAIT.findall(written)
+    return tuple((name, tuple(filter(None, re.split(r",\s*", given)))) for name, given in found)
 
 
 def _signature(text: str) -> tuple[tuple[Value, ...], tuple[Value, ...], tuple[Attribute, ...]]:

@@ -22,16 +22,8 @@ from layoutalg.ir.verify.signature_table import declare
 
 __all__: list[str] = []
 
-_INDICES = ("lane_id", "subgroup_id", "num_subgroups", "subgroup_size")
-_DIMENSIONS = ("block_id", "thread_id", "block_dim", "grid_dim", "global_id")
-
-declare("\n".join(f"gpu.{name} -> result=index" for name in _INDICES))
-declare("\n".join(f"gpu.{name} -> result=index with dimension!=any" for name in _DIMENSIONS))
 declare(
     """
-    gpu.shuffle value=LANE, offset=32-bit signless integer, width=32-bit signless integer -> shuffleResult=LANE, valid=1-bit signless integer with mode!=any
-    gpu.all_reduce value=any type -> result=any type
-    gpu.subgroup_reduce value=LANE -> result=LANE with op!=any
     scf.for lowerBound=BOUND, upperBound=BOUND, step=BOUND, initArgs*=any type -> results*=any type
     scf.if condition=1-bit signless integer -> results*=any type
     scf.while inits*=any type -> results*=any type
@@ -46,7 +38,6 @@ sign(
     Signature("gpu.barrier", (Group("named_barrier", "named barrier type", "?"),), versions=(23, 24)),
 )
 
-same("gpu.shuffle.type", "type", "value, shuffleResult", "gpu.shuffle")
 same("scf.for.bounds", "type", "lowerBound, upperBound, step", "scf.for")
 
 
