@@ -31,11 +31,10 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     UnitAttr,
-    i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
 from xdsl.irdl.constraints import InferenceContext, VerificationContext
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
@@ -104,7 +103,9 @@ class _Dictionaries(AttrDictDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         definition = state.op_type.get_irdl_definition()
         start = parser.pos
-        if parser.lexer.input.content[start : start + 1] not in _BEGINNINGS and not hasattr(state.op_type, "OLD_OPERATION"):
+        if parser.lexer.input.content[start : start + 1] not in _BEGINNINGS and not hasattr(
+            state.op_type, "OLD_OPERATION"
+        ):
             return
         written = self._inherent(parser)
         other = self._other(parser)

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import xdsl.traits as xdsl_traits
@@ -36,7 +37,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import BitEnumAttribute, EnumAttribute
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AnyAttr,
     AttrConstraint,
@@ -57,6 +58,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.irdl.declarative_assembly_format import CustomDirective
+from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.ir.dialects.declared import Assumed, with_llvm_syntax
 from layoutalg.ir.operations.program import quick_check
@@ -97,6 +99,25 @@ TRAITS: dict[str, xdsl_traits.OpTrait] = {
     "Terminator": xdsl_traits.IsTerminator(),
 }
 """The traits that xDSL has too."""
+
+
+@dataclass(frozen=True)
+class StandsIn(xdsl_traits.OpTrait):
+    """An operation that stands in certain others alone.
+
+    >>> from layoutalg.ir.dialects.gpu import GPU
+    >>> [operation.name for operation in GPU.operations if StandsIn(("gpu.func",)) in operation.traits.traits]
+    ['gpu.return']
+    """
+
+    parents: tuple[str, ...]
+
+    def verify(self, op: Operation) -> None:
+        """Refuse another parent."""
+        parent = op.parent_op()
+        if parent is not None and parent.name not in self.parents:
+            raise VerifyException(f"'{op.name}' expects parent op {' or '.join(map(repr, self.parents))}")
+
 
 _TYPES: dict[str, Attribute] = {
     "1-bit signless integer": i1,
@@ -149,7 +170,8 @@ def define(
         body = _body(row, words, types or {}, known, assumed)
         body |= {"__module__": module, "__qualname__": row.class_name, **(fields or {}).get(row.name, {})}
         operation = irdl_op_definition(type(row.class_name, (IRDLOperation,), body))
-        quick_check(operation)
+        if "verify_" not in body:
+            quick_check(operation)
         made.append(with_llvm_syntax(operation, row.shape.syntax, row.shape.inherent, row.shape.inherent_style))
     vars(sys.modules[module]).update({operation.__name__: operation for operation in made})
     return tuple(made)
@@ -181,12 +203,20 @@ def _body(
     options += [AttrSizedOperandSegments(as_property=True)] if shape.has("AttrSizedOperandSegments") else []
     options += [SameVariadicResultSize()] if shape.has("SameVariadicResultSize") else []
     body["irdl_options"] = tuple(options)
-    body["traits"] = traits_def(*(TRAITS[name] for name, _ in shape.traits if name in TRAITS))
+    body["traits"] = traits_def(*_traits(shape))
     body["custom_directives"] = tuple(found for name, found in directives.items() if f"custom<{name}>" in shape.syntax)
     fields = {value.name: value.field for value in (*shape.operands, *shape.results)}
     syntax = shape.syntax.replace("prop-dict", "")
     body["assembly_format"] = _NAMED.sub(lambda match: f"${fields.get(match[1], match[1])}", syntax)
     return body
+
+
+def _traits(shape: Shape) -> Iterator[xdsl_traits.OpTrait]:
+    for name, given in shape.traits:
+        if name == "HasParent":
+            yield StandsIn(given)
+        elif name in TRAITS:
+            yield TRAITS[name]
 
 
 def _alike(shape: Shape) -> dict[str, AttrConstraint]:
@@ -208,7 +238,7 @@ def _constraint(value: Value, types: Mapping[str, Constraint], assumed: bool) ->
     single = _TYPES.get(value.words)
     if single is not None:
         return Assumed(single) if assumed else single
-    return next((found for word, found in types.items() if word in value.words.split()), AnyAttr())
+    return types.get(value.words, AnyAttr())
 
 
 def _default(constraint: Constraint, text: str) -> Attribute:

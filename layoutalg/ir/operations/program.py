@@ -147,9 +147,11 @@ def quick_check(operation: type[IRDLOperation]) -> None:
     >>> from layoutalg.ir.dialects.index.operations import OPERATIONS
     >>> (number,) = TestOp(result_types=[i32]).results
     >>> add = next(one for one in OPERATIONS if one.name == "index.add")
-    >>> add.create(operands=[number, number], result_types=[IndexType()]).verify()
-    Traceback (most recent call last):
-    xdsl.utils.exceptions.VerifyException: ...
+    >>> try:
+    ...     add.create(operands=[number, number], result_types=[IndexType()]).verify_()
+    ... except VerifyException as problem:
+    ...     print(str(problem).splitlines()[0])
+    operand 'lhs' at position 0 does not verify:
     """
     definition = operation.get_irdl_definition()
     defaults = {

@@ -283,4 +283,6 @@ def _attribute(text: str) -> Attribute:
     match = _ATTRIBUTE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an attribute: name=word is expected")
-    return Attribute(match["name"], match["word"], match["optional"] is not None, match["default"], match["field"] or "")
+    return Attribute(
+        match["name"], match["word"], match["optional"] is not None, match["default"], match["field"] or ""
+    )

@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (a signature is one line)
 """LLVM's rules of func, scf, cf and gpu: what is returned, yielded and carried, and what the hardware's numbers are.
 
     func.func @f() -> f32 {
