@@ -248,8 +248,7 @@ def _default(constraint: Constraint, text: str) -> Attribute:
     if constraint is IntegerAttr:
         number, _, width = text.partition(" : i")
         return IntegerAttr(int(number), IntegerType(int(width)))
-    if isinstance(constraint, type) and issubclass(constraint, EnumAttribute):
-        return constraint(constraint.enum_type(text))
-    if isinstance(constraint, type) and issubclass(constraint, BitEnumAttribute):
-        return constraint(text)
+    if isinstance(constraint, type) and issubclass(constraint, EnumAttribute | BitEnumAttribute):
+        of_enum: Any = constraint
+        return of_enum(of_enum.enum_type(text) if issubclass(constraint, EnumAttribute) else text)
     raise ValueError(f"{text!r}: attributes of {constraint} have no default")

@@ -1,8 +1,8 @@
 """A declared syntax as a program that reads and prints an operation, and the check of what was read.
 
-xDSL's own program checks types while it reads, infers missing ones by constraints, sorts values into groups and back, and checks
-everything once more afterwards. Here a type that the syntax leaves out is looked up (it is always the same, or that of another
-value), types that are wrong are left for the verifier to refuse, and the check looks at what can be wrong at all.
+xDSL's own program checks types while it reads, infers missing ones by constraints, sorts values into groups and back, and
+checks everything once more afterwards. Here a type that the syntax leaves out is looked up (it is always the same, or that of
+another value), types that are wrong are left for the verifier to refuse, and the check looks at what can be wrong at all.
 
 >>> from layoutalg.ir import read_module
 >>> text = '%a = "test.op"() : () -> vector<4xi32> %b = arith.addi %a, %a : vector<4xi32>'
@@ -23,14 +23,13 @@ from xdsl.irdl import (
     IRDLOperation,
     OpDef,
     OptionalDef,
-    OptOperandDef,
     OptPropertyDef,
     OptResultDef,
     VarConstraint,
     VarOperandDef,
     VarResultDef,
 )
-from xdsl.irdl.constraints import VerificationContext
+from xdsl.irdl.constraints import RangeConstraint, VerificationContext
 from xdsl.irdl.declarative_assembly_format import FormatDirective, FormatProgram, ParsingState
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
@@ -165,9 +164,7 @@ def quick_check(operation: type[IRDLOperation]) -> None:
             self.properties.setdefault(name, value)
 
     setattr(operation, "__post_init__", complete)  # noqa: B010 (pyright knows no such field)
-    several = (VarOperandDef, OptOperandDef, VarResultDef, OptResultDef)
-    values = (*definition.operands, *definition.results)
-    if definition.regions or definition.successors or any(isinstance(one, several) for _, one in values):
+    if definition.regions or definition.successors:
         return
     check = _check(definition)
 
@@ -180,36 +177,42 @@ def quick_check(operation: type[IRDLOperation]) -> None:
 
 def _check(definition: OpDef) -> Callable[[Operation], bool]:
     """Whether an operation is surely right; where it is not sure, xDSL's own check decides."""
-    counts = len(definition.operands), len(definition.results)
-    constraints = [one.constr for _, one in (*definition.operands, *definition.results)]
-    first: dict[str, int] = {}
-    alike: list[tuple[int, int]] = []
-    others: list[tuple[int, Any]] = []
-    for number, constraint in enumerate(constraints):
-        variable = _variable(constraint)
-        if variable is not None:
-            alike += [(first.setdefault(variable, number), number)] if variable in first else []
-            first.setdefault(variable, number)
-        elif not _anything(constraint):
-            others.append((number, constraint))
+    segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
+    operands, results = [one for _, one in definition.operands], [one for _, one in definition.results]
+    constraints = [one.constr for one in (*operands, *results)]
+    variables = [_variable(constraint) for constraint in constraints]
+    alike = [(variables.index(one), number) for number, one in enumerate(variables) if one is not None]
+    alike = [(one, other) for one, other in alike if one != other]
+    elements = [_element(constraint) for constraint in constraints]
+    free = [number for number, one in enumerate(elements) if variables[number] is None and not isinstance(one, AnyAttr)]
+    asked = [(number, elements[number]) for number in free]
     properties: Mapping[str, Any] = definition.properties
     required = {name for name, one in properties.items() if not isinstance(one, OptPropertyDef)}
     traits = definition.traits.traits
     known: dict[str, set[Attribute]] = {name: set() for name in properties}
+    right: set[tuple[int, Attribute]] = set()
     context = VerificationContext()
 
+    def fits(number: int, constraint: Any, types: Sequence[Attribute]) -> None:
+        for kind in types:
+            if (number, kind) not in right:
+                constraint.verify(kind, context)
+                right.add((number, kind))
+
     def check(operation: Operation) -> bool:
-        types = [*operation.operand_types, *operation.result_types]
-        if (len(operation.operands), len(operation.results)) != counts:
-            return False
-        if any(types[one] != types[other] for one, other in alike):
-            return False
         given = operation.properties
         if not required <= given.keys() or not given.keys() <= properties.keys():
             return False
+        ins = _grouped(tuple(operation.operand_types), operands, given.get("operandSegmentSizes") if segments else None)
+        outs = _grouped(tuple(operation.result_types), results, None)
+        if ins is None or outs is None:
+            return False
+        groups = ins + outs
+        if any(groups[one] != groups[other] for one, other in alike):
+            return False
         try:
-            for number, constraint in others:
-                constraint.verify((types[number],), context)
+            for number, constraint in asked:
+                fits(number, constraint, groups[number])
             for name, value in given.items():
                 seen = known[name]
                 if value not in seen:
@@ -225,7 +228,35 @@ def _check(definition: OpDef) -> Callable[[Operation], bool]:
     return check
 
 
-def _anything(constraint: Any) -> bool:
-    while constraint is not None and not isinstance(constraint, AnyAttr):
-        constraint = getattr(constraint, "constr", None) or getattr(constraint, "constraint", None)
-    return constraint is not None
+def _grouped(
+    types: Sequence[Attribute], groups: Sequence[Any], segments: Attribute | None
+) -> list[Sequence[Attribute]] | None:
+    """The types of each group of operands or results; None where it is not sure which they are."""
+    if isinstance(segments, DenseArrayBase):
+        sizes = [int(size) for size in segments.get_values()]
+    else:
+        several = [isinstance(one, VarOperandDef | VarResultDef) for one in groups]
+        if sum(several) > 1:
+            return None
+        left = len(types) - (len(groups) - sum(several))
+        sizes = [left if one else 1 for one in several]
+    if len(sizes) != len(groups) or sum(sizes) != len(types) or min(sizes, default=0) < 0:
+        return None
+    found: list[Sequence[Attribute]] = []
+    start = 0
+    for size, group in zip(sizes, groups, strict=True):
+        if size != 1 and (
+            not isinstance(group, VarOperandDef | VarResultDef) or (size and isinstance(group, OptionalDef))
+        ):
+            return None
+        found.append(types[start : start + size])
+        start += size
+    return found
+
+
+def _element(constraint: Any) -> Any:
+    """What a constraint asks of one value."""
+    while isinstance(constraint, RangeConstraint):
+        inner: Any = constraint
+        constraint = getattr(inner, "constr", None) or getattr(inner, "constraint", None)
+    return constraint

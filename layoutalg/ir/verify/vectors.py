@@ -132,8 +132,8 @@ def _position_values(subject: Subject) -> str | None:
     if markers == values or (markers < values and subject.name == "vector.insert"):
         return None
     return (
-        "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) -- this can only "
-        "happen due to an incorrect fold/rewrite"
+        "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) -- this can "
+        "only happen due to an incorrect fold/rewrite"
     )
 
 
