@@ -49,6 +49,8 @@ def alone(operation: Operation, operands: list[str], results: list[str], llvm: i
     made = f'%v:{len(operands)} = "test.op"() : () -> ({", ".join(operands)})\n' if operands else ""
     given = ", ".join(f"%v#{number}" for number in range(len(operands)))
     properties = ", ".join(f"{name} = {_spelled(str(value), llvm)}" for name, value in sorted(operation.properties.items()))
+    if operation.name == "xegpu.create_nd_tdesc" and llvm > 22:  # which has no offsets to count
+        properties = properties.replace("array<i32: 1, 0, ", "array<i32: 1, ")
     written = f" <{{{properties}}}>" if properties else ""
     bound = f"%r:{len(results)} = " if results else ""
     return f'{made}{bound}"{operation.name}"({given}){written} : ({", ".join(operands)}) -> ({", ".join(results)})\n'

@@ -168,9 +168,13 @@ def define(
         if row.custom:
             continue
         body = _body(row, words, types or {}, known, assumed)
-        body |= {"__module__": module, "__qualname__": row.class_name, **(fields or {}).get(row.name, {})}
+        more = (fields or {}).get(row.name, {})
+        body |= {"__module__": module, "__qualname__": row.class_name}
+        body |= {name: value for name, value in more.items() if callable(value)}
         operation = irdl_op_definition(type(row.class_name, (IRDLOperation,), body))
-        if "verify_" not in body:
+        for name in more.keys() - body.keys():
+            setattr(operation, name, more[name])
+        if not body.keys() & {"verify_", "__post_init__"}:
             quick_check(operation)
         made.append(with_llvm_syntax(operation, row.shape.syntax, row.shape.inherent, row.shape.inherent_style))
     vars(sys.modules[module]).update({operation.__name__: operation for operation in made})

@@ -62,7 +62,43 @@ _WORDS: dict[str, str | tuple[str, ...]] = {
         *("fixed-length vector of 1-bit signless integer values",) * 2,
         "vector of 1-bit signless integer values",
     ),
+    # XeGPU's
+    "ADDRESS": (
+        "64-bit unsigned integer or 32-bit unsigned integer or 64-bit signless integer or 32-bit signless integer"
+    ),
+    "BLOCK": ("fixed-length vector of SCALAR values", "vector of SCALAR values of ranks 1/2/3/4/5/6/7/8"),
+    "BLOCK_SOURCE": "non-0-ranked.memref of SCALAR values or ADDRESS",
+    "CONVERTED": (
+        "vector of SCALAR values of ranks 1/2/3/4/5/6",
+        f"vector of {_XEGPU[1]} or index values of ranks 1/2/3/4/5/6/7/8 or SCALAR",
+    ),
+    "FACTOR": (
+        "fixed-length vector of SCALAR values of ranks 1/2/3",
+        "fixed-length vector of SCALAR values of ranks 1/2/3/4",
+    ),
+    "LINE": "fixed-length vector of SCALAR values of ranks 1",
+    "MASK": "fixed-length vector of 1-bit signless integer values",
+    "MEM_DESC": "MemDesc describing the data in SLM",
+    "NBARRIER": "!xegpu.nbarrier a custom XeGPU type representing a barrier.",
+    "OFFSETS": "fixed-length vector of index values",
+    "POINTS": ("TENSOR_DESC or 1D memref of SCALAR values or ADDRESS", "1D memref of SCALAR values or ADDRESS"),
+    "PRODUCT": (
+        "fixed-length vector of SCALAR values of ranks 1/2",
+        "fixed-length vector of SCALAR values of ranks 1/2/3/4",
+    ),
     "SCALAR": _XEGPU,
+    "SCALE": "f8E8M0FNU type or vector of f8E8M0FNU type values of ranks 1/2/3/4",
+    "SCALED": "fixed-length vector of SCALAR values of ranks 1/2/3/4",
+    "SHARED": (
+        *(
+            "reside in share memory and statically 1d shaped memref of SCALAR values  or "
+            "reside in share memory and statically 2d shaped memref of SCALAR values ",
+        )
+        * 2,
+        "reside in share memory and statically shaped memref of SCALAR values ",
+    ),
+    "SMALL": f"fixed-length vector of {_SMALL_FLOATS} or {_FLOATS} values",
+    "TENSOR_DESC": "TensorDesc describing regions of interested data.",
 }
 """What a word in capitals stands for: always, in LLVM 22 and from LLVM 23 on, or in each version."""
 
