@@ -133,14 +133,15 @@ class Shuffled(CustomDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read two types."""
         start = parser.pos
-        first = parser.parse_type()
+        first: Attribute = parser.parse_type()
         parser.parse_punctuation(",")
         second = parser.parse_type()
         mask = state.properties.get("mask")
         if not isinstance(first, Vector):
             parser.raise_error(f"expected a vector type, found {first}", start, parser.pos)
-        made = _with_rows(cast("Vector[Attribute]", first), len(mask) if isinstance(mask, DenseArrayBase) else 0)
-        self.first.set(state, (first,))
+        rows = len(cast("DenseArrayBase[IntegerType]", mask)) if isinstance(mask, DenseArrayBase) else 0
+        made = _with_rows(cast("Vector[Attribute]", first), rows)
+        self.first.set(state, (cast(Attribute, first),))
         self.second.set(state, (second,))
         self.result.set(state, (made,))
 

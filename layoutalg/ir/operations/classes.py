@@ -17,7 +17,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import xdsl.traits as xdsl_traits
 from xdsl.dialects.builtin import (
@@ -60,7 +60,7 @@ from xdsl.irdl import (
 from xdsl.irdl.declarative_assembly_format import CustomDirective
 from xdsl.utils.exceptions import VerifyException
 
-from layoutalg.ir.dialects.declared import Assumed, with_llvm_syntax
+from layoutalg.ir.operations.declared import Assumed, with_llvm_syntax
 from layoutalg.ir.operations.program import quick_check
 from layoutalg.ir.operations.rows import Row, Shape, Value, rows_of
 
@@ -252,7 +252,8 @@ def _default(constraint: Constraint, text: str) -> Attribute:
     if constraint is IntegerAttr:
         number, _, width = text.partition(" : i")
         return IntegerAttr(int(number), IntegerType(int(width)))
-    if isinstance(constraint, type) and issubclass(constraint, EnumAttribute | BitEnumAttribute):
-        of_enum: Any = constraint
-        return of_enum(of_enum.enum_type(text) if issubclass(constraint, EnumAttribute) else text)
+    if isinstance(constraint, type) and issubclass(constraint, EnumAttribute):
+        return cast(Any, constraint)(cast(Any, constraint).enum_type(text))
+    if isinstance(constraint, type) and issubclass(constraint, BitEnumAttribute):
+        return cast(Any, constraint)(text)
     raise ValueError(f"{text!r}: attributes of {constraint} have no default")

@@ -13,7 +13,7 @@ vector<4xi32>
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -257,6 +257,7 @@ def _grouped(
 def _element(constraint: Any) -> Any:
     """What a constraint asks of one value."""
     while isinstance(constraint, RangeConstraint):
-        inner: Any = constraint
-        constraint = getattr(inner, "constr", None) or getattr(inner, "constraint", None)
+        constraint = getattr(cast(Any, constraint), "constr", None) or getattr(
+            cast(Any, constraint), "constraint", None
+        )
     return constraint

@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
-from layoutalg.ir.dialects.old_spellings import refused_spelling
 from layoutalg.ir.findings import OURS, Finding
+from layoutalg.ir.operations.old_spellings import refused_spelling
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
     amx,

@@ -45,9 +45,9 @@ from xdsl.traits import (
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import print_attributes, split_attributes
-from layoutalg.ir.dialects.inherent import STRICT, parse_inherent, print_inherent
 from layoutalg.ir.dialects.memref.operations import AllocaScopeReturnOp
 from layoutalg.ir.dialects.type_directives import ElementOf, element_type
+from layoutalg.ir.operations.inherent import STRICT, parse_inherent, print_inherent
 from layoutalg.ir.versions import printed_for
 
 __all__ = ["AllocaScopeOp", "DistinctObjectsOp", "GenericAtomicRMWOp", "GlobalOp"]

@@ -19,8 +19,8 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
+from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 __all__ = ["DescriptorType"]
 

@@ -42,7 +42,6 @@ from layoutalg.ir.dialects.directives import (
     SameType,
 )
 from layoutalg.ir.dialects.memref.directives import AtomicKind
-from layoutalg.ir.dialects.old_spellings import refuse_spelling
 from layoutalg.ir.dialects.xegpu.attributes import (
     CacheHintAttr,
     FenceScopeAttr,
@@ -56,6 +55,7 @@ from layoutalg.ir.dialects.xegpu.attributes import (
 )
 from layoutalg.ir.dialects.xegpu.directives import DescriptorType
 from layoutalg.ir.operations.classes import define
+from layoutalg.ir.operations.old_spellings import refuse_spelling
 
 
 def _complete(operation: IRDLOperation) -> None:

@@ -4,7 +4,14 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr
 from xdsl.ir import OpResult
 from xdsl.irdl import IRDLOperation, Operand, OptOperand, VarOperand
 
-from layoutalg.ir.dialects.xegpu.attributes import CacheHintAttr, FenceScopeAttr, LaneShuffleModeAttr, LayoutAttr, MemorySpaceAttr, SliceAttr
+from layoutalg.ir.dialects.xegpu.attributes import (
+    CacheHintAttr,
+    FenceScopeAttr,
+    LaneShuffleModeAttr,
+    LayoutAttr,
+    MemorySpaceAttr,
+    SliceAttr,
+)
 
 class AllocNbarrierOp(IRDLOperation):
     nbarrier_num: IntegerAttr
@@ -17,8 +24,7 @@ class AtomicRmwOp(IRDLOperation):
     kind: IntegerAttr
     layout: LayoutAttr | SliceAttr | None
 
-class CompileHintOp(IRDLOperation):
-    ...
+class CompileHintOp(IRDLOperation): ...
 
 class ConvertLayoutOp(IRDLOperation):
     source: Operand

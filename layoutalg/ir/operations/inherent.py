@@ -37,7 +37,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.old_spellings import note_refused_spelling
+from layoutalg.ir.operations.old_spellings import note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
 __all__ = ["STRICT", "InherentDictionary", "parse_inherent", "print_inherent"]

@@ -48,8 +48,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.inherent import InherentDictionary
-from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
+from layoutalg.ir.operations.inherent import InherentDictionary
+from layoutalg.ir.operations.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.operations.program import Program
 from layoutalg.ir.versions import printed_for
 
