@@ -1,7 +1,7 @@
 """What the table says of operands and results is what LLVM says: every row, in every version, asked with wrong types.
 
-The modules of `tests/ir/modules` have every operation. Each operation stands alone here, and one of its types is replaced. Where
-LLVM's answer is about a type ("operand #0 must be vector of ... values"), ours is the same; where ours is, LLVM's is the same.
+The modules of `tests/ir/modules` have every operation. Each operation stands alone here, and one of its types is replaced.
+Where LLVM's answer is about a type ("operand #0 must be vector of ... values"), ours is the same, and the other way round.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def alone(operation: Operation, operands: list[str], results: list[str], llvm: i
     """The operation in generic form, with these types."""
     made = f'%v:{len(operands)} = "test.op"() : () -> ({", ".join(operands)})\n' if operands else ""
     given = ", ".join(f"%v#{number}" for number in range(len(operands)))
-    properties = ", ".join(f"{name} = {_spelled(str(value), llvm)}" for name, value in sorted(operation.properties.items()))
+    properties = ", ".join(
+        f"{name} = {_spelled(str(value), llvm)}" for name, value in sorted(operation.properties.items())
+    )
     if operation.name == "xegpu.create_nd_tdesc" and llvm > 22:  # which has no offsets to count
         properties = properties.replace("array<i32: 1, 0, ", "array<i32: 1, ")
     written = f" <{{{properties}}}>" if properties else ""

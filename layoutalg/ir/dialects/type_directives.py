@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -136,10 +136,10 @@ class Shuffled(CustomDirective):
         first: Attribute = parser.parse_type()
         parser.parse_punctuation(",")
         second = parser.parse_type()
-        mask = state.properties.get("mask")
+        mask: Any = state.properties.get("mask")
         if not isinstance(first, Vector):
             parser.raise_error(f"expected a vector type, found {first}", start, parser.pos)
-        rows = len(cast("DenseArrayBase[IntegerType]", mask)) if isinstance(mask, DenseArrayBase) else 0
+        rows = len(mask.get_values()) if isinstance(mask, DenseArrayBase) else 0
         made = _with_rows(cast("Vector[Attribute]", first), rows)
         self.first.set(state, (cast(Attribute, first),))
         self.second.set(state, (second,))

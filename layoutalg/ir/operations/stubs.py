@@ -49,14 +49,18 @@ def stub_of(dialect: str) -> str:
     for row in sorted(rows_of(dialect).values(), key=lambda row: row.class_name):
         if row.exported and not row.custom:
             fields = list(_fields(row, getattr(module, row.class_name), imports))
-            classes += ["", f"class {row.class_name}(IRDLOperation):", *(fields or ["    ..."])]
-    lines = {
-        home: f"from {home} import {', '.join(sorted(names, key=_order))}" for home, names in sorted(imports.items())
-    }
+            classes += ["", f"class {row.class_name}(IRDLOperation):{'' if fields else ' ...'}", *fields]
+    lines = {home: _import(home, sorted(names, key=_order)) for home, names in sorted(imports.items())}
     ours = [line for home, line in lines.items() if home.startswith("layoutalg.")]
     head = f"# Made from {dialect}.txt by `python -m layoutalg.ir.operations.stubs`.\n\n"
     names = "\n".join([line for line in lines.values() if line not in ours] + [""] * bool(ours) + ours)
     return f"{head}{names}\n" + "\n".join([*classes, ""]) + "\nOPERATIONS: tuple[type[IRDLOperation], ...]\n"
+
+
+def _import(home: str, names: list[str]) -> str:
+    """An import as ruff writes it, over several lines where it is long."""
+    line = f"from {home} import {', '.join(names)}"
+    return line if len(line) <= 120 else f"from {home} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
 def _order(name: str) -> tuple[bool, str]:

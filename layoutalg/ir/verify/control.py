@@ -15,29 +15,12 @@ from typing import Any
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, Operation, Region
 
-from layoutalg.ir.verify.registry import Group, Signature, Subject, name_of, rule, same, sign
+from layoutalg.ir.verify.registry import Group, Signature, Subject, name_of, rule, sign
 from layoutalg.ir.verify.shapes import element_of, typed
-from layoutalg.ir.verify.signature_table import declare
 
 __all__: list[str] = []
 
-declare(
-    """
-    scf.for lowerBound=BOUND, upperBound=BOUND, step=BOUND, initArgs*=any type -> results*=any type
-    scf.if condition=1-bit signless integer -> results*=any type
-    scf.while inits*=any type -> results*=any type
-    scf.condition condition=1-bit signless integer, args*=any type ->
-    scf.yield results*=any type ->
-    cf.cond_br condition=1-bit signless integer, arguments*=any type ->
-    """
-)
-
-sign(
-    Signature("gpu.barrier", versions=(22,)),
-    Signature("gpu.barrier", (Group("named_barrier", "named barrier type", "?"),), versions=(23, 24)),
-)
-
-same("scf.for.bounds", "type", "lowerBound, upperBound, step", "scf.for")
+sign(Signature("cf.cond_br", (Group("condition", "1-bit signless integer"), Group("arguments", count="*"))))
 
 
 @rule("gpu.reduction.kind", "gpu.all_reduce", "gpu.subgroup_reduce")

@@ -395,7 +395,7 @@ _SIGNATURES: dict[str, list[Signature]] = {}
 
 
 def sign(*signatures: Signature) -> None:
-    """Tell the signatures of operations.
+    """Register the signatures of operations that no table has.
 
     >>> sign(Signature("test.signed"))
     >>> signature_of("test.signed", 24) == Signature("test.signed")
