@@ -17,7 +17,7 @@ A shape is written in LLVM's own terms:
 - `{name=word}` are the inherent attributes; `name?=` may be absent, `name=word<default>` has a default.
 - `name/field` says how Python calls it where that is not LLVM's name in snake case.
 - `syntax` is LLVM's `assemblyFormat`. `custom` stands for an operation whose class reads and prints itself.
-- `traits` are LLVM's, `AllTypesMatch<lhs, result>` for instance.
+- `traits` are LLVM's, `AllTypesMatch<lhs, result>` for instance. Operations with `ElementwiseMappable` relate equal coordinates.
 - `inherent` lists the attributes that LLVM 24 writes behind the operands, and up to 23 in the dictionary (`inherent,` with
   commas between them, `inherent()` with brackets around each value).
 - `in 22` or `in 22 23` gives the operands, results and attributes of those versions, where they differ by more than a word;
@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["DIALECTS", "VERSIONS", "Attribute", "Row", "Shape", "Value", "row_of", "rows_of"]
+__all__ = ["DIALECTS", "VERSIONS", "Attribute", "Row", "Shape", "Value", "names_with", "row_of", "rows_of"]
 
 VERSIONS = (22, 23, 24)
 """The versions of LLVM that the tables know."""
@@ -173,6 +173,15 @@ def row_of(name: str) -> Row | None:
     "The width of the machine's index in bits."
     """
     return rows_of(name.partition(".")[0]).get(name)
+
+
+def names_with(trait: str, *dialects: str) -> tuple[str, ...]:
+    """The operations of some dialects that have a trait.
+
+    >>> names_with("ElementwiseMappable", "arith", "vector")[-1]
+    'vector.fma'
+    """
+    return tuple(name for dialect in dialects for name, row in rows_of(dialect).items() if row.shape.has(trait))
 
 
 def _read(dialect: str, text: str) -> Iterator[Row]:
