@@ -17,7 +17,7 @@ A shape is written in LLVM's own terms:
 - `{name=word}` are the inherent attributes; `name?=` may be absent, `name=word<default>` has a default.
 - `name/field` says how Python calls it where that is not LLVM's name in snake case.
 - `syntax` is LLVM's `assemblyFormat`. `custom` stands for an operation whose class reads and prints itself.
-- `traits` are LLVM's, `AllTypesMatch<lhs, result>` for instance. Operations with `ElementwiseMappable` relate equal coordinates.
+- `traits` are LLVM's, `AllTypesMatch<lhs, result>` for instance. `ElementwiseMappable`: same coordinates in all values.
 - `inherent` lists the attributes that LLVM 24 writes behind the operands, and up to 23 in the dictionary (`inherent,` with
   commas between them, `inherent()` with brackets around each value).
 - `in 22` or `in 22 23` gives the operands, results and attributes of those versions, where they differ by more than a word;
