@@ -257,7 +257,7 @@ def negate(op: Operation, compiling: Compiling) -> Step:
     return pointwise(lambda value: elementary.sign_bits(value, kind, lambda bits, sign: bits ^ sign))
 
 
-@compiled_by("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
+@compiled_by(*(f"arith.{name}f" for name in ("maximum", "minimum", "maximumnum", "minimumnum", "maxnum", "minnum")))
 def extreme(op: Operation, compiling: Compiling) -> Step:
     """The larger or smaller of two floats, with the name's rule for NaN."""
     name = op.name.removeprefix("arith.").removesuffix("f")
