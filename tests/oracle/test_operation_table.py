@@ -89,7 +89,7 @@ def test_llvm_says_the_same_of_wrong_types(llvm: int) -> None:
     wrong: list[str] = []
     said = 0
     for text, verdict in zip(texts, verdicts(texts, llvm), strict=True):
-        if verdict == CRASHED:
+        if verdict == CRASHED or "expects parent op" in (verdict or ""):
             continue
         theirs = None if verdict is None else verdict.partition("' op ")[2]
         mine = ours(text, llvm)
