@@ -73,9 +73,9 @@ def verify_index_lists(operation: Operation) -> None:
     """
     for field in ("offsets", "shape", "strides"):
         numbers: Any = operation.properties.get(f"const_{field}")
-        values: Any = getattr(operation, field, ())
         if numbers is None:
             continue
+        values: Any = getattr(operation, field, ())
         if numbers.name != DenseArrayBase.name or numbers.elt_type != i64:
             raise VerifyException(f"const_{field} = {numbers}: expected an array of i64")
         markers = static_numbers(numbers).count(DYNAMIC_INDEX)

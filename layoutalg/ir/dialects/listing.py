@@ -1,7 +1,7 @@
 """The documentation's list of operations, made from the tables: `listing`.
 
->>> print(next(line for line in listing().splitlines() if "`transpose`" in line).partition(" Dim")[0])
-| `transpose` | vector → result {permutation} | 22, 23, 24 |
+>>> print(next(line for line in listing().splitlines() if "`shuffle`" in line).partition(" Rec")[0])
+| `shuffle` | value, offset, width → shuffleResult, valid {mode} | 22, 23, 24 |
 
 Operations whose class reads and prints them are listed with the sentence of the class.
 """

@@ -38,6 +38,7 @@ from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_o
 from xdsl.irdl.constraints import InferenceContext, VerificationContext
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
+    DenseArrayAttributeVariable,
     FormatDirective,
     FormatProgram,
     ParsingState,
@@ -49,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.operations.inherent import InherentDictionary
+from layoutalg.ir.operations.numbers import Numbers
 from layoutalg.ir.operations.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.operations.program import Program
 from layoutalg.ir.versions import printed_for
@@ -268,6 +270,8 @@ def with_llvm_syntax(
     kind = _SeparateDictionaries if "prop-dict" in written else _Dictionaries
 
     def replaced(step: FormatDirective) -> FormatDirective:
+        if type(step) is DenseArrayAttributeVariable:
+            return Numbers(step.name, step.is_property, step.is_optional, step.default_value, step.elt_type)
         if not isinstance(step, AttrDictDirective):
             return step
         own = (step.with_keyword, step.reserved_attr_names, step.expected_properties)

@@ -179,6 +179,7 @@ def _check(definition: OpDef) -> Callable[[Operation], bool]:
     """Whether an operation is surely right; where it is not sure, xDSL's own check decides."""
     segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
     operands, results = [one for _, one in definition.operands], [one for _, one in definition.results]
+    single = not any(isinstance(one, VarOperandDef | VarResultDef) for one in (*operands, *results))
     constraints = [one.constr for one in (*operands, *results)]
     variables = [_variable(constraint) for constraint in constraints]
     alike = [(variables.index(one), number) for number, one in enumerate(variables) if one is not None]
@@ -203,11 +204,19 @@ def _check(definition: OpDef) -> Callable[[Operation], bool]:
         given = operation.properties
         if not required <= given.keys() or not given.keys() <= properties.keys():
             return False
-        ins = _grouped(tuple(operation.operand_types), operands, given.get("operandSegmentSizes") if segments else None)
-        outs = _grouped(tuple(operation.result_types), results, None)
-        if ins is None or outs is None:
-            return False
-        groups = ins + outs
+        types = (*operation.operand_types, *operation.result_types)
+        if single:
+            if len(operation.operands) != len(operands) or len(operation.results) != len(results):
+                return False
+            groups: list[Sequence[Attribute]] = [(kind,) for kind in types]
+        else:
+            ins = _grouped(
+                types[: len(operation.operands)], operands, given.get("operandSegmentSizes") if segments else None
+            )
+            outs = _grouped(types[len(operation.operands) :], results, None)
+            if ins is None or outs is None:
+                return False
+            groups = ins + outs
         if any(groups[one] != groups[other] for one, other in alike):
             return False
         try:
