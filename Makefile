@@ -8,18 +8,19 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-fast exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
+.PHONY: demo test test-all times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
-	@echo "make test        run the tests"
-	@echo "make test-fast   run the quick ones, without compilers: about five minutes on two cores"
-	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB, more generated kernels (half an hour)"
+	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
+	@echo "make test-all    run all tests, those with compilers too; of long families three seconds, by turns"
+	@echo "make exhaustive  run all of all, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
+	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
 	@echo "make sdist-test  build the sdist, install what it makes, run its own quick tests"
 	@echo "make toolchains  install the compilers that the tests use (Debian packages and large wheels)"
-	@echo "make lint        ruff, pyright, and the order of the rooms"
+	@echo "make lint        ruff, pyright, the order of the rooms, and code that nothing uses"
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
 	@echo "make bench       compare with other layout libraries, and write the table into README.md"
@@ -51,13 +52,16 @@ demo: $(VENV)/installed
 	@$(BIN)/layoutalg gemm 512 512 512 --run --check -o build/gemm.mlir
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	@$(BIN)/python -m tests.minute $(TESTS)
 
-test-fast: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "not slow" --ignore=tests/oracle --ignore=tests/attack
+test-all: $(VENV)/installed-test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --sample=3 --ignore=tests/attack $(TESTS)
+
+times: $(VENV)/installed-test
+	$(BIN)/python -m pytest -q --store-times --ignore=tests/attack
 
 exhaustive: $(VENV)/installed-test
-	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) -m exhaustive tests
+	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) --ignore=tests/attack
 
 oracle-full: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/oracle/test_kernels_on_cpu.py tests/oracle/test_attention_on_cpu.py tests/oracle/test_builtins.py
@@ -74,6 +78,7 @@ lint: $(VENV)/installed-lint
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/mypy --strict --follow-imports=silent tests/typing
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python tools/dead_code.py
 
 format: $(VENV)/installed-lint
 	$(BIN)/ruff check --fix .

@@ -13,3 +13,6 @@ import layoutalg
 @pytest.fixture(autouse=True)
 def _names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.update(la=layoutalg, Layout=layoutalg.Layout, Factor=layoutalg.Factor, np=np)
+
+
+pytest_plugins = ("tests.sampling",)

@@ -26,7 +26,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         names = sorted({reason.partition(f"{MISSING}: ")[2].split()[0] for reason in missing})
         terminalreporter.write_line(
             f"{len(missing)} tests need a compiler that is not installed ({', '.join(names)}); "
-            "`make toolchains` installs them, `make test` then runs them."
+            "`make toolchains` installs them, `make test-all` then runs them."
         )
     gone = [reason for reason in skipped if GONE in reason]
     if gone:

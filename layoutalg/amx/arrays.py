@@ -32,11 +32,7 @@ _NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32"
 
 
 def element_dtype(element: str, zext: bool = False) -> np.dtype[Any]:
-    """The numpy type of a tile's elements; `zext` reads i8 as unsigned.
-
-    >>> element_dtype("i8"), element_dtype("i8", zext=True), element_dtype("bf16").itemsize
-    (dtype('int8'), dtype('uint8'), 2)
-    """
+    """The numpy type of a tile's elements; `zext` reads i8 as unsigned."""
     return numpy_type("ui8" if zext and element == "i8" else element)
 
 

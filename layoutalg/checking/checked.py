@@ -27,7 +27,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from layoutalg.checking.mistakes import UNCOMPARED
+from layoutalg.checking.mistakes import UNCOMPARED, Mistake
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.levels import DEFAULT_TARGET
@@ -36,7 +36,6 @@ from layoutalg.module import Module, read
 
 if TYPE_CHECKING:
     from layoutalg.checking.conversions import CheckedConversion
-    from layoutalg.checking.mistakes import Mistake
     from layoutalg.ir.findings import Finding
     from layoutalg.viz.graph import Graph
 
@@ -174,6 +173,7 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
     """
     from layoutalg.checking.walking import check_flow, unread_in
     from layoutalg.flow.graph import flows_of
+    from layoutalg.flow.written_layouts import about_nothing
     from layoutalg.hardware import target_info
     from layoutalg.xegpu.rules import rules
 
@@ -195,6 +195,7 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
             unsaid += found.unsaid
             unknown += found.unknown
         unknown += unread_in(part.module)
+        mistakes += [Mistake(finding, "") for finding in about_nothing(part.module)]
     mistakes.sort(key=lambda mistake: (mistake.finding.place is None, mistake.finding.place))
     return Check(
         module, tuple(mistakes), operations, tuple(conversions), tuple(dict.fromkeys(unknown)), unsaid, chip, llvm

@@ -19,22 +19,16 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.price import Price, price, redundant
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.written_layouts import WrittenLayout, called
+from layoutalg.flow.open_levels import ends_in
+from layoutalg.flow.value_candidates import Candidate, stated_candidate
+from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called
 from layoutalg.ir.places import Place, place_of
 
 if TYPE_CHECKING:
-    from layoutalg.flow.graph import Flow
-    from layoutalg.flow.values import Candidate
+    from layoutalg.flow.graph import Flow, Value
     from layoutalg.module import Module
 
-__all__ = ["CONVERTING", "CheckedConversion", "conversions_of"]
-
-CONVERTING = {
-    "xegpu.convert_layout": ("input_layout", "target_layout"),
-    "ttg.convert_layout": ("type", "type"),
-    "triton_gpu.convert_layout": ("type", "type"),
-    "iree_vector_ext.to_layout": ("layout", "layout"),
-}
+__all__ = ["CheckedConversion", "conversions_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +99,10 @@ def conversions_of(
             if attribute is None:
                 continue
             name = next(iter(module.lines.result_names(statement.user)), "")
+            known = held.get(flow.value_of(operand).number) if operand in flow else None
+            taken = None if source is None else stated_candidate(source, value.shape, machine)
+            ends = ends_in(known, taken, held.get(value.number), machine)
+            stated = attribute, statement.attribute
             yield CheckedConversion(
                 place_of(statement.user),
                 called(statement.user),
@@ -112,9 +110,25 @@ def conversions_of(
                 value.shape,
                 attribute,
                 statement.attribute,
-                redundant(attribute, statement.attribute, value.shape),
-                price(attribute, statement.attribute, value.shape, value.element, machine, target),
+                redundant(*stated, value.shape),
+                _paid(stated, ends, value, machine, target),
             )
+
+
+def _paid(
+    stated: tuple[Distributed, Distributed],
+    ends: tuple[Candidate, Candidate] | None,
+    value: Value,
+    machine: Machine,
+    target: str,
+) -> Price:
+    """The price of the ends that are stated; where they leave levels open, of those that the flow chose for them."""
+    paid = price(*stated, value.shape, value.element, machine, target)
+    if ends is None or not any(one.levels - said.levels for one, said in zip(ends, stated, strict=True)):
+        return paid
+    chosen = price(ends[0].said, ends[1].said, value.shape, value.element, machine, target)
+    is_same = (paid.source, paid.result) == (chosen.source, chosen.result)
+    return paid if is_same or chosen.slots is None else chosen
 
 
 def _reads(statement: WrittenLayout) -> bool:

@@ -32,6 +32,7 @@ from layoutalg.flow.graph import Flow, Value, flows_of
 from layoutalg.flow.levels import layout_at, machine_in
 from layoutalg.flow.relations import needed
 from layoutalg.flow.values import Candidate, solved
+from layoutalg.flow.written_layouts import CONVERTING
 from layoutalg.ir.places import place_of
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.graph import Box, Graph, Line, Panel
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from layoutalg.core.notation import Distributed, Machine
 
 __all__ = ["flow_graph"]
-
-_CONVERTING = ("xegpu.convert_layout", "iree_vector_ext.to_layout", "ttg.convert_layout")
 
 
 def flow_graph(checked: Check, function: str | None = None) -> Graph:
@@ -132,7 +131,7 @@ class _Drawing:
         if any(finding.level == "error" for finding in wrong):
             state = "wrong"
         else:
-            state = "moves" if node.name in _CONVERTING else "right"
+            state = "moves" if node.name in CONVERTING else "right"
         told = "\n".join([f"{place}" if place is not None else title, *(finding.message for finding in wrong)])
         return Box("", title, subtitle, colour, told, state)
 
@@ -149,7 +148,7 @@ class _Drawing:
         name = self.names.of(member)
         mistake = self.mistakes.get((place_of(user), name))
         wrong = mistake is not None and mistake.finding.level == "error"
-        state = "wrong" if wrong else "moves" if user.name in _CONVERTING else "right"
+        state = "wrong" if wrong else "moves" if user.name in CONVERTING else "right"
         words = [f"{name}: {_type(value)}, used by {user.name}{_at(user)}"]
         if mistake is not None:
             words += [mistake.finding.message, *mistake.finding.notes]
@@ -165,7 +164,7 @@ class _Drawing:
 
     def _wanted(self, user: Operation, number: int) -> Distributed | None:
         """How an operation needs its operand: what its result says, or what it states itself."""
-        if user.name in _CONVERTING and user.results[0] in self.flow:
+        if user.name in CONVERTING and user.results[0] in self.flow:
             held = self.held.get(self.flow.value_of(user.results[0]).number)
             return None if held is None else held.attribute or held.layout
         for statement in self.flow.wanted:

@@ -24,7 +24,7 @@ from layoutalg.conversion.price import price
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.compiler_mistakes import compiler_mistake, right_for_matrix
+from layoutalg.flow.compiler_mistakes import ReductionMistake, compiler_mistake, right_for_matrix
 from layoutalg.flow.edges import axes_of, equal_coordinates, lacks, projected
 from layoutalg.flow.levels import layout_at, levels_of
 from layoutalg.flow.relations import given, needed, settled, without
@@ -259,21 +259,22 @@ class Repairing:
         priced = [repair for repair in found if repair.cost is not None]
         return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
 
-    def of_reduction(self, statement: WrittenLayout, value: Value) -> tuple[Repair, ...]:
-        """For a reduction whose result is wanted in a layout that is not a slice: a conversion from the slice.
+    def of_reduction(self, mistake: ReductionMistake) -> tuple[Repair, ...]:
+        """For a reduction whose result is wanted in a layout that is not a slice: a conversion from the slice, right behind it.
 
         >>> checked = la.check("gpu.barrier")
         >>> [mistake.repairs for mistake in checked.mistakes]
         []
         """
-        reduction: Any = statement.value.owner
+        reduction: Any = mistake.reduction
+        value, wanted = self.flow.value_of(reduction.results[0]), mistake.statement.attribute
         operand = self.held.get(self.flow.value_of(reduction.operands[0]).number)
         if operand is None or not isinstance(operand.attribute, LayoutAttr | SliceAttr):
             return ()
         source = SliceAttr(operand.attribute, tuple(reduction.reduction_dims.get_values()))
-        cost = price(source, statement.attribute, value.shape, value.element, self.machine, self.target)
-        name, place = self.names.of(statement.value), place_of(statement.user)
-        return (Repair("convert", name, source, statement.attribute, place, cost.slots, self.target, price=cost),)
+        cost = price(source, wanted, value.shape, value.element, self.machine, self.target)
+        name, place = self.names.of(reduction.results[0]), place_of(mistake.user)
+        return (Repair("convert", name, source, wanted, place, cost.slots, self.target, price=cost),)
 
     def written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
         """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone.

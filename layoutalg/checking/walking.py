@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
 
-from layoutalg.checking.conversions import CONVERTING, CheckedConversion, conversions_of
+from layoutalg.checking.conversions import CheckedConversion, conversions_of
 from layoutalg.checking.mistakes import UNCOMPARED, Mistake
 from layoutalg.checking.names import Names
 from layoutalg.checking.repairs import Repairing
@@ -30,14 +30,15 @@ from layoutalg.compare.missing import Missing, missing
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistake
+from layoutalg.flow.compiler_mistakes import compiler_mistake, reduction_mistakes
 from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.flow.levels import layout_at, levels_of, machine_in, narrowed, unblocked
+from layoutalg.flow.open_levels import as_taken, operand_statements
 from layoutalg.flow.relations import shape_of
 from layoutalg.flow.relations.relation import is_well_formed
 from layoutalg.flow.value_candidates import Candidate, stated_candidate
 from layoutalg.flow.values import solved
-from layoutalg.flow.written_layouts import WrittenLayout, called, statements_of
+from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called, statements_of
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
@@ -95,7 +96,7 @@ class _Checking:
         self.names = Names(module.lines)
         self.solved = solved(flow, self.machine, target)
         self.held = self.solved.stated
-        self.taken = {(one.user, one.number): one.attribute for one in flow.wanted}
+        self.taken = operand_statements(flow.wanted)
         self.repairing = Repairing(flow, self.held, self.names, self.machine, target, llvm)
 
     def found(self) -> Found:
@@ -227,13 +228,31 @@ class _Checking:
             if edge in unknown:
                 yield self._not_compared(edge.tie, unknown[edge])
             elif edge in broken:
-                gap = lacks(edge.tie, operand.layout, result.layout, axes_of(edge.tie, operand.levels, result.levels))
+                gap = self._gap(edge, operand, result)
                 if gap is not None:
                     yield self._lacks(edge, operand, result, gap)
             elif edge.equal and edge.tie.reach == "work-item":
                 kept, name = _common(operand, result), self.names.of(edge.tie.operand)
                 if lacking(edge.tie.relation, operand.layout, result.layout, kept) is None:
                     yield from self._registers(operand, result, edge.tie.user, name, kept)
+
+    def _gap(self, edge: Edge, operand: Candidate, result: Candidate) -> Missing | None:
+        """What is missing along an edge, at the levels that statements say if it is so there: what followed is no news."""
+        ends = ((edge.operand, operand), (edge.result, result))
+        for levels in ([self._said(number, one) for number, one in ends], [operand.levels, result.levels]):
+            gap = lacks(edge.tie, operand.layout, result.layout, axes_of(edge.tie, *levels))
+            if gap is not None:
+                return gap
+        return None
+
+    def _said(self, number: int, one: Candidate) -> frozenset[str]:
+        """The levels that are said of a value where it is made; of one that nothing is said of, those that follow."""
+        stated = self.flow.values[number].stated
+        return (
+            frozenset[str]().union(*(levels_of(each.attribute) for each in stated)) & one.levels
+            if stated
+            else one.levels
+        )
 
     def _lacks(self, edge: Edge, operand: Candidate, result: Candidate, gap: Missing) -> Mistake:
         tie = edge.tie
@@ -292,7 +311,8 @@ class _Checking:
 
     def _refusals(self, demand: Demand, value: Value, held: Candidate) -> Iterator[str]:
         """Why an operation does not take or make a value as it is held, or in the instruction's tile that is stated."""
-        taken = self.taken.get((demand.user, demand.number))
+        statement = self.taken.get((demand.user, demand.number))
+        taken = None if statement is None else as_taken(held, statement, value.shape, self.machine)
         tiles = [one.attribute for one in value.stated if not levels_of(one.attribute) & _LEVELS]
         own = [held.said] * bool(held.levels or held.attribute) + tiles
         for said in dict.fromkeys(own if taken is None else [taken]):
@@ -317,12 +337,18 @@ class _Checking:
                     attribute = held.attribute if statement is None else statement.attribute
                     if attribute is not None:
                         yield from self._moves_others(use.operation, 0, value, attribute)
-        for statement in self.flow.wanted:
-            found = reduction_mistake(statement)
-            if found is not None and self.llvm in found.versions:
+        for one in reduction_mistakes(self.flow):
+            found, statement = one.mistake, one.statement
+            if self.llvm in found.versions:
                 value, name = self.flow.value_of(statement.value), self.names.of(statement.value)
-                message = f"takes {name} rightly, and {found.by} crash: {found.message}"
-                repairs = self.repairing.of_reduction(statement, value)
+                made = self.names.of(one.reduction.results[0])
+                of = (
+                    ""
+                    if one.user is statement.user
+                    else f"; {name} is computed from {made}, which {one.reduction.name} makes"
+                )
+                message = f"takes {name} rightly, and {found.by} crash: {found.message}{of}"
+                repairs = self.repairing.of_reduction(one)
                 held = self.held.get(value.number)
                 yield self._mistake(found.rule, message, statement.user, name, None, held, None, repairs=repairs)
 

@@ -89,19 +89,11 @@ class Places:
         return Places(tuple(shape), table)
 
     def owners(self, element: tuple[int, ...]) -> list[Owner]:
-        """Every (subgroup, lane, register) that holds an element, ascending.
-
-        >>> Places((2,), {(0,): [(0, 1, 0), (0, 0, 0)]}).owners((0,))
-        [(0, 0, 0), (0, 1, 0)]
-        """
+        """Every (subgroup, lane, register) that holds an element, ascending."""
         return sorted(self.table.get(element, []))
 
     def without_registers(self) -> dict[tuple[int, ...], set[Owner]]:
-        """The work-items that hold each element, whatever the register.
-
-        >>> Places((1,), {(0,): [(0, 0, 0), (0, 0, 1)]}).without_registers()
-        {(0,): {(0, 0)}}
-        """
+        """The work-items that hold each element, whatever the register."""
         return {element: {owner[:2] for owner in owners} for element, owners in self.table.items()}
 
 

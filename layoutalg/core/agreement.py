@@ -40,11 +40,7 @@ class Asked(NamedTuple):
     operand: Operand | None
 
     def coordinates(self) -> NDArray[Any]:
-        """The coordinates that each work-item holds (see `Distributed.coordinates`).
-
-        >>> agree((Layout.parse("d0 = 2@lane"),))[0].coordinates().tolist()
-        [[[[0]], [[1]]]]
-        """
+        """The coordinates that each work-item holds (see `Distributed.coordinates`)."""
         return self.value.coordinates(self.shape, self.machine)
 
 

@@ -118,19 +118,11 @@ _NAMES = tuple(f"d{i}" for i in range(16))
 
 
 def default_names(rank: int) -> tuple[str, ...]:
-    """The names of the dimensions of a tensor that has none of its own.
-
-    >>> default_names(2)
-    ('d0', 'd1')
-    """
+    """The names of the dimensions of a tensor that has none of its own."""
     return _NAMES[:rank] if rank <= len(_NAMES) else tuple(f"d{i}" for i in range(rank))
 
 
 def natural_order(name: str) -> tuple[str, int, str]:
-    """A sort key that puts d2 before d10.
-
-    >>> sorted(["d10", "d2", "addr"], key=natural_order)
-    ['addr', 'd2', 'd10']
-    """
+    """A sort key that puts d2 before d10."""
     stem = name.rstrip("0123456789")
     return stem, int(name[len(stem) :][:18] or -1), name

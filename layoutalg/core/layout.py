@@ -273,12 +273,7 @@ class Layout(Relation, Notation):
 
 
 def read_layout(reader: Reader) -> Layout:
-    """Read one layout and leave the reader behind it.
-
-    >>> reader = Reader("d0 = 4@reg; more")
-    >>> print(read_layout(reader), reader.position)
-    d0 = 4@reg 10
-    """
+    """Read one layout and leave the reader behind it."""
     dims, replicas, offsets, names, origins = read_parts(reader)
     return Layout(dims, replicas, offsets, names=names, origins=origins)
 

@@ -55,11 +55,7 @@ def shown(value: object, most: int = LONGEST_SHOWN) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks: a message is one line, whatever it repeats.
-
-    >>> one_line("LLVM a\\nb: unknown")
-    'LLVM a b: unknown'
-    """
+    """A text without line breaks: a message is one line, whatever it repeats."""
     return text if text.isprintable() else " ".join(text.splitlines())
 
 

@@ -10,9 +10,5 @@ __all__ = ["counted"]
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things, in words.
-
-    >>> counted(1, "word"), counted(3, "word")
-    ('1 word', '3 words')
-    """
+    """A number of things, in words."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -197,11 +197,7 @@ class Reader:
 
 
 def did_you_mean(word: str, words: Sequence[str]) -> str:
-    """A hint for an error where a word is nearly one of those that would do; else nothing.
-
-    >>> did_you_mean("lane_layuot", ("lane_layout", "lane_data"))
-    '; did you mean lane_layout?'
-    """
+    """A hint for an error where a word is nearly one of those that would do; else nothing."""
     near = get_close_matches(word, words, 1, 0.7) if len(word) <= LONGEST_SHOWN else []
     return f"; did you mean {near[0]}?" if near else ""
 

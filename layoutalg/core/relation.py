@@ -342,11 +342,6 @@ def _starts(offsets: object) -> tuple[tuple[str, int], ...]:
 
 
 def as_layout(value: object, what: str = "layout") -> None:
-    """Refuse what is not a layout.
-
-    >>> as_layout(1)
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: layout 1: expected a Layout, such as Layout.parse("d0 = 16@lane")
-    """
+    """Refuse what is not a layout."""
     if not isinstance(value, Relation):
         raise LayoutError(f'{what} {shown(value)}: expected a Layout, such as Layout.parse("d0 = 16@lane")')

@@ -7,10 +7,10 @@ them are one run.
 ['16@lane']
 
 Where factors overlap, one set can be written in two ways, and is compared as a set: a whole number whose bit x is 1 where
-place x is reached. Places 0, 2, 3 and 5:
+place x is reached. Both of these reach 0 to 4, one of them twice:
 
->>> bin(places_as_bits([Factor(2, 2, "lane"), Factor(2, 3, "lane")]))
-'0b101101'
+>>> same_replicas([Factor(2, 1, "lane"), Factor(2, 3, "lane"), Factor(2, 2, "lane")], [Factor(7, 1, "lane")])
+True
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from layoutalg.core.extents import conditions, multiply
 from layoutalg.core.factors import Factor
 from layoutalg.core.limits import MOST_REPLICA_PLACES, MOST_REPLICA_SHIFTS
 
-__all__ = ["merge_replicas", "places_as_bits", "same_replicas"]
+__all__ = ["merge_replicas", "same_replicas"]
 
 
 def merge_replicas(replicas: Sequence[Factor]) -> tuple[Factor, ...]:
@@ -138,17 +138,6 @@ def _bits(steps: Sequence[_Step]) -> int:
             found |= found << more * stride
             copies += more
     return found
-
-
-def places_as_bits(replicas: Iterable[Factor]) -> int:
-    """The places on one axis that replicas reach: bit x of the result is 1 where place x is.
-
-    Raises `SizeError` over 2^30 places.
-
-    >>> bin(places_as_bits([Factor(3, 2, "lane")]))
-    '0b10101'
-    """
-    return _bits([(f.stride, f.extent) for f in replicas])
 
 
 def _overlapping(replicas: Sequence[Factor]) -> bool:

@@ -164,11 +164,7 @@ def listed(
 
 
 def as_whole(value: object, what: str) -> int:
-    """Check a whole number that may be negative (an offset or an origin).
-
-    >>> as_whole(-64, "offset")
-    -64
-    """
+    """Check a whole number that may be negative (an offset or an origin)."""
     return whole_number(value, what, -MAX_START, MAX_START)
 
 

@@ -101,12 +101,7 @@ def level_steps(*levels: Sequence[Extent]) -> list[list[Extent]]:
 
 
 def refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
-    """Raise the `ConversionError` for a dimension of a layout (None, or -1, for the whole).
-
-    >>> refuse(Layout.parse("d0 = 3@reg"), 0, "3@reg is not a power of two")
-    Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is not a power of two (in d0 = 3@reg)
-    """
+    """Raise the `ConversionError` for a dimension of a layout (None, or -1, for the whole)."""
     where = "" if dim is None or not 0 <= dim < layout.rank else f"dimension {layout.names[dim]}: "
     raise ConversionError(f"{where}{problem} (in {layout})")
 
@@ -170,9 +165,5 @@ def machine_for(machine: Machine | None, lanes: int, who: object) -> Machine:
 
 
 def cover_all(layouts: tuple[Layout, ...], machine: Machine, who: object) -> tuple[Layout, ...]:
-    """Layouts on a whole machine: subgroups that they do not use hold copies.
-
-    >>> [str(one) for one in cover_all((Layout.parse("d0 = 32@lane"),), Machine(lanes=32, subgroups=2), "WMMA")]
-    ['d0 = 32@lane | replicas 2@sg']
-    """
+    """Layouts on a whole machine: subgroups that they do not use hold copies."""
     return tuple(cover(layout, machine, who) for layout in layouts)

@@ -39,15 +39,6 @@ _MOST_FOLLOWED = 1 << 12
 _MOST_SOURCES = 256
 _CLOSE = {1: 1e-1, 2: 4e-3, 4: 1e-5, 8: 1e-12}
 """By the bytes of an element, relative: what a sum of another order may differ."""
-_MOVING = (
-    "xegpu.store",
-    "xegpu.load",
-    "xegpu.convert_layout",
-    "vector.store",
-    "vector.load",
-    "vector.transfer",
-    "memref.",
-)
 
 Index = tuple[int, ...]
 

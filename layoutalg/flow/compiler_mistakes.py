@@ -8,8 +8,9 @@ first element on. A lane that has a column, or several pieces of a row, gets and
 lane 0 moves 8 neighbours in memory from (0, 0) on, and its element (1, 0) is not among them
 >>> moves_others(LayoutAttr(lane_layout=(8, 2), lane_data=(1, 8)), (8, 16), MemDescType((32, 32), "f32"))
 
-Where an operation takes the result of a `vector.multi_reduction` and says a layout of it that is not a slice, LLVM 23 and 24
-crash when they distribute to lanes. `tests/oracle/test_checked_mistakes.py` runs the compilers.
+Where an operation takes the result of a `vector.multi_reduction`, or what is computed from it element by element, and says a
+layout of it that is not a slice, LLVM 23 and 24 crash when they distribute to lanes (`reduction_mistakes`). A
+`xegpu.convert_layout` in between mends it. `tests/oracle/test_checked_mistakes.py` runs the compilers.
 
 `check` reports these, `propagate` writes layouts that avoid them (`propagation.avoiding`), and `lower` does not need the passes
 that have them.
@@ -25,25 +26,35 @@ from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed
+from layoutalg.flow.edges import edges_of
 from layoutalg.flow.levels import levels_of
 from layoutalg.xegpu import LayoutAttr, MemDescType, SliceAttr
 from layoutalg.xegpu.reading import parse_attribute
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation, SSAValue
+    from xdsl.ir import Operation, SSAValue, Use
 
+    from layoutalg.flow.graph import Flow
     from layoutalg.flow.written_layouts import WrittenLayout
 
 __all__ = [
     "CompilerMistake",
+    "Followers",
+    "ReductionMistake",
     "compiler_mistake",
+    "followers_of",
     "moves_others",
     "neighbouring",
-    "reduction_mistake",
+    "reached_from",
+    "reduction_mistakes",
     "right_for_matrix",
     "wants_slices",
 ]
 
+Followers = dict[tuple["Operation", int], list["SSAValue"]]
+
+_ELEMENTWISE = ("arith.", "math.", "vector.bitcast", "vector.fma")
+"""What takes its operands in the layout of its result, in the compilers' propagation."""
 _CACHED = 1 << 12
 _MOST_ELEMENTS = 1 << 20
 
@@ -106,27 +117,104 @@ def wants_slices(operation: Operation, llvm: int) -> bool:
     return llvm in _WANT_SLICES.get(operation.name, ())
 
 
-def reduction_mistake(statement: WrittenLayout) -> CompilerMistake | None:
-    """What goes wrong where an operation says how it takes the result of a reduction.
+def followers_of(flow: Flow) -> Followers:
+    """For every use of a value, what is computed there element by element, as operation and operand number.
 
+    What a loop or a branch yields, and what a loop starts with, goes on as its result. A conversion is followed by nothing.
+
+    >>> from layoutalg.flow.graph import flow_of
     >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.written_layouts import statements_of
+    >>> text = "%x = arith.constant dense<0.0> : vector<8xf32> %z = math.exp %x : vector<8xf32>"
+    >>> [(user.name, number, len(found)) for (user, number), found in followers_of(flow_of(read_module(text))).items()]
+    [('math.exp', 0, 1)]
+    """
+    followers: Followers = {}
+    for edge in edges_of(flow):
+        tie = edge.tie
+        if edge.equal and tie.user.name.startswith(_ELEMENTWISE):
+            followers.setdefault((tie.user, tie.number), []).append(tie.result)
+    for operation in [one for function in flow.functions for one in function.walk()]:
+        parent = operation.parent_op()
+        if operation.name == "scf.for":
+            followers |= {(operation, 3 + at): [result] for at, result in enumerate(operation.results)}
+        elif operation.name == "scf.yield" and parent is not None and parent.name in ("scf.for", "scf.if"):
+            followers |= {(operation, at): [result] for at, result in enumerate(parent.results)}
+    return followers
+
+
+def reached_from(use: Use, followers: Followers) -> Iterator[Use]:
+    """A use, and the uses of what is computed there element by element.
+
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.ir import read_module
+    >>> lines = ("%x = arith.constant dense<0.0>", "%y = math.exp %x", "%z = math.sin %y")
+    >>> text = " ".join(f"{line} : vector<8xf32>" for line in lines)
+    >>> flow = flow_of(read_module(text))
+    >>> [use] = flow.values[0].members[0].uses
+    >>> [one.operation.name for one in reached_from(use, followers_of(flow))]
+    ['math.exp', 'math.sin']
+    """
+    waiting, seen = [use], {use}
+    while waiting:
+        one = waiting.pop()
+        yield one
+        for result in followers.get((one.operation, one.index), ()):
+            more = [each for each in result.uses if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionMistake:
+    """A statement, the reduction whose result (or what is computed from it) is taken there, and the first user on the way.
+
+    >>> ReductionMistake.__slots__
+    ('statement', 'reduction', 'user', 'mistake')
+    """
+
+    statement: WrittenLayout
+    reduction: Operation
+    user: Operation
+    mistake: CompilerMistake
+
+
+def reduction_mistakes(flow: Flow) -> Iterator[ReductionMistake]:
+    """What goes wrong where operations say how they take what a reduction makes, directly or through elementwise operations.
+
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.ir import read_module
     >>> lanes = "#xegpu.layout<lane_layout = [4], lane_data = [1]>"
     >>> text = '''%x, %z, %t = "test.op"() : () -> (vector<4x4xf32>, vector<4xf32>, !xegpu.tensor_desc<4xf32>)
     ... %y = vector.multi_reduction <add>, %x, %z {layout_result_0 = LANES} [1] : vector<4x4xf32> to vector<4xf32>
-    ... xegpu.store_nd %y, %t[0] <{layout = LANES}> : vector<4xf32>, !xegpu.tensor_desc<4xf32>'''
-    >>> [statement] = statements_of(read_module(text.replace("LANES", lanes)).body.block.last_op)
-    >>> reduction_mistake(statement).by
-    'LLVM 23 and 24'
+    ... %w = math.exp %y : vector<4xf32>
+    ... xegpu.store_nd %w, %t[0] <{layout = LANES}> : vector<4xf32>, !xegpu.tensor_desc<4xf32>'''
+    >>> [found] = reduction_mistakes(flow_of(read_module(text.replace("LANES", lanes))))
+    >>> found.statement.user.name, found.user.name, found.mistake.by
+    ('xegpu.store_nd', 'math.exp', 'LLVM 23 and 24')
     """
-    maker: Any = statement.value.owner
-    versions = _WANT_SLICES.get(getattr(maker, "name", ""), ())
-    if not versions or "layout_result_0" not in maker.attributes:
-        return None
-    if not isinstance(statement.attribute, LayoutAttr) or "lane" not in levels_of(statement.attribute):
-        return None
-    told = f"{statement.attribute} is not a slice, and they look for its parent"
-    return CompilerMistake("compiler.reduction", versions, told)
+    plain = {
+        (statement.user, statement.value): statement
+        for statement in flow.wanted
+        if isinstance(statement.attribute, LayoutAttr) and "lane" in levels_of(statement.attribute)
+    }
+    reductions = [
+        one
+        for function in flow.functions
+        for one in function.walk()
+        if one.name in _WANT_SLICES and "layout_result_0" in one.attributes
+    ]
+    followers = followers_of(flow) if plain and reductions else {}
+    for reduction in reductions if plain else ():
+        told: set[Operation] = set()
+        for first in reduction.results[0].uses:
+            for use in reached_from(first, followers):
+                statement = plain.get((use.operation, use.operation.operands[use.index]))
+                is_anchor = use is first or use.operation.name.startswith("xegpu.")
+                if statement is not None and is_anchor and use.operation not in told:
+                    told.add(use.operation)
+                    words = f"{statement.attribute} is not a slice, and they look for its parent"
+                    mistake = CompilerMistake("compiler.reduction", _WANT_SLICES[reduction.name], words)
+                    yield ReductionMistake(statement, reduction, first.operation, mistake)
 
 
 def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tuple[int, ...]) -> Iterator[LayoutAttr]:

@@ -14,6 +14,7 @@ d0 = 8@reg, d1 = 16@lane
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -23,7 +24,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation
 
 from layoutalg.conversion.price import DEFAULT_CHIP
-from layoutalg.core.carrying import settled
+from layoutalg.core.carrying import held_in_both, settled, without
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -84,12 +85,33 @@ class PartlySaid(Distributed):
         offsets = {axis: start for axis, start in layout.offsets.items() if axis != "reg"}
         return cls(settled(Layout(dims, replicas, offsets, origins=layout.origins)), levels)
 
+    def completed_by(self, other: Distributed) -> Distributed:
+        """The layout with the levels that it leaves open as another one says them: what work-items hold in both.
+
+        >>> blocks = PartlySaid(Layout.parse("d0 = 4@sg 16@reg | replicas 16@lane"), frozenset({"sg"}))
+        >>> print(blocks.completed_by(PartlySaid(Layout.parse("d0 = 4@reg 16@lane | replicas 4@sg"), frozenset({"lane"}))))
+        d0 = 4@sg 16@lane (lane, sg)
+        """
+        more = other.said - self.said if isinstance(other, PartlySaid) else frozenset[str]()
+        if not isinstance(other, PartlySaid) or not more:
+            return self
+        try:
+            both = held_in_both(_on(self.spread, self.said), _on(other.spread, more))
+        except LayoutError:
+            return self
+        return PartlySaid.of(both, self.said | more)
+
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layout, of the tensor and the machine that it is for."""
         return one_operand(str(self), self.spread)
 
     def __str__(self) -> str:
         return f"{self.spread} ({', '.join(sorted(self.said))})"
+
+
+def _on(layout: Layout, levels: AbstractSet[str]) -> Layout:
+    """A layout on the axes of these levels; what it does on others counts as registers."""
+    return settled(without(layout, [axis for axis in layout.axes if axis not in levels]))
 
 
 @lru_cache(maxsize=_CACHED)

@@ -6,15 +6,16 @@
 ... %x = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [8], lane_data = [1]>} dense<0.0> : vector<8xf32>
 ... %z = math.exp %x : vector<8xf32>'''
 >>> search = ValueCandidates(flow_of(read_module(text)), Machine(lanes=8))
->>> search.pass_on({})
+>>> search.pass_on_all({})
 >>> [[str(one.layout) for one in found.values()] for found in search.of]
 [['d0 = 8@lane'], ['d0 = 8@lane']]
 
-Candidates go in rounds to all neighbours at once, so no order matters, and the rounds end by themselves.
+Candidates go to all neighbours in rounds (`flow.rounds`), so no order matters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
@@ -30,6 +31,7 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.edges import Edge, edges_of, projected
 from layoutalg.flow.levels import PartlySaid, layout_at, levels_of, narrowed
 from layoutalg.flow.relations import relation_of
+from layoutalg.flow.rounds import Rounds
 from layoutalg.ir.places import place_of
 
 if TYPE_CHECKING:
@@ -42,8 +44,6 @@ __all__ = ["Candidate", "ValueCandidates", "stated_candidate", "stated_layout", 
 
 _CACHED = 1 << 14
 _LEVELS = frozenset(("sg", "lane"))
-_MOST = 10
-"""Candidates of one value; which ones are kept depends on the candidates alone."""
 _LLVM = 24
 """The version whose attributes demands are asked for; the layouts are the same in all of them."""
 
@@ -118,7 +118,7 @@ def stated_candidate(statement: WrittenLayout, shape: tuple[int, ...], machine: 
 _Key = tuple[Layout, frozenset[str]]
 
 
-class ValueCandidates:
+class ValueCandidates(Rounds[Candidate]):
     """What every value of a flow may be: statements, and what neighbours pass on, in rounds that end by themselves.
 
     >>> from layoutalg.flow.graph import flow_of
@@ -127,7 +127,10 @@ class ValueCandidates:
     []
     """
 
+    most = 10
+
     def __init__(self, flow: Flow, machine: Machine) -> None:
+        super().__init__(len(flow.values))
         self.flow, self.machine = flow, machine
         self.values = flow.values
         self.edges = edges_of(flow)
@@ -138,7 +141,6 @@ class ValueCandidates:
                 self.touching[edge.result].append(edge)
         self.bound: list[Candidate | None] = [None] * len(self.values)
         """What is stated about a value: at its levels, every candidate is so."""
-        self.of: list[dict[_Key, Candidate]] = [{} for _ in self.values]
         self.misfits: list[tuple[WrittenLayout, str]] = []
         self.wanted: dict[int, list[Candidate]] = {}
         """By value, what statements say of it where it is used."""
@@ -149,7 +151,7 @@ class ValueCandidates:
             if known:
                 most = max(known, key=lambda one: (len(one.levels), sorted(one.levels, reverse=True)))
                 self.bound[value.number] = most
-                self.of[value.number][_key(most)] = most
+                self.of[value.number][self.key(most)] = most
         for statement in flow.wanted:
             value = flow.value_of(statement.value)
             found = self._stated(statement, value)
@@ -199,9 +201,9 @@ class ValueCandidates:
                         continue
                     found = Candidate(layout, frozenset({"lane"}), choice.attribute, "wanted", None)
                     offers.setdefault(value.number, []).append(found)
-        self.pass_on(offers)
+        self.pass_on_all(offers)
         met = self._held_in_both()
-        self.pass_on(met)
+        self.pass_on_all(met)
         return bool(offers or met)
 
     def _held_in_both(self) -> dict[int, list[Candidate]]:
@@ -227,69 +229,55 @@ class ValueCandidates:
                         offers.setdefault(number, []).append(found)
         return offers
 
-    def pass_on(self, offers: dict[int, list[Candidate]]) -> None:
-        """Pass every candidate on to all neighbours at once, until nothing is new; no order matters."""
-        fresh = {number: list(found.values()) for number, found in enumerate(self.of) if found}
-        while fresh or offers:
-            for number, found in fresh.items():
-                for edge in self.touching[number]:
-                    self._along(edge, number, found, offers)
-            fresh = {}
-            for number, offered in offers.items():
-                new = self._taken(number, offered)
-                if new:
-                    fresh[number] = new
-            offers = {}
+    def pass_on_all(self, offers: dict[int, list[Candidate]]) -> None:
+        """Pass every candidate on to all neighbours, and these offers with them, until nothing is new."""
+        self.offered = offers
+        self.fresh = {number: list(found.values()) for number, found in enumerate(self.of) if found}
+        self.pass_on()
+        self.settle()
         for number, found in enumerate(self.of):
             if len(found) > 1:
                 self._refine(number, list(found.values()))
 
-    def _along(self, edge: Edge, number: int, found: list[Candidate], offers: dict[int, list[Candidate]]) -> None:
-        for forward in (True, False):
-            source, target = (edge.operand, edge.result) if forward else (edge.result, edge.operand)
-            if source != number or not (edge.passes_on if forward else edge.passes_back):
-                continue
-            bound = self.bound[target]
-            if bound is not None and bound.levels == _LEVELS:
-                continue
-            shape = self.values[target].shape
-            made = [one for each in found if (one := _moved(edge, each, shape, forward)) is not None]
-            if made:
-                offers.setdefault(target, []).extend(made)
+    def key(self, one: Candidate) -> _Key:
+        """A layout, and the levels at which it counts."""
+        return one.layout, one.levels
 
-    def _taken(self, number: int, offered: list[Candidate]) -> list[Candidate]:
-        """What of these is new to a value, within what is stated about it."""
-        have, bound = self.of[number], self.bound[number]
-        by_key: dict[_Key, Candidate] = {}
-        for one in offered:
-            key = _key(one)
-            if key in have or (bound is not None and not _refines(one, bound)):
-                continue
-            other = by_key.get(key)
-            if other is None or _rank(one) < _rank(other):
-                by_key[key] = one
-        new = list(by_key.values())
-        if len(new) > 1:
-            new.sort(key=lambda one: (_rank(one), text_of(one.layout)))
-        new = new[: max(0, _MOST - len(have))]
-        have.update((_key(one), one) for one in new)
-        return new
+    def order(self, one: Candidate) -> tuple[Any, ...]:
+        """What is told first: the name of a layout that is written, and the one that is stated."""
+        return *_rank(one), text_of(one.layout)
+
+    def admitted(self, number: int, one: Candidate) -> Candidate | None:
+        """A candidate, within what is stated about the value."""
+        bound = self.bound[number]
+        return one if bound is None or _refines(one, bound) else None
+
+    def passed_on(self, number: int, fresh: list[Candidate]) -> Iterator[tuple[int, list[Candidate]]]:
+        """What the neighbours of a value can be, across the edges between them."""
+        for edge in self.touching[number]:
+            for forward in (True, False):
+                source, target = (edge.operand, edge.result) if forward else (edge.result, edge.operand)
+                if source != number or not (edge.passes_on if forward else edge.passes_back):
+                    continue
+                bound = self.bound[target]
+                if bound is not None and bound.levels == _LEVELS:
+                    continue
+                shape = self.values[target].shape
+                made = [one for each in fresh if (one := _moved(edge, each, shape, forward)) is not None]
+                if made:
+                    yield target, made
 
     def _refine(self, number: int, found: list[Candidate]) -> None:
         """Drop what says less than another candidate that agrees with it."""
         for one in found:
             if len(one.levels) < 2 and any(_refines(other, one) for other in found):
-                del self.of[number][_key(one)]
+                del self.of[number][self.key(one)]
 
 
 def _is_read(member: SSAValue) -> bool:
     """Whether an operation that is known makes a value, of no other value: it reads memory."""
     owner = member.owner
     return not isinstance(owner, Block) and relation_of(owner) is not None
-
-
-def _key(one: Candidate) -> _Key:
-    return one.layout, one.levels
 
 
 @lru_cache(maxsize=_CACHED)

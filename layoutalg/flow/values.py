@@ -36,6 +36,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.edges import Edge, axes_of, lacks, projected
+from layoutalg.flow.open_levels import OpenLevels, as_taken, operand_statements
 from layoutalg.flow.solver import Problem, Use, solve
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ from layoutalg.flow.value_candidates import Candidate, ValueCandidates, text_of,
 
 __all__ = ["Candidate", "Solved", "solved"]
 
-_LEVELS = frozenset(("sg", "lane"))
 _MOST_ALTERNATIVES = 8
 """Broken edges for which other choices are looked for."""
 
@@ -112,7 +112,12 @@ def solved(flow: Flow, machine: Machine, target: str | None = None) -> Solved:
     instance_of(flow, Flow, "flow")
     instance_of(machine, Machine, "machine")
     search = ValueCandidates(flow, machine)
-    search.pass_on({number: list(found) for number, found in search.wanted.items()})
+    search.pass_on_all({number: list(found) for number, found in search.wanted.items()})
+    beside = OpenLevels.of(search)
+    before: object = None
+    while (offers := beside.offers()) and before != (now := [frozenset(found) for found in search.of]):
+        search.pass_on_all(offers)
+        before = now
     answer = _Choice(search, target).answer()
     if not answer.is_right and search.offer_more(answer.unmet, target):
         other = _Choice(search, target).answer()
@@ -131,6 +136,8 @@ class _Choice:
         self.nodes = [number for number, found in enumerate(self.labels) if len(found) > 1]
         self.place = {number: at for at, number in enumerate(self.nodes)}
         self.uncompared: dict[int, str] = {}
+        fits = (one for one in self.flow.wanted if (one.user, one.number) in search.taken_as)
+        self.taken = operand_statements(fits)
         self.demands: dict[int, list[Demand]] = {}
         for demand in self.flow.demands:
             if demand.value in self.flow:
@@ -247,9 +254,12 @@ class _Choice:
         return sum(1 for _ in self._unmet(number, one)) + sum(1 for _ in self._unwanted(number, one))
 
     def _unmet(self, number: int, one: Candidate) -> Iterator[Demand]:
+        shape = self.flow.values[number].shape
         for demand in self.demands.get(number, ()):
-            said = self.search.taken_as.get((demand.user, demand.number))
-            if said is None and (one.levels or one.attribute is not None):
+            statement, said = self.taken.get((demand.user, demand.number)), None
+            if statement is not None:
+                said = as_taken(one, statement, shape, self.machine)
+            elif one.levels or one.attribute is not None:
                 said = one.said
             if said is not None and demand.problem(said, self.machine, self.target) is not None:
                 yield demand

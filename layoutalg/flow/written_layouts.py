@@ -35,16 +35,29 @@ from xdsl.dialects.builtin import NoneAttr, TensorType, UnregisteredAttr, Unregi
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import LONGEST_SHOWN, shortened
 from layoutalg.core.notation import Distributed
+from layoutalg.core.plurals import counted
 from layoutalg.flow.relations import shape_of
 from layoutalg.ir.dialects.iree_vector_ext import NestedLayoutAttr
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
+from layoutalg.ir.findings import OURS, Finding
+from layoutalg.ir.places import place_of
 from layoutalg.notations import parse
 
-__all__ = ["WrittenLayout", "called", "statement_in_type", "statements_of"]
+__all__ = ["CONVERTING", "WrittenLayout", "about_nothing", "called", "statement_in_type", "statements_of"]
 
-_NUMBERED = re.compile(r"layout_(result|operand)_([0-9]{1,4})")
+CONVERTING = {
+    "xegpu.convert_layout": ("input_layout", "target_layout"),
+    "ttg.convert_layout": ("type", "type"),
+    "triton_gpu.convert_layout": ("type", "type"),
+    "iree_vector_ext.to_layout": ("layout", "layout"),
+}
+"""Operations that move a value from one layout to another, and which statements say the two."""
+
+_NUMBERED = re.compile(r"layout_(result|operand)_([0-9]+)")
+_MOST_DIGITS = 4
 _LAYOUTS = (LayoutAttr, SliceAttr, NestedLayoutAttr)
 _OPERANDS = {
     "xegpu.dpas": {"layout_a": "lhs", "layout_b": "rhs", "layout_cd": "acc"},
@@ -151,13 +164,50 @@ def _encoding(attribute: Attribute) -> Distributed | None:
         return None
 
 
+def about_nothing(module: Operation) -> Iterator[Finding]:
+    """A warning for each statement about a result or an operand that an operation does not have. LLVM ignores them too.
+
+    >>> from layoutalg.ir import read_module
+    >>> lanes = "#xegpu.layout<lane_layout = [8], lane_data = [1]>"
+    >>> text = f"%x = arith.constant {{layout_result_7 = {lanes}}} dense<0.0> : vector<8xf32>"
+    >>> for finding in about_nothing(read_module(text)):
+    ...     print(finding.level, finding.message)
+    warning layout_result_7 is about nothing: there is 1 result, layout_result_0
+    """
+    for operation in module.walk():
+        for held in (operation.properties, operation.attributes):
+            for name, attribute in held.items():
+                numbered = _NUMBERED.fullmatch(name) if isinstance(attribute, _LAYOUTS) else None
+                if numbered is not None:
+                    count = len(operation.results if numbered[1] == "result" else operation.operands)
+                    if _number(numbered[2]) >= count:
+                        message = f"{shortened(name, LONGEST_SHOWN)} is about nothing: {_there(numbered[1], count)}"
+                        where = place_of(operation)
+                        yield Finding("layouts.number", message, called(operation), where, OURS, "warning", (_IGNORED,))
+
+
+_IGNORED = "it is ignored, here and by LLVM 22 to 24"
+
+
+def _there(what: str, count: int) -> str:
+    if not count:
+        return f"there are no {what}s"
+    last = "" if count == 1 else f" to layout_{what}_{count - 1}"
+    return f"there {'is' if count == 1 else 'are'} {counted(count, what)}, layout_{what}_0{last}"
+
+
+def _number(digits: str) -> int:
+    """The number of a result or operand; one beyond all where it has too many digits."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
+
+
 def _about(operation: Any, name: str) -> Iterator[tuple[int | None, SSAValue]]:
     """The operand (with its number) or the result that an attribute of this name is about."""
     operands, results = operation.operands, operation.results
     known = _OPERANDS.get(operation.name)
     numbered = _NUMBERED.fullmatch(name)
     if numbered is not None:
-        number = int(numbered[2])
+        number = _number(numbered[2])
         if numbered[1] == "result" and number < len(results):
             yield None, results[number]
         elif numbered[1] == "operand" and number < len(operands):

@@ -41,7 +41,7 @@ from layoutalg.gemm.sharing import LINE_BYTES
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import xe_chip
 
-__all__ = ["Counted", "asked", "counted", "instructions", "prefetches_per_step"]
+__all__ = ["Counted", "asked", "counted", "instructions"]
 
 _LOOP = 3
 """The counter is added to and compared, and the loop jumps."""
@@ -71,20 +71,12 @@ class Counted:
 
     @property
     def total(self) -> int:
-        """All of them.
-
-        >>> Counted(1, 2, 0, 3, 2, 3).total
-        11
-        """
+        """All of them."""
         return self.dpas + self.loads + self.prefetches + self.syncs + self.addresses + self.control
 
     @property
     def per_dpas(self) -> float:
-        """Instructions per dpas.
-
-        >>> Counted(4, 2, 0, 3, 2, 3).per_dpas
-        3.5
-        """
+        """Instructions per dpas."""
         return self.total / self.dpas
 
 
@@ -157,16 +149,6 @@ def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, 
     each = {"none": 0, "shared": 1 + _PREFETCH, "lines": 2}[tiling.prefetch]
     jumps = mixed.astype(np.int64) - of_both if tiling.prefetch == "shared" else 0
     return one.total + each * (ahead - alone) + jumps
-
-
-def prefetches_per_step(problem: Problem, tiling: Tiling) -> int:
-    """The prefetch messages of one subgroup in a step: the workgroup's blocks of A and B, shared out over its subgroups.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> prefetches_per_step(Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"))
-    1
-    """
-    return _asked_by(problem, tiling)[0]
 
 
 def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tuple[Grids, NDArray[np.bool_]]:

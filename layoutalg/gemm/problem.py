@@ -307,11 +307,7 @@ def _up(value: int, multiple: int) -> int:
 
 
 def leading_dimension(name: str, value: int | None, default: int) -> int:
-    """The elements from one row in memory to the next: as given, or those of a row.
-
-    >>> leading_dimension("lda", None, 48)
-    48
-    """
+    """The elements from one row in memory to the next: as given, or those of a row."""
     return default if value is None else whole_number(name, value)
 
 

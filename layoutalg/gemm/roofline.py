@@ -50,14 +50,11 @@ from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.tiling import PREFETCHES, Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "PARTS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
 CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
-PARTS = ("peak", "outside", "idle", "instructions", "caches", "waiting", "ends", "memory")
-"""What the time is made of: the peak's, products outside of C or beyond k, idle engines, other instructions than DPAS, bytes
-that the caches don't give in time, waiting for data, the beginnings and ends of waves, and what memory adds to all that."""
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
@@ -118,32 +115,17 @@ class Forms:
 
     @property
     def count(self) -> Numbers:
-        """Subgroups of a workgroup.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).count.tolist()
-        [8.0]
-        """
+        """Subgroups of a workgroup."""
         return self.rows * self.columns
 
     @property
     def workgroup_m(self) -> Numbers:
-        """Rows of C that a workgroup computes.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).workgroup_m.tolist()
-        [16.0]
-        """
+        """Rows of C that a workgroup computes."""
         return self.m * self.rows
 
     @property
     def workgroup_n(self) -> Numbers:
-        """Columns of C that a workgroup computes.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16), (2, 4)), 9)]).workgroup_n.tolist()
-        [64.0]
-        """
+        """Columns of C that a workgroup computes."""
         return self.n * self.columns
 
 
@@ -173,14 +155,7 @@ class Times:
 
     @property
     def inside(self) -> Numbers:
-        """The clocks that would remain if memory gave everything at once.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> forms = Forms.of([(Tiling(Tile(8, 64, 64), (1, 8), 128), 25)])
-        >>> found = times(Problem.of(8, 4096, 4096, target="bmg"), forms)
-        >>> bool((found.inside < found.clocks).all())
-        True
-        """
+        """The clocks that would remain if memory gave everything at once."""
         return self.clocks - self.parts["memory"]
 
 
@@ -190,7 +165,9 @@ class Roofline:
 
     Bytes are those of the whole problem: into registers (`l1_bytes`), into the L1 of all cores (`l3_bytes`), from and to memory
     (`memory_bytes`). `step_clocks` says what each limit takes of a step where the core is full, `limit_seconds` of the whole
-    problem; `seconds` is the whole time, and `part_seconds` what it is made of (`PARTS`).
+    problem; `seconds` is the whole time, and `part_seconds` what it is made of: the peak's time, products outside of C or
+    beyond k, idle engines, other instructions than DPAS, bytes that the caches don't give in time, waiting for data, the
+    beginnings and ends of waves, and what memory adds to all that.
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> problem = Problem.of(4096, 4096, 4096, target="bmg")

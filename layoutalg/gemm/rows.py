@@ -104,11 +104,7 @@ def _plain(value: object, deep: int = 2) -> object:
 
 
 def key_of(arguments: Arguments, llvm: int) -> str:
-    """What tells problems of a sweep apart, as a text.
-
-    >>> key_of({"n": 2, "m": 1}, 24)
-    '{"llvm": 24, "m": 1, "n": 2}'
-    """
+    """What tells problems of a sweep apart, as a text."""
     return json.dumps({**arguments, "llvm": llvm}, sort_keys=True)
 
 
@@ -156,11 +152,7 @@ def row_of(arguments: Arguments, llvm: int = 24) -> Row:
 
 
 def lost_row(arguments: Arguments, why: object) -> Row:
-    """The row of a problem that no worker planned.
-
-    >>> lost_row({"m": 64, "n": 64, "k": 64}, "its worker died")["error"]
-    'not planned: its worker died'
-    """
+    """The row of a problem that no worker planned."""
     return _unplanned(arguments, f"not planned: {why}")
 
 

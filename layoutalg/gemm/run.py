@@ -51,12 +51,7 @@ def run_gemm(
     level: str = "lane",
     progress: Callable[[float], None] | None = None,
 ) -> NDArray[Any]:
-    """C, as the kernel computes it from arrays in the shapes that they have in memory; see `execute`.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> run_gemm(plan_gemm(8, 32, 32), np.ones((8, 32)), np.ones((32, 32)))[0, 0]
-    np.float32(32.0)
-    """
+    """C, as the kernel computes it from arrays in the shapes that they have in memory; see `execute`."""
     return execute(gemm, a, b, c, bias, text=text, level=level, progress=progress)[0]
 
 

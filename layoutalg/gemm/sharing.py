@@ -84,11 +84,7 @@ class Shares:
 
 
 def line_elements(problem: Problem) -> int:
-    """The elements of A or B in a cache line.
-
-    >>> line_elements(Problem.of(64, 64, 64))
-    32
-    """
+    """The elements of A or B in a cache line."""
     return LINE_BYTES * 8 // element_bits(problem.matrices[0].element)
 
 

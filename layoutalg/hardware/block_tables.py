@@ -62,11 +62,7 @@ class BlockTable:
     stores: tuple[BlockSizes, ...]
 
     def rows_of(self, kind: str) -> tuple[BlockSizes, ...]:
-        """The rows of a kind of message: "plain", "packed", "transposed" or "store".
-
-        >>> XE_BLOCKS.rows_of("packed") == XE_BLOCKS.transforms
-        True
-        """
+        """The rows of a kind of message: "plain", "packed", "transposed" or "store"."""
         kinds = {"plain": self.loads, "packed": self.transforms, "transposed": self.transposes, "store": self.stores}
         return kinds[kind]
 

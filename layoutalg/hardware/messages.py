@@ -186,20 +186,12 @@ class Delivery:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The registers of all copies, one after the other.
-
-        >>> messages_for(Layout.parse("d0 = 2@reg:2, d1 = 2@reg 16@lane"), 32, "store", "pvc")[0].order
-        (0, 2, 1, 3)
-        """
+        """The registers of all copies, one after the other."""
         return tuple([register for part in self._parts for register in part.registers])
 
     @property
     def in_order(self) -> bool:
-        """Whether the copies, one after the other, are the layout's registers as they are counted.
-
-        >>> messages_for(Layout.parse("d0 = 2@reg:2, d1 = 2@reg 16@lane"), 32, "store", "pvc")[0].in_order
-        False
-        """
+        """Whether the copies, one after the other, are the layout's registers as they are counted."""
         return self.order == tuple(range(len(self.order)))
 
     @property

@@ -135,8 +135,11 @@ def _wanted(op: Any, kernel: Kernel) -> Layout | None:
 
 
 def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
-    """The layout that a store or prefetch states, or that the stored value has."""
+    """The layout that a store or prefetch states (whole, see `HeldIn.taken`), or that the stored value has."""
     shape = op.descriptor.type.get_shape()
+    known = None if value is None else kernel.held.taken.get((op, 0))
+    if known is not None and known.shape == tuple(shape):
+        return known
     for statement in statements_of(op):
         try:
             return stated_layout(statement.attribute, shape, kernel.machine)

@@ -1,4 +1,4 @@
-"""Branches between blocks: `cf.br`, `cf.cond_br`, `cf.switch`, with fragments as arguments of blocks.
+"""Branches between blocks: `cf.br`, `cf.cond_br`, `cf.switch`, with fragments as arguments of blocks; `scf.execute_region`.
 
 A loop that was already broken into blocks carries a tile of a subgroup; its lanes carry their vectors:
 
@@ -19,7 +19,7 @@ Blocks are written in an order in which whatever is used was made before, and th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.ir import Block, Operation
@@ -27,7 +27,7 @@ from xdsl.ir import Block, Operation
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
 from layoutalg.lowering.kernels import refuse
-from layoutalg.lowering.regions import passing, pieces_passed, take_pieces
+from layoutalg.lowering.regions import passing, pieces_passed, take_pieces, write_yield
 from layoutalg.lowering.rules import Kernel, lowers
 
 __all__ = ["in_order", "write_blocks"]
@@ -64,8 +64,8 @@ def _successors(block: Block) -> Sequence[Block]:
     return tuple(block.last_op.successors[::-1]) if block.last_op is not None else ()
 
 
-def write_blocks(first: Block, kernel: Kernel) -> None:
-    """Lower a function's body of one or several blocks; the first one's arguments are known.
+def write_blocks(first: Block, kernel: Kernel, end: Callable[[Block], None] | None = None) -> None:
+    """Lower a function's body of one or several blocks; the first one's arguments are known. `end` writes what ends a block.
 
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.lowering.rules import bare_kernel
@@ -83,6 +83,8 @@ def write_blocks(first: Block, kernel: Kernel) -> None:
         for argument, kind, made in zip(block.args, kinds, pieces, strict=True):
             take_pieces(argument, kind, made, kernel)
     kernel.write_block(first)
+    if end is not None:
+        end(first)
     for block in blocks[1:]:
         pieces = [piece for argument in block.args for piece in _pieces(argument, kernel)]
         arguments = [Value("i64", one.size, one.name) if one.element == "index" else one for one in pieces]
@@ -95,6 +97,35 @@ def write_blocks(first: Block, kernel: Kernel) -> None:
                 kernel.writer.values(f"arith.index_cast %s : {argument.kind} to {piece.kind}", (argument,), (piece,))
         with kernel.indices.scope():
             kernel.write_block(block)
+            if end is not None:
+                end(block)
+
+
+@lowers("scf.execute_region")
+def execute_region(op: Any, kernel: Kernel) -> None:
+    """One block stands where the operation stood; several stay in a region, and each end gives the results."""
+    numbers = [number for number, result in enumerate(op.results) if kernel.needs(result)]
+    kinds = [passing(op, op.results[number], kernel) for number in numbers]
+    blocks = op.region.blocks
+    if len(blocks) == 1:
+        end = blocks[0].last_op
+        kernel.write_block(blocks[0])
+        for number, kind in zip(numbers, kinds, strict=True):
+            take_pieces(op.results[number], kind, pieces_passed(end, number, kind, kernel), kernel)
+        return
+
+    def gives(block: Block) -> None:
+        if block.last_op is not None and block.last_op.name == "scf.yield":
+            write_yield(block.last_op, kinds, kernel, numbers)
+
+    results = [kind.made(op.results[number].name_hint) for number, kind in zip(numbers, kinds, strict=True)]
+    after = [piece for pieces in results for piece in pieces]
+    types = f" -> ({', '.join([piece.kind for piece in after])})" if after else ""
+    own = " no_inline" if op.no_inline is not None else ""
+    with kernel.region(f"scf.execute_region{types}{own} {{", (), after):
+        write_blocks(blocks[0], kernel, gives)
+    for number, kind, pieces in zip(numbers, kinds, results, strict=True):
+        take_pieces(op.results[number], kind, pieces, kernel)
 
 
 def _number(piece: Value, kernel: Kernel) -> Value:

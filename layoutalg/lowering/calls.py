@@ -15,10 +15,13 @@ What layout an argument has is decided at each call. So a function that is calle
 >>> [op.name for op in module.walk()][2:]
 ['gpu.func', 'arith.addf', 'gpu.return']
 
-A function that calls itself, has several blocks, or is not there is a finding. Functions on numbers stay.
+A function that calls itself, has several blocks, or is not there is a finding; so is a module that would become too large,
+which is counted from the calls before anything is written. Functions on numbers stay.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import TensorType, VectorType
 from xdsl.ir import Operation, SSAValue
@@ -41,13 +44,7 @@ def spread_calls(module: Operation) -> list[CallOp]:
     >>> spread_calls(read_module("gpu.barrier"))
     []
     """
-    return [
-        call
-        for kernel in module.walk()
-        if isinstance(kernel, GpuFuncOp)
-        for call in kernel.walk()
-        if isinstance(call, CallOp) and _passes_vectors(call)
-    ]
+    return [call for kernel in module.walk() if isinstance(kernel, GpuFuncOp) for call in _spread_in(kernel)]
 
 
 def inline_calls(module: Operation) -> tuple[Finding, ...]:
@@ -68,33 +65,60 @@ def inline_calls(module: Operation) -> tuple[Finding, ...]:
     >>> [operation.name for operation in module.walk()]
     ['builtin.module', 'gpu.module', 'gpu.func', 'math.exp', 'gpu.return']
     """
-    findings: list[Finding] = []
-    inside: dict[Operation, tuple[Operation, ...]] = {}
-    inlined: set[Operation] = set()
-    open_calls, count = spread_calls(module), 0
+    open_calls = spread_calls(module)
+    callees, findings = _planned(open_calls)
+    if findings:
+        return tuple(findings)
+    inlined: set[Operation] = set(callees.values())
     while open_calls:
         call = open_calls.pop()
-        callee, problem = _callee(call)
-        chain = inside.get(call, ())
-        if callee is not None and callee in chain:
-            problem = "calls a function that calls itself, on spread values: write it as a loop"
-        if callee is None or problem:
-            findings.append(Finding("lower.call", problem, call.name, place_of(call)))
-            continue
-        made = _put_in(call, callee)
-        inlined.add(callee)
-        count += len(made)
-        if count > _MOST_OPERATIONS:
-            message = f"puts more than {_MOST_OPERATIONS} operations in the place of calls"
-            findings.append(Finding("lower.call", message, call.name, place_of(call)))
-            break
-        for operation in made:
-            if isinstance(operation, CallOp) and _passes_vectors(operation):
-                inside[operation] = (*chain, callee)
-                open_calls.append(operation)
-    if not findings:
-        _drop(module, inlined)
-    return tuple(findings)
+        open_calls += _put_in(call, callees)
+    _drop(module, inlined)
+    return ()
+
+
+def _planned(calls: Sequence[CallOp]) -> tuple[dict[Operation, FuncOp], list[Finding]]:
+    """What each call calls, in functions that are called too, and why calls cannot be replaced: nothing is written for it."""
+    callees: dict[Operation, FuncOp] = {}
+    findings: list[Finding] = []
+    sizes: dict[Operation, int] = {}
+    """How many operations stand in the place of a call of a function, with those of its own calls; 0 while that is open."""
+    for first in calls:
+        path: list[tuple[CallOp, Iterator[CallOp]]] = [(first, iter((first,)))]
+        while path:
+            around, rest = path[-1]
+            call = next(rest, None)
+            if call is None:
+                path.pop()
+                if path:
+                    sizes[callees[around]] = _size(callees[around], callees, sizes)
+                continue
+            callee, problem = _callee(call)
+            if callee is not None and sizes.get(callee) == 0:
+                callee, problem = None, "calls a function that calls itself, on spread values: write it as a loop"
+            if callee is None:
+                findings.append(Finding("lower.call", problem, call.name, place_of(call)))
+                continue
+            callees[call] = callee
+            if callee not in sizes:
+                sizes[callee] = 0
+                path.append((call, iter(_spread_in(callee))))
+    if not findings and sum(sizes[callees[call]] for call in calls) > _MOST_OPERATIONS:
+        largest = max(calls, key=lambda call: sizes[callees[call]])
+        message = f"puts more than {_MOST_OPERATIONS} operations in the place of calls"
+        findings.append(Finding("lower.call", message, largest.name, place_of(largest)))
+    return callees, findings
+
+
+def _spread_in(function: Operation) -> list[CallOp]:
+    return [call for call in function.walk() if isinstance(call, CallOp) and _passes_vectors(call)]
+
+
+def _size(function: FuncOp, callees: dict[Operation, FuncOp], sizes: dict[Operation, int]) -> int:
+    """The operations of a function, and those of what it calls; no more than one beyond the most that are put in."""
+    own = sum(1 for _ in function.walk())
+    inner = (sizes[callees[call]] for call in _spread_in(function) if call in callees)
+    return min(own + sum(inner), _MOST_OPERATIONS + 1)
 
 
 def _passes_vectors(call: Operation) -> bool:
@@ -117,19 +141,21 @@ def _callee(call: CallOp) -> tuple[FuncOp | None, str]:
     return None, f"calls @{name} on spread values, which is not in this module"
 
 
-def _put_in(call: CallOp, callee: FuncOp) -> list[Operation]:
-    """The body of a function before its call, and its results in the place of the call's."""
-    body = callee.body.blocks[0]
+def _put_in(call: CallOp, callees: dict[Operation, FuncOp]) -> list[CallOp]:
+    """The body of a function before its call, and its results in the place of the call's; gives the calls that came with it."""
+    body = callees[call].body.blocks[0]
     known: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
     block = call.parent_block()
-    made: list[Operation] = []
+    made: list[CallOp] = []
     for operation in body.ops:
         if operation is body.last_op:
             break
         copy = operation.clone(known)
         for old, new in zip(operation.walk(), copy.walk(), strict=True):
             new.location = old.location
-            made.append(new)
+            if isinstance(new, CallOp) and old in callees:  # what a name means is decided where it stands
+                callees[new] = callees[old]
+                made.append(new)
         if block is not None:
             block.insert_op_before(copy, call)
     end = body.last_op

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from layoutalg.flow.relations import shape_of
-from layoutalg.flow.value_candidates import stated_layout
 from layoutalg.lowering.fragments import Fragment
 from layoutalg.lowering.kernels import refuse
 from layoutalg.lowering.rules import Kernel, lowers
@@ -20,10 +19,9 @@ def convert_layout(op: Any, kernel: Kernel) -> None:
     if not kernel.is_spread(source):
         kernel.scalars[result] = kernel.scalar(source)
         return
-    shape = shape_of(source)
-    if shape is None:
+    if shape_of(source) is None:
         refuse(op, "shape", f"converts {source.type}, whose shape is not known")
-    stated = stated_layout(op.input_layout.value, shape, kernel.machine)
+    stated = kernel.stated(op, 0) or kernel.fragment(source).layout
     layout = kernel.layout(op, result)
     pieces = kernel.needed(op, 0, stated)
     made = kernel.moved(op, Fragment(stated, tuple(pieces)), layout, kernel.sizes(result, layout))

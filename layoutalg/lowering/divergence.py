@@ -18,6 +18,9 @@ arguments of a kernel are the same for all. What is computed from values differs
 >>> Divergence(module.body.block.first_op).at(barrier)
 'subgroup'
 
+What loops carry and branches give differs as what becomes it, each for itself: a number that stands beside a tile in
+`scf.while` is the same for all though the tile is not.
+
 A value that is loaded is the same for all where its address is. What is not known to be the same counts as different.
 """
 
@@ -114,8 +117,9 @@ class Divergence:
 
     def _way(self, operation: Operation) -> int:
         """How the way through an operation with regions differs: by its operands, and by what its regions decide."""
-        if operation.name in ("scf.if", "scf.for", "scf.index_switch"):
-            deciding = operation.operands[:3] if operation.name == "scf.for" else operation.operands[:1]
+        if operation.name in ("scf.if", "scf.for", "scf.index_switch", "affine.if"):
+            count = {"scf.for": 3, "affine.if": len(operation.operands)}.get(operation.name, 1)
+            deciding = operation.operands[:count]
             least = 0 if range_of(operation) is None else 1  # a branch for some subgroups
             return max(least, self._most(iter(deciding)))
         if operation.name == "scf.while":
@@ -124,6 +128,8 @@ class Divergence:
         blocks = [block for region in operation.regions for block in region.blocks]
         if len(blocks) <= 1:
             return 0
+        if operation.name == "scf.execute_region":
+            return self._branches(blocks)
         return max(
             (self._most(iter(block.last_op.operands)) for block in blocks if block.last_op is not None), default=0
         )
@@ -132,6 +138,12 @@ class Divergence:
         if operation is self._function:
             return
         self._jump(operation)
+        passed = list(_passed(operation))
+        if passed or operation.name == "scf.execute_region":
+            way = self._way(operation)
+            for value, sources in passed:
+                self._raise(value, max(way, self._most(iter(sources))))
+            return
         level = self._made(operation)
         for result in operation.results:
             self._raise(result, level)
@@ -142,9 +154,10 @@ class Divergence:
 
     def _jump(self, operation: Operation) -> None:
         """What a branch passes on; who came which way differs as its condition does."""
-        if not operation.successors or operation.parent_op() is not self._function:
+        around = operation.parent_region()
+        if not operation.successors or around is None:
             return
-        way = self._branches([block for region in self._function.regions for block in region.blocks])
+        way = self._branches(list(around.blocks))
         start = len(operation.operands) - sum(len(block.args) for block in operation.successors)
         for block in operation.successors:
             for argument in block.args:
@@ -163,6 +176,34 @@ class Divergence:
         if not operation.results or name.partition(".")[0] not in _FOLLOWING or "atomic" in name:
             return 2 if operation.results else 0
         return self._most(iter(operation.operands))
+
+
+def _passed(operation: Operation) -> Iterator[tuple[SSAValue, Sequence[SSAValue]]]:
+    """What a loop carries and a branch gives: each value, and those that become it. Nothing of other operations."""
+    blocks = [block for region in operation.regions for block in region.blocks]
+    ends = [() if block.last_op is None else tuple(block.last_op.operands) for block in blocks]
+    results = operation.results
+    if operation.name == "scf.for" and len(blocks) == 1:
+        body, first = blocks[0], operation.operands[3:]
+        if len(body.args) - 1 == len(first) == len(results) == len(ends[0]):
+            yield body.args[0], ()
+            for number, value in enumerate(results):
+                sources = (first[number], ends[0][number])
+                yield value, sources
+                yield body.args[1 + number], sources
+    elif operation.name == "scf.while" and len(blocks) == 2:
+        before, after = blocks
+        if len(before.args) == len(operation.operands) == len(ends[1]) and len(after.args) == len(ends[0]) - 1:
+            for number, argument in enumerate(before.args):
+                yield argument, (operation.operands[number], ends[1][number])
+            for number, value in enumerate(ends[0][1:]):
+                yield after.args[number], (value,)
+                yield results[number], (value,)
+    elif operation.name in ("scf.if", "scf.index_switch", "scf.execute_region") and results:
+        ends = [end for block, end in zip(blocks, ends, strict=True) if block.last_op and not block.last_op.successors]
+        if all(len(end) == len(results) for end in ends):
+            for number, value in enumerate(results):
+                yield value, [end[number] for end in ends]
 
 
 def _ends(operation: Operation) -> Iterator[Operation]:

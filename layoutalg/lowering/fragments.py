@@ -28,10 +28,7 @@ from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import instance_of
 
-__all__ = ["LONGEST", "Fragment", "length", "picked", "piece_sizes", "regrouped", "vector_size"]
-
-LONGEST = 16
-"""The most elements that a vector of SPIR-V has."""
+__all__ = ["Fragment", "length", "picked", "piece_sizes", "regrouped", "vector_size"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.graph import Flow
+from layoutalg.flow.open_levels import ends_in, operand_statements
+from layoutalg.flow.value_candidates import stated_candidate
 from layoutalg.flow.values import solved
-from layoutalg.flow.written_layouts import WrittenLayout
+from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called
 from layoutalg.lowering.fragments import piece_sizes
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
@@ -61,10 +63,18 @@ class HeldIn:
     wrong: list[tuple[WrittenLayout, str]] = field(default_factory=list[tuple[WrittenLayout, str]])
     free: frozenset[int] = frozenset()
     """Values that work-items make themselves, in whatever layout a use needs."""
+    taken: dict[tuple[Operation, int], Layout] = field(default_factory=dict[tuple[Operation, int], Layout])
+    """Operands of which an operation says how it takes them, with the levels that it leaves open as they are held."""
+    without_lanes: frozenset[int] = frozenset()
+    """Values of which nobody says which lane of a subgroup has what: each lane has all of the subgroup's block."""
 
     def of(self, member: SSAValue) -> Held | None:
         """The layout of an SSA value; None for one that is not spread, or without a layout."""
         return self.by_value.get(self.flow.value_of(member).number) if member in self.flow else None
+
+    def leaves_lanes(self, member: SSAValue) -> bool:
+        """Whether nobody says which lane of a subgroup has what of an SSA value."""
+        return member in self.flow and self.flow.value_of(member).number in self.without_lanes
 
     def is_free(self, member: SSAValue) -> bool:
         """Whether work-items make a value themselves, and nobody says in which layout: a constant, a step, a mask."""
@@ -99,4 +109,13 @@ def held_in(flow: Flow, machine: Machine, target: str | None = None) -> HeldIn:
     for number, one in answer.of.items():
         tile = None if one.attribute is None else tile_registers(one.attribute, one.layout)
         found.by_value[number] = Held(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
+    found.without_lanes = frozenset(n for n, one in answer.stated.items() if "lane" not in one.levels)
+    for (user, at), statement in operand_statements(flow.wanted).items():
+        operand = flow.value_of(statement.value)
+        held, taken = answer.of.get(operand.number), stated_candidate(statement, operand.shape, machine)
+        converts = called(user) in CONVERTING
+        made = answer.of.get(flow.value_of(user.results[0]).number) if converts else held
+        ends = ends_in(held, taken, made, machine)
+        if ends is not None and at is not None:
+            found.taken[user, at] = ends[0].layout
     return found

@@ -42,7 +42,7 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
 from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
 from layoutalg.flow.malformed import MALFORMED, is_refusal, wrong_in
-from layoutalg.flow.written_layouts import WrittenLayout
+from layoutalg.flow.written_layouts import WrittenLayout, about_nothing
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects import func
 from layoutalg.ir.dialects.gpu import FuncOp
@@ -61,7 +61,7 @@ from layoutalg.lowering.liveness import HINTS, Live, is_free
 from layoutalg.lowering.placed_text import Placed, placed
 from layoutalg.lowering.repeated import repeated
 from layoutalg.lowering.rules import Kernel
-from layoutalg.lowering.shared_memory import SHARED
+from layoutalg.lowering.shared_memory import SHARED, declared_bytes
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 from layoutalg.xegpu.rules import rules
@@ -124,6 +124,7 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
     exchanges: list[Exchanged] = []
     findings: list[Finding] = list(module.findings)
     for part in module.parts:
+        findings += about_nothing(part.module)
         source, before = _prepared(part.module, target, version)
         findings += before
         if any(finding.level == "error" for finding in before):
@@ -152,7 +153,7 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
             exchanges += kernel.exchanges
             findings += kernel.findings
             try:
-                bodies[function] = _body(kernel, len(function.function_type.inputs))
+                bodies[function] = _body(kernel, function)
             except LayoutError as problem:
                 where = place_of(function)
                 findings.append(Finding("lower.shared_memory", str(problem), function.name, where))
@@ -292,15 +293,17 @@ def _is_distributed(flow: Flow) -> bool:
     return bool(flow.values) and (any(_statements(flow)) or level_of(flow.function) != "lane")
 
 
-def _body(kernel: Kernel, arguments: int) -> Placed:
+def _body(kernel: Kernel, function: FuncOp) -> Placed:
     """The text of a kernel's body, with its shared memory."""
     kernel.writer.drop_unused(is_free)
     if not kernel.shares:
         return Placed(kernel.writer.text(_INDENT), 0, 0)
     shared = Value("memref", name="slm")
+    arguments = len(function.function_type.inputs)
     kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
     text = kernel.writer.text(_INDENT)
-    found = placed(text, kernel.writer.names()[shared], target_info(kernel.target).slm_bytes)
+    free = target_info(kernel.target).slm_bytes - declared_bytes(function)
+    found = placed(text, kernel.writer.names()[shared], free)
     return replace(found, body=_ALIGNED.sub(r" \1", found.body)) if kernel.llvm >= STRICT else found
 
 

@@ -21,7 +21,7 @@ from layoutalg.lowering.kernels import Refused, refuse
 from layoutalg.lowering.registers import coordinates
 from layoutalg.lowering.rules import Kernel, lowers
 
-__all__ = ["Passed", "passing", "pieces_passed", "take_pieces"]
+__all__ = ["Passed", "passing", "pieces_passed", "take_pieces", "write_yield"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,22 @@ def _write_body(block: Block, kinds: Sequence[Passed], kernel: Kernel, numbers: 
     for operation in block.ops:
         if operation is not last or operation.name != "scf.yield":
             kernel.write(operation)
-    if last is None or not kinds:
+    if last is not None and kinds:
+        write_yield(last, kinds, kernel, numbers)
+
+
+def write_yield(last: Operation, kinds: Sequence[Passed], kernel: Kernel, numbers: Sequence[int] | None = None) -> None:
+    """What a region gives at its end: all of it, or the operands of these numbers.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.lowering.rules import bare_kernel
+    >>> kernel = bare_kernel()
+    >>> write_yield(read_module("gpu.barrier").body.block.first_op, (), kernel)
+    >>> kernel.writer.text()
+    'scf.yield'
+    """
+    if not kinds:
+        kernel.writer.do("scf.yield")
         return
     try:
         yielded = zip(numbers if numbers is not None else range(len(kinds)), kinds, strict=True)
@@ -221,6 +236,30 @@ def branch(op: Any, kernel: Kernel) -> None:
             kernel.writer.between("} else {")
             with kernel.indices.scope():
                 _write_body(others[0], kinds, kernel, numbers)
+    for result, passed, pieces in zip(needed, kinds, results, strict=True):
+        take_pieces(result, passed, pieces, kernel)
+
+
+@lowers("scf.index_switch")
+def switch(op: Any, kernel: Kernel) -> None:
+    """One region for each number and one for all others; who takes which differs as the number does."""
+    number = kernel.scalar(op.arg)
+    numbers = [at for at, result in enumerate(op.results) if kernel.needs(result)]
+    needed = [op.results[at] for at in numbers]
+    kinds = [passing(op, result, kernel) for result in needed]
+    results = [kind.made(result.name_hint) for kind, result in zip(kinds, needed, strict=True)]
+    after = [piece for pieces in results for piece in pieces]
+    heads = [f"case {case} {{" for case in op.cases.get_values()] + ["default {"]
+    blocks = [region.block for region in (*op.case_regions, op.default_region)]
+    types = f" -> {_types(after)}" if after else ""
+    with kernel.writer.region(f"scf.index_switch %s{types}\n{heads[0]}", (number,), after):
+        for head, block in zip(heads, blocks, strict=True):
+            if block is not blocks[0]:
+                kernel.writer.between(f"}}\n{head}")
+            with kernel.indices.scope():
+                _write_body(block, kinds, kernel, numbers)
+                if not kinds:
+                    write_yield(op, kinds, kernel)
     for result, passed, pieces in zip(needed, kinds, results, strict=True):
         take_pieces(result, passed, pieces, kernel)
 

@@ -33,7 +33,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.lowering.held import HeldIn
 
-__all__ = ["repeated"]
+__all__ = ["has_all_lanes", "repeated"]
 
 _STORES = ("xegpu.store_nd", "xegpu.store", "xegpu.store_matrix", "vector.store", "vector.transfer_write")
 _LOADS = ("xegpu.load_nd", "xegpu.load", "xegpu.load_matrix", "vector.load", "vector.transfer_read", "vector.gather")
@@ -55,7 +55,7 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
     moved = [(operation, value) for operation in function.walk() for value in _moved(operation)]
     for operation, value in moved:
         known, shape = held.of(value), shape_of(value) or ()
-        if known is not None and _is_in_all_lanes(known.layout, lanes):
+        if known is not None and _repeats(known.layout, lanes):
             sizes = "x".join(map(str, shape))
             message = (
                 f"moves {sizes} elements of which each of {lanes} lanes holds all: lanes repeat one another's work"
@@ -77,7 +77,15 @@ def _moved(operation: Operation) -> Iterator[SSAValue]:
         yield operation.operands[0]
 
 
-def _is_in_all_lanes(layout: Layout, lanes: int) -> bool:
+def has_all_lanes(layout: Layout, lanes: int) -> bool:
+    """Whether every lane of several holds the same elements.
+
+    >>> has_all_lanes(Layout.parse("d0 = 8@reg | replicas 16@lane"), 16), has_all_lanes(Layout.parse("d0 = 16@lane"), 16)
+    (True, False)
+    """
+    return prod(int(factor.extent) for factor in layout.replicas if factor.axis == "lane") == lanes > 1
+
+
+def _repeats(layout: Layout, lanes: int) -> bool:
     """Whether every lane holds the same elements, and there is one for each of them."""
-    copies = prod(int(factor.extent) for factor in layout.replicas if factor.axis == "lane")
-    return copies == lanes > 1 and int(layout.axes.get("reg", 1)) >= lanes
+    return has_all_lanes(layout, lanes) and int(layout.axes.get("reg", 1)) >= lanes

@@ -43,6 +43,7 @@ from layoutalg.lowering.line_template import passed_on
 from layoutalg.lowering.liveness import Live
 from layoutalg.lowering.operation_modules import SUBJECTS
 from layoutalg.lowering.registers import positions, sizes_of
+from layoutalg.lowering.repeated import has_all_lanes
 
 if TYPE_CHECKING:
     from layoutalg.lowering.block_descriptors import BlockDescriptor
@@ -147,7 +148,10 @@ class Kernel(KernelText):
         return found.layout
 
     def stated(self, op: Operation, number: int) -> Layout | None:
-        """The layout that an operation states for an operand; None where it states none."""
+        """The layout that an operation states for an operand, whole (see `HeldIn.taken`); None where it states none."""
+        known = self.held.taken.get((op, number))
+        if known is not None:
+            return known
         value = op.operands[number]
         shape = shape_of(value)
         for statement in statements_of(op):
@@ -266,6 +270,7 @@ class Kernel(KernelText):
         self, op: Operation, fragment: Fragment, layout: Layout, sizes: Sequence[int], why: str = ""
     ) -> list[Value]:
         """A fragment in another layout, by the planned exchange; a finding says `why`, where the module does not ask for it."""
+        self._refuse_open_lanes(op, fragment.layout, layout)
         # Registers are renamed before and after: what is planned, and paid for, is an exchange between work-items.
         element, before, after = fragment.pieces[0].element, in_order(fragment.layout), in_order(layout)
         plan = convert(before, after, element_bits=moved_bits(element), target=self.target)
@@ -291,6 +296,20 @@ class Kernel(KernelText):
         made_in_order = exchange(self, plan, pieces, piece_sizes(registers_of(after)), op)
         renamed = positions(after, layout)
         return picked(self.writer, made_in_order, renamed or (), sizes)
+
+    def _refuse_open_lanes(self, op: Operation, before: Layout, after: Layout) -> None:
+        """An exchange with a value of which nobody says who has what would deal lanes out, which nobody has decided."""
+        if not (has_all_lanes(before, self.lanes) or has_all_lanes(after, self.lanes)):
+            return
+        for value in (*op.operands, *op.results):
+            if self.held.leaves_lanes(value):
+                refuse(
+                    op,
+                    "lanes",
+                    f"moves elements of {value.type} between lanes, and its layout leaves open which lane has what",
+                    f"each lane would hold {self.layout(op, value)}",
+                    "state lane_layout and lane_data, or let them be decided (--level lane, level='lane')",
+                )
 
     def take(
         self, op: Operation, number: int, result: Layout, relation: Layout, sizes: Sequence[int] | None = None

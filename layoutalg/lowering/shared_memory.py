@@ -34,8 +34,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import SizeError
-from layoutalg.hardware import target_info
-from layoutalg.ir import Finding, place_of
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.lowering.insertion import Insertion
 
@@ -44,10 +42,9 @@ __all__ = [
     "Shared",
     "SharedMemory",
     "colours",
+    "declared_bytes",
     "is_barrier",
-    "place_shared_memory",
     "placeholder",
-    "shared_bytes",
 ]
 
 SHARED = 3
@@ -126,15 +123,24 @@ def _widths(places: Sequence[int], sizes: Sequence[int]) -> list[int]:
     return found
 
 
-def shared_bytes(function: Operation) -> int:
-    """The bytes of shared memory that a kernel already declares as its own.
+def declared_bytes(function: Operation) -> int:
+    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes.
 
     >>> from layoutalg.ir import read_module
     >>> text = "gpu.module @m { gpu.func @k() workgroup(%s : memref<32xf32, 3>) kernel { gpu.return } }"
-    >>> shared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
+    >>> declared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
     128
     """
-    return sum(_bytes(argument.type) for argument in _declared(function))
+    taken = {
+        str(op.properties["name"]): op.results[0].type
+        for op in function.walk()
+        if op.name == "memref.get_global" and _in_shared(op.results[0].type)
+    }
+    return sum(_bytes(kind) for kind in (*[argument.type for argument in _declared(function)], *taken.values()))
+
+
+def _in_shared(kind: Attribute) -> bool:
+    return isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu"))
 
 
 def _bytes(kind: Attribute) -> int:
@@ -176,22 +182,6 @@ def _buffers(function: Operation) -> Iterator[_Buffer]:
             and not operation.inputs
         ):
             yield _Buffer(operation, _bytes(operation.results[0].type), count.value.data)
-
-
-def place_shared_memory(module: Operation, target: str) -> tuple[Finding, ...]:
-    """Give the buffers of every kernel of a module their places, in place; a finding where there is not enough memory.
-
-    >>> from layoutalg.ir import read_module
-    >>> place_shared_memory(read_module("gpu.barrier"), "pvc")
-    ()
-    """
-    found: list[Finding] = []
-    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        try:
-            SharedMemory(function, target_info(target).slm_bytes).finish()
-        except SizeError as problem:
-            found.append(Finding("lower.shared_memory", str(problem), function.name, place_of(function)))
-    return tuple(found)
 
 
 class SharedMemory:
@@ -261,12 +251,12 @@ class SharedMemory:
                 accesses.setdefault(user, []).append(number)
         flow = _Flow(entries, accesses)
         flow.run(self.function, follows)
-        free = self.limit - shared_bytes(self.function)
+        free = self.limit - declared_bytes(self.function)
         places = colours(len(buffers), list(_overlaps(lives)), sorted(better), sizes, free)
         widths = _widths(places, sizes)
         if sum(widths) > free:
             raise SizeError(
-                f"{sum(widths)} bytes of shared memory are needed at a time; {free} of {self.limit} are free in the kernel"
+                f"{sum(widths)} bytes of shared memory are needed at a time; {free} are free beside what the kernel declares"
             )
         missing = _barriers(flow, self.function, places)
         for number in missing:

@@ -81,20 +81,12 @@ class Banks(NamedTuple):
 
     @property
     def element_bytes(self) -> int:
-        """The bytes of an element.
-
-        >>> Banks(32, 4, 16).element_bytes
-        2
-        """
+        """The bytes of an element."""
         return self.element_bits // 8
 
     @property
     def most(self) -> int:
-        """The elements that one access can have at most: 16 bytes, or what the banks serve in a cycle if that is less.
-
-        >>> Banks(2, 4, 32).most
-        2
-        """
+        """The elements that one access can have at most: 16 bytes, or what the banks serve in a cycle if that is less."""
         return _power_below(min(WIDEST, self.banks * self.width) // self.element_bytes)
 
 
@@ -249,9 +241,5 @@ def _power_below(number: int) -> int:
 
 
 def instructions_text(count: int, vector: int, element_bits: int) -> str:
-    """So many instructions, in words.
-
-    >>> instructions_text(2, 4, 16)
-    '2 instructions of 4 x 16 bits per lane'
-    """
+    """So many instructions, in words."""
     return f"{counted(count, 'instruction')} of {vector} x {element_bits} bits per lane"

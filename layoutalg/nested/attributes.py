@@ -326,7 +326,6 @@ class NestedLayoutAttr(NestedTiles, Notation):
 
 _USUAL_LANES = 64
 """Of AMD's data-centre chips: what IREE takes where nothing else is said."""
-_set = object.__setattr__
 
 
 def read_nested(reader: Reader) -> NestedLayoutAttr:
@@ -359,11 +358,7 @@ def read_nested(reader: Reader) -> NestedLayoutAttr:
 
 
 def read_notation(reader: Reader) -> NestedLayoutAttr:
-    """Read the whole attribute, and leave the reader behind it (`read_nested` reads its body).
-
-    >>> read_notation(Reader(str(NestedLayoutAttr((), (), (), (), (), (), ())))).shape
-    ()
-    """
+    """Read the whole attribute, and leave the reader behind it (`read_nested` reads its body)."""
     reader.expect("#iree_vector_ext.nested_layout")
     return read_nested(reader)
 

@@ -30,10 +30,17 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
 from layoutalg.core.notation import Distributed
-from layoutalg.flow.compiler_mistakes import compiler_mistake, right_for_matrix, wants_slices
+from layoutalg.flow.compiler_mistakes import (
+    Followers,
+    compiler_mistake,
+    followers_of,
+    reached_from,
+    right_for_matrix,
+    wants_slices,
+)
 from layoutalg.flow.graph import Flow
 from layoutalg.flow.levels import levels_of
-from layoutalg.flow.relations import Demand, identity, shape_of
+from layoutalg.flow.relations import Demand, shape_of
 from layoutalg.flow.written_layouts import statements_of
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
@@ -43,7 +50,7 @@ from layoutalg.propagation.named_layout import NamedLayout, if_accepted
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
-    from layoutalg.propagation.candidates import Asked
+    from layoutalg.propagation.demand_options import Asked
 
 __all__ = ["WRONG", "keep_slices", "price_of_mistake", "right_layouts", "sliced"]
 
@@ -58,7 +65,7 @@ def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.candidates import Asked
+    >>> from layoutalg.propagation.demand_options import Asked
     >>> from layoutalg.propagation.named_layout import as_written
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
@@ -78,7 +85,7 @@ def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.candidates import Asked
+    >>> from layoutalg.propagation.demand_options import Asked
     >>> from layoutalg.propagation.named_layout import as_written
     >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
     ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
@@ -100,18 +107,14 @@ def keep_slices(flow: Flow, llvm: int) -> None:
     >>> from layoutalg.ir import read_module
     >>> keep_slices(flow_of(read_module("gpu.barrier")), 24)
     """
-    followers: dict[SSAValue, list[SSAValue]] = {}
-    for tie in flow.ties:
-        is_near = tie.reach == "work-item" and tie.operand in flow and tie.result in flow
-        if is_near and tie.relation == identity(flow.value_of(tie.operand).shape):
-            followers.setdefault(tie.operand, []).append(tie.result)
+    followers = followers_of(flow)
     for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
         if wants_slices(operation, llvm) and isinstance(slice_, SliceText) and "lane" in levels_of(slice_.value):
             _convert(operation, slice_, followers)
 
 
-def _convert(operation: Operation, slice_: SliceText, followers: dict[SSAValue, list[SSAValue]]) -> None:
+def _convert(operation: Operation, slice_: SliceText, followers: Followers) -> None:
     result, block = operation.results[0], operation.parent
     wanting = [(use, other) for use in list(result.uses) if (other := _other_name(use, followers)) is not None]
     made: dict[Attribute, SSAValue] = {}
@@ -147,21 +150,16 @@ def sliced(
     return found if found is not None and found.map == present.map else None
 
 
-def _other_name(use: Use, followers: dict[SSAValue, list[SSAValue]]) -> Attribute | None:
+def _other_name(use: Use, followers: Followers) -> Attribute | None:
     """The layout, not a slice, in which a value is taken by a use or by what is made of it element by element."""
-    if isinstance(use.operation, ConvertLayoutOp):
+    if _converts(use):
         return None
-    waiting, seen = [use], {use}
-    while waiting:
-        one = waiting.pop()
-        for attribute in _said(one):
-            return attribute
-        for result in one.operation.results:
-            if result in followers.get(one.operation.operands[one.index], ()):
-                more = [each for each in result.uses if each not in seen]
-                seen.update(more)
-                waiting.extend(each for each in more if not isinstance(each.operation, ConvertLayoutOp))
-    return None
+    said = (attribute for one in reached_from(use, followers) if not _converts(one) for attribute in _said(one))
+    return next(said, None)
+
+
+def _converts(use: Use) -> bool:
+    return isinstance(use.operation, ConvertLayoutOp)
 
 
 def _said(use: Use) -> Iterator[Attribute]:

@@ -24,6 +24,7 @@ from xdsl.rewriter import Rewriter
 
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.propagation.refinement import leaves_lanes
+from layoutalg.xegpu.rules import rules
 
 __all__ = ["retyped", "write_descriptors"]
 
@@ -127,6 +128,8 @@ def _write(members: list[SSAValue], llvm: int) -> None:
 def _fits(member: SSAValue, layout: Attribute, llvm: int) -> bool:
     kind = member.type
     if not isinstance(kind, TensorDescType) or not isinstance(layout, LayoutAttr | SliceAttr):
+        return False
+    if isinstance(layout, SliceAttr) and not rules(llvm).slice_in_descriptor:
         return False
     value: Any = layout.value
     return value.descriptor_problem(tuple(kind.get_shape()), llvm) is None

@@ -38,8 +38,19 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.levels import layout_at, levels_of, unblocked
 from layoutalg.flow.relations import given, needed, settled, without
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
+from layoutalg.xegpu.rules import rules
 
-__all__ = ["NamedLayout", "agree", "as_written", "attribute_for", "carry_back", "carry_on", "if_accepted", "is_whole"]
+__all__ = [
+    "NamedLayout",
+    "agree",
+    "as_written",
+    "attribute_for",
+    "carry_back",
+    "carry_on",
+    "if_accepted",
+    "is_whole",
+    "on_descriptor",
+]
 
 _CACHED = 1 << 16
 _OPEN = Machine()
@@ -198,16 +209,37 @@ def attribute_for(layout: Layout, like: NamedLayout, shape: tuple[int, ...], llv
         found = if_accepted(attribute, shape, llvm)
         if found is not None and found.levels == like.levels and _same(found, layout):
             return found
+    return next(_anew(layout, like.levels, shape, llvm), None)
+
+
+def _anew(layout: Layout, levels: tuple[str, ...], shape: tuple[int, ...], llvm: int) -> Iterator[NamedLayout]:
+    """Attributes of these levels that mean a layout, found from the layout alone."""
     try:
         attribute = to_xegpu(layout, llvm=llvm)
     except LayoutError:
-        return None
-    written = _usual(attribute)
-    for form in (written, attribute):
-        found = if_accepted(_at_levels(form, like.levels, shape), shape, llvm)
-        if found is not None and found.levels == like.levels and _same(found, layout):
-            return found
-    return None
+        return
+    for form in (_usual(attribute), attribute):
+        found = if_accepted(_at_levels(form, levels, shape), shape, llvm)
+        if found is not None and found.levels == levels and _same(found, layout):
+            yield found
+
+
+@lru_cache(maxsize=_CACHED)
+def on_descriptor(known: NamedLayout, llvm: int) -> NamedLayout | None:
+    """The same layout in an attribute that a version of LLVM reads on a descriptor: LLVM 22 reads no slices there.
+
+    None where no other attribute means it.
+
+    >>> rows = SliceAttr(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (0,))
+    >>> for llvm in (22, 24):
+    ...     print(on_descriptor(if_accepted(rows, (32,)), llvm).attribute)
+    #xegpu.layout<lane_layout = [16], lane_data = [1]>
+    #xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [0]>
+    """
+    if rules(llvm).slice_in_descriptor or not isinstance(known.attribute, SliceAttr):
+        return known
+    found = _anew(known.layout, known.levels, known.shape, llvm)
+    return next((one for one in found if isinstance(one.attribute, LayoutAttr) and one.key == known.key), None)
 
 
 def _at_levels(

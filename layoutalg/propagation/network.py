@@ -28,21 +28,15 @@ from itertools import islice, product
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from layoutalg.core.errors import LayoutError
+from layoutalg.flow.edges import axes_of, lacks
 from layoutalg.flow.graph import Flow, Value
 from layoutalg.flow.relations import Demand, Tie
 from layoutalg.flow.solver import IMPOSSIBLE, Problem, Use
-from layoutalg.propagation.candidates import (
-    CONVERSION,
-    Asked,
-    Candidates,
-    Option,
-    carried,
-    cost_at,
-    owner_of,
-    refinements,
-)
+from layoutalg.propagation.candidates import CONVERSION, Candidates, carried, owner_of, usual_of
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, is_whole
+from layoutalg.propagation.demand_options import Asked, Option, cost_at, refinements
+from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, if_accepted, is_whole
 from layoutalg.propagation.refinement import refine
 from layoutalg.propagation.rematerialize import Again
 
@@ -225,16 +219,39 @@ def _join(builder: _Builder, tie: Tie, demands: dict[tuple[Operation, int], Dema
 
 def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> list[Label]:
     """The labels of a value: its options, each with every way in which its maker can find the operands."""
-    options = builder.candidates.options[value.number]
+    taken: dict[tuple[Operation, int], list[tuple[int, Tie]]] = {}
+    for number, tie in ties:
+        taken.setdefault((tie.user, tie.number), []).append((number, tie))
+    labels, lost = _with_ways(builder, value, taken, written_out=False)
+    if not labels and lost:
+        labels, lost = _with_ways(builder, value, taken, written_out=True)
+    if not labels:
+        for tie in lost.values():
+            builder.impossible.append(
+                (tie.user, tie.number, "none of the layouts that come into question can be carried to this operand")
+            )
+        weight = builder.times(value.members[0])
+        options = builder.candidates.options[value.number]
+        labels = [Label(option, weight * option.cost, {}) for option in options]
+    return labels[:_MOST_LABELS] or [Label(None, 0, {})]
+
+
+def _with_ways(
+    builder: _Builder, value: Value, taken: dict[tuple[Operation, int], list[tuple[int, Tie]]], *, written_out: bool
+) -> tuple[list[Label], dict[int, Tie]]:
+    """The labels of a value with the ways that there are, and ties of operands for which some option has none."""
     labels: list[Label] = []
     lost: dict[int, Tie] = {}
     weight = builder.times(value.members[0])
     maker = owner_of(value.members[0])
     slots = slots_per_element(maker) if isinstance(value.members[0].owner, Operation) and maker else 0
-    for option in options:
+    for option in builder.candidates.options[value.number]:
         ways: list[list[tuple[int, NamedLayout, int]]] = []
-        for number, tie in ties:
-            found = _ways(builder, tie, option)
+        for together in taken.values():
+            number, tie = together[0]
+            found = _ways_of_all(builder, [one for _, one in together], option)
+            if not found and found is not None and written_out:
+                found = _enough(builder, [one for _, one in together], option.held)
             if found is None:
                 continue
             if not found:
@@ -244,13 +261,7 @@ def _labels(builder: _Builder, value: Value, ties: list[tuple[int, Tie]]) -> lis
         for way in islice(product(*ways), _MOST_LABELS):
             needs = {number: held for number, held, _ in way}
             labels.append(Label(option, weight * (cost + sum(price for _, _, price in way)), needs))
-    if not labels:
-        for tie in lost.values():
-            builder.impossible.append(
-                (tie.user, tie.number, "none of the layouts that come into question can be carried to this operand")
-            )
-        labels = [Label(option, weight * option.cost, {}) for option in options]
-    return labels[:_MOST_LABELS] or [Label(None, 0, {})]
+    return labels, lost
 
 
 def _converted(builder: _Builder, maker: Operation | None, held: NamedLayout) -> int:
@@ -293,6 +304,45 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[NamedLayout
             found.setdefault(other.held.key, other.held)
     cost = builder.prices.reduction
     return [(held, cost(tie.relation, held) if tie.combines else 0) for held in found.values()]
+
+
+def _ways_of_all(builder: _Builder, ties: list[Tie], option: Option) -> list[tuple[NamedLayout, int]] | None:
+    """The same of one operand that is tied to the result in several parts (the runs of a shuffle): what serves all of them."""
+    each = [found for tie in ties if (found := _ways(builder, tie, option)) is not None]
+    if not each:
+        return None
+    first, *others = each
+    keys = [{held.key for held, _ in found} for found in others]
+    return [way for way in first if all(way[0].key in one for one in keys)]
+
+
+def _enough(builder: _Builder, ties: list[Tie], result: NamedLayout) -> list[tuple[NamedLayout, int]] | None:
+    """Layouts of an operand in which no work-item lacks what it needs, where none follows from the result's layout.
+
+    Ties without a closed form are written out, as `check` does. Everything in every work-item is always enough. None where
+    only an order of registers is asked for.
+    """
+    if any(tie.combines or tie.reach != "work-item" for tie in ties):
+        return []
+    if not result.levels:
+        return None
+    operand = builder.flow.value_of(ties[0].operand)
+    named = if_accepted(result.attribute, operand.shape, builder.asked.llvm)
+    offered = (
+        *(one.held for one in builder.candidates.options[operand.number]),
+        *(() if named is None else (named,)),
+        *usual_of(operand, builder.candidates.coarse.get(operand.number), builder.asked),
+    )
+    found = {one.key: one for one in reversed(offered) if one.levels == result.levels}
+    return [(one, 0) for one in reversed(found.values()) if all(_suffices(tie, one, result) for tie in ties)]
+
+
+def _suffices(tie: Tie, operand: NamedLayout, result: NamedLayout) -> bool:
+    axes = axes_of(tie, set(operand.levels), set(result.levels))
+    try:
+        return lacks(tie, operand.layout, result.layout, axes) is None
+    except LayoutError:
+        return False
 
 
 def _operands(builder: _Builder) -> None:

@@ -61,7 +61,8 @@ from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
-from layoutalg.propagation.candidates import Asked, Candidates, candidates_of, problem_of
+from layoutalg.propagation.candidates import Candidates, candidates_of
+from layoutalg.propagation.demand_options import Asked, problem_of
 from layoutalg.propagation.network import Network, network_of
 from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.refinement import has_subgroups, states_subgroups, without_coarse_conversions

@@ -27,8 +27,9 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutalg.flow.graph import Flow
 from layoutalg.flow.relations import Tie
-from layoutalg.propagation.candidates import Asked, carried
+from layoutalg.propagation.candidates import carried
 from layoutalg.propagation.costs import Prices, slots_per_element
+from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.named_layout import NamedLayout
 
 __all__ = ["Again"]

@@ -33,8 +33,8 @@ from layoutalg.flow.levels import levels_of, machine_of
 from layoutalg.flow.relations import Demand, shape_of
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
-from layoutalg.propagation.candidates import ignored
 from layoutalg.propagation.costs import bits_of
+from layoutalg.propagation.demand_options import ignored
 from layoutalg.propagation.descriptors import retyped
 from layoutalg.propagation.named_layout import as_written
 from layoutalg.propagation.writing import attribute_of

@@ -12,7 +12,8 @@ map.
 >>> from layoutalg.core.notation import Machine
 >>> from layoutalg.flow.graph import flows_of
 >>> from layoutalg.flow.solver import solve
->>> from layoutalg.propagation.candidates import Asked, candidates_of
+>>> from layoutalg.propagation.candidates import candidates_of
+>>> from layoutalg.propagation.demand_options import Asked, written_at
 >>> from layoutalg.propagation.network import network_of
 >>> module = read_module('''func.func @f(%x: vector<16x16xf32>) {
 ...   %a = arith.addf %x, %x {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<16x16xf32>
@@ -43,8 +44,9 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.avoiding import keep_slices, sliced
-from layoutalg.propagation.candidates import CONVERSION, Asked, owner_of
+from layoutalg.propagation.candidates import CONVERSION, owner_of
 from layoutalg.propagation.costs import bits_of
+from layoutalg.propagation.demand_options import Asked, written_at
 from layoutalg.propagation.descriptors import write_descriptors
 from layoutalg.propagation.named_layout import NamedLayout, agree, carry_back
 from layoutalg.propagation.network import Label, Network
@@ -218,7 +220,9 @@ def _respell(writer: _Writer, operands: dict[tuple[Operation, int], NamedLayout 
                 wanted = carried if carried and carried.key == wanted.key else wanted
                 operands[at] = wanted
             if wanted is not None and wanted.key == present.key:
-                writer.final[value.number] = wanted
+                maker = value.members[0].owner
+                is_said = isinstance(maker, Block) or written_at(maker, wanted, writer.asked.llvm) is wanted
+                writer.final[value.number] = wanted if is_said else present
                 break
 
 

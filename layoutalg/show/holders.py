@@ -83,11 +83,7 @@ def holder_text(position: Mapping[str, int]) -> str:
 
 
 def points_text(points: Sequence[Sequence[int]]) -> str:
-    """Coordinates, as a person writes them.
-
-    >>> points_text([(0, 5), (1, 5)])
-    '(0, 5) (1, 5)'
-    """
+    """Coordinates, as a person writes them."""
     return " ".join("(" + ", ".join(map(str, point)) + ")" for point in points)
 
 

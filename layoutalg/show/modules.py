@@ -63,12 +63,7 @@ class LayoutRow:
 
     @property
     def tensor(self) -> str:
-        """Shape and element type, as types are written.
-
-        >>> from layoutalg.module import LayoutUse
-        >>> LayoutRow(LayoutUse(None, "", "", "", None, None, None, "#a"), "").tensor
-        '?'
-        """
+        """Shape and element type, as types are written."""
         shape = "?" if self.use.shape is None else "x".join(map(str, self.use.shape))
         return "x".join(part for part in (shape, self.use.element) if part)
 

@@ -47,11 +47,7 @@ def percent_text(part: float) -> str:
 
 
 def rate_text(rate: float, unit: str) -> str:
-    """A number of operations per second, with the prefix that suits it; `unit` is "FLOP/s" or "OP/s".
-
-    >>> rate_text(1.25e12, "FLOP/s"), rate_text(3e6, "OP/s")
-    ('1.25 TFLOP/s', '3 MOP/s')
-    """
+    """A number of operations per second, with the prefix that suits it; `unit` is "FLOP/s" or "OP/s"."""
     factor, prefix = next((factor, prefix) for factor, prefix in _PREFIXES if rate >= factor or factor == 1)
     return f"{rate / factor:.3g} {prefix}{unit}"
 
@@ -70,12 +66,7 @@ def bytes_text(count: float) -> str:
 
 
 def print_line(console: Console, text: str = "") -> None:
-    """Print a line as it is: not wrapped, and without markup.
-
-    >>> from rich.console import Console
-    >>> print_line(Console(width=20), "C[64, 64] f32 = [bold]A")
-    C[64, 64] f32 = [bold]A
-    """
+    """Print a line as it is: not wrapped, and without markup."""
     console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 

@@ -51,13 +51,7 @@ class Counter:
         self._messages: dict[tuple[Kind, str, int], tuple[Array, Array]] = {}
 
     def begin_step(self) -> None:
-        """Another iteration of a loop with loads in it begins.
-
-        >>> from layoutalg.simulate.machine import Machine
-        >>> counter = Counter(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1))
-        >>> counter.begin_step(), counter.begin_step(), counter.step
-        (None, None, 2)
-        """
+        """Another iteration of a loop with loads in it begins."""
         self._steps += 1
         self.step = self._steps
 
@@ -68,14 +62,7 @@ class Counter:
         return np.asarray(active.any(axis=2))
 
     def products(self, active: Array | None, count: int) -> None:
-        """Count `count` DPAS instructions of every active subgroup.
-
-        >>> from layoutalg.simulate.machine import Machine
-        >>> counter = Counter(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1))
-        >>> counter.products(None, 4)
-        >>> counter.executed().dpas
-        4
-        """
+        """Count `count` DPAS instructions of every active subgroup."""
         self._products += self._executing(active) * count
 
     def message(self, active: Array | None, kind: Kind, name: str, size: int, inside: Array) -> None:

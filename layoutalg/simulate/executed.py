@@ -76,11 +76,7 @@ class Messages:
 
     @property
     def total(self) -> Total:
-        """All subgroups together.
-
-        >>> Messages("store", "write_32b_8r16x1c", 512, np.ones((1, 4)), np.full((1, 4), 512)).total.messages
-        4
-        """
+        """All subgroups together."""
         count = int(self.count.sum())
         return Total(count, count * self.size, int(self.inside.sum()))
 

@@ -81,61 +81,28 @@ class Lines:
         return len(self.line)
 
     def where(self, chosen: Array) -> Lines:
-        """The lines of a mask.
-
-        >>> log = LineLog(workgroups=1)
-        >>> log.record("load", np.array([0, 0]), np.array([28, 36]), step=3)
-        >>> lines = log.lines(first=0)
-        >>> lines.where(lines.line > 8).line.tolist()
-        [9]
-        """
+        """The lines of a mask."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in _ARRAYS})
 
     @property
     def asked_twice(self) -> Lines:
-        """Those that their workgroup prefetched more than once.
-
-        >>> log = LineLog(workgroups=1)
-        >>> log.record("prefetch", np.array([0, 0, 0]), np.array([28, 28, 36]), step=1)
-        >>> len(log.lines(first=0).asked_twice)
-        1
-        """
+        """Those that their workgroup prefetched more than once."""
         return self.where(self.asked > 1)
 
     @property
     def late(self) -> Lines:
-        """Those whose prefetch came in the step of their first load, or behind it.
-
-        >>> log = LineLog(workgroups=1)
-        >>> log.record("load", np.array([0]), np.array([7]), step=1)
-        >>> log.record("prefetch", np.array([0]), np.array([7]), step=2)
-        >>> len(log.lines(first=0).late)
-        1
-        """
+        """Those whose prefetch came in the step of their first load, or behind it."""
         return self.where(self.is_late)
 
     @property
     def never_loaded(self) -> Lines:
-        """Those that were prefetched, and that no load of the workgroup reads.
-
-        >>> log = LineLog(workgroups=2)
-        >>> log.record("prefetch", np.array([0]), np.array([7]), step=1)
-        >>> log.record("load", np.array([1]), np.array([7]), step=2)
-        >>> log.lines(first=0).never_loaded.workgroup.tolist()
-        [0]
-        """
+        """Those that were prefetched, and that no load of the workgroup reads."""
         return self.where((self.asked > 0) & (self.loaded_at < 0))
 
     def not_prefetched(self, distance: int) -> Lines:
         """Those that a loop loads after its first `distance` steps, and that nobody prefetched before.
 
         Raises `LayoutError` for a distance that is not a whole number of at least 0.
-
-        >>> log = LineLog(workgroups=1)
-        >>> for step in (1, 2, 3):
-        ...     log.record("load", np.array([0]), np.array([4 * step]), step=step)
-        >>> log.lines(first=0).not_prefetched(distance=1).line.tolist()
-        [2, 3]
         """
         distance = whole_number(distance, "distance", 0)
         return self.where(self.missed_at > distance)
@@ -230,14 +197,7 @@ class LineLog:
             self._often.append(often)
 
     def note_outside(self, operation: Operation, count: int, workgroup: int) -> None:
-        """Note that subgroups prefetch what lies outside its matrix.
-
-        >>> from xdsl.dialects.test import TestOp
-        >>> log = LineLog(workgroups=1)
-        >>> log.note_outside(TestOp(), 4, 0)
-        >>> log.lines(first=0).outside[0][2]
-        4
-        """
+        """Note that subgroups prefetch what lies outside its matrix."""
         known = self._outside.setdefault(operation, [0, workgroup])
         known[0] += count
 

@@ -206,17 +206,7 @@ class Run:
             fail(operation, f"{_seconds(work)} of work from here on{left}")
 
     def afford(self, operation: Operation, body: Body, times: int) -> None:
-        """Refuse to run a body so many times if the launch has not that much left, before the first time.
-
-        >>> from layoutalg.simulate.compiling import Compiling
-        >>> from layoutalg.ir import read_module
-        >>> module = read_module("%a = arith.constant 20 : i32")
-        >>> body = Compiling(module, lanes=16, block=(16, 1, 1)).body(module.body.block)
-        >>> Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None).afford(module, body, 2**40)
-        Traceback (most recent call last):
-        layoutalg.simulate.machine.SimulationError: line 0: builtin.module: 1099511627776 more operations; a launch of more \
-than 1048576 is not simulated
-        """
+        """Refuse to run a body so many times if the launch has not that much left, before the first time."""
         each = body.fixed + body.work * prod(self.machine.items)
         self._check(operation, times * len(body.lines), times * each)
 
@@ -294,11 +284,6 @@ def fail(operation: Operation, problem: str, rule: str = "simulate.refused") -> 
     """Raise what is wrong, with the operation and the line of the text that it was read from.
 
     Rules that begin with `run.` say what the kernel does wrong; the others what is not simulated.
-
-    >>> from layoutalg.ir import read_module
-    >>> fail(read_module("%c = arith.constant 16 : index").body.block.first_op, "16 is too many")
-    Traceback (most recent call last):
-    layoutalg.simulate.machine.SimulationError: line 1: arith.constant: 16 is too many
     """
     raise SimulationError.of(Finding(rule, problem, operation.name, place_of(operation)))
 

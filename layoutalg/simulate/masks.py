@@ -112,9 +112,5 @@ def _is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
 
 
 def merged(mask: Array | Some, new: Iterable[Any], old: Iterable[Any]) -> list[Any]:
-    """`merge` for lists of values.
-
-    >>> [value.tolist() for value in merged(np.array([[[True, False]]]), [np.array([[[1]]])], [np.array([[[2]]])])]
-    [[[[1, 2]]]]
-    """
+    """`merge` for lists of values."""
     return [merge(mask, a, b) for a, b in zip(new, old, strict=True)]

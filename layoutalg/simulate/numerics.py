@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
@@ -19,9 +19,6 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 
 __all__ = [
-    "as_unsigned",
-    "element_dtype",
-    "element_of",
     "numpy_type",
     "signed_bits",
     "wrap",
@@ -47,23 +44,8 @@ def numpy_type(element: str) -> np.dtype[Any]:
     return elements.numpy_type(element)
 
 
-def element_dtype(element: Attribute) -> np.dtype[Any]:
-    """The numpy type that holds an MLIR element type in memory and in registers.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> element_dtype(f16)
-    dtype('float16')
-    """
-    return numpy_type(str(element))
-
-
 def signed_bits(kind: Attribute) -> int:
-    """The width of an integer type; an index has 64 bits.
-
-    >>> from xdsl.dialects.builtin import i32
-    >>> signed_bits(i32)
-    32
-    """
+    """The width of an integer type; an index has 64 bits."""
     return kind.bitwidth if isa(kind, IntegerType) else 64
 
 
@@ -78,22 +60,3 @@ def wrap(value: Array, bits: int) -> Array:
         return value
     half = np.int64(1) << np.int64(bits - 1)
     return ((value + half) & ((half << np.int64(1)) - 1)) - half
-
-
-def element_of(kind: Attribute) -> Attribute:
-    """The element type of a vector; any other type is its own.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> print(element_of(VectorType(f16, [8])), element_of(f16))
-    f16 f16
-    """
-    return kind.element_type if isa(kind, VectorType[Attribute]) else kind
-
-
-def as_unsigned(value: Array, bits: int) -> Array:
-    """The low bits of signed integers, as unsigned numbers.
-
-    >>> as_unsigned(np.array([-1]), 8)
-    array([255], dtype=uint64)
-    """
-    return value.astype(np.uint64) if bits >= 64 else (value & ((1 << bits) - 1)).astype(np.uint64)

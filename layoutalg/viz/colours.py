@@ -100,10 +100,6 @@ def ink(background: NDArray[Any]) -> Colours:
 
 
 def hexes(colours: Colours) -> list[str]:
-    """Colours as `#rrggbb`, flattened row by row.
-
-    >>> hexes(shades([0, 1], [1, 1]))
-    ['#3891c3', '#de8138']
-    """
+    """Colours as `#rrggbb`, flattened row by row."""
     packed = colours.reshape(-1, 3).astype(np.int64) @ np.array([65536, 256, 1])
     return [f"#{one:06x}" for one in packed.tolist()]

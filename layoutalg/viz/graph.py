@@ -59,11 +59,7 @@ class Box:
 
     @property
     def width(self) -> float:
-        """Its width in pixels.
-
-        >>> Box("1", "abcd", "", None).width
-        52.8
-        """
+        """Its width in pixels."""
         return max(len(self.title), len(self.subtitle)) * _LETTER + 26
 
 

@@ -79,28 +79,16 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The drawn rows and columns.
-
-        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).shape
-        (2, 4)
-        """
+        """The drawn rows and columns."""
         return len(self.rows.starts), len(self.columns.starts)
 
     @property
     def of_machine(self) -> bool:
-        """Whether owners are subgroups, lanes and registers.
-
-        >>> tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))).of_machine
-        False
-        """
+        """Whether owners are subgroups, lanes and registers."""
         return of_machine(self.axes)
 
     def span(self, axis: str) -> int:
-        """How far an axis reaches in all grids of the picture.
-
-        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).span("lane")
-        64
-        """
+        """How far an axis reaches in all grids of the picture."""
         low, high = self.scale.get(axis, (0, 0))
         return high - low + 1
 
@@ -160,11 +148,7 @@ class Grid:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes of rows' and columns' dimensions.
-
-        >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 64@lane"))).sizes
-        (2, 64)
-        """
+        """The sizes of rows' and columns' dimensions."""
         return (*self.rows.shape, *self.columns.shape)
 
 
@@ -251,20 +235,12 @@ def _owners(
 
 
 def of_machine(axes: Iterable[str]) -> bool:
-    """Whether some axis is one of a GPU's machine.
-
-    >>> of_machine(["addr"]), of_machine(["lane"])
-    (False, True)
-    """
+    """Whether some axis is one of a GPU's machine."""
     return not {*axes}.isdisjoint(MACHINE)
 
 
 def spoken(axis: str) -> str:
-    """An axis in words.
-
-    >>> spoken("sg"), spoken("addr")
-    ('subgroup', 'addr')
-    """
+    """An axis in words."""
     return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
 
 

@@ -70,11 +70,7 @@ def fragment(picture: Picture) -> str:
 
 
 def image(svg: str, name: str) -> str:
-    """An SVG document as an image of its own, for viewers that let no inline SVG through.
-
-    >>> image("<svg></svg>", "a < b")
-    '<img alt="a &lt; b" style="max-width:100%" src="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=">'
-    """
+    """An SVG document as an image of its own, for viewers that let no inline SVG through."""
     coded = base64.b64encode(svg.encode()).decode()
     return f'<img alt="{html.escape(name)}" style="max-width:100%" src="data:image/svg+xml;base64,{coded}">'
 

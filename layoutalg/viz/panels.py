@@ -77,19 +77,11 @@ class Axis:
 
     @property
     def drawn(self) -> tuple[int, ...]:
-        """The numbers that are drawn.
-
-        >>> Axis.of(16, 20, 2, 1).drawn
-        (0, 1, 15)
-        """
+        """The numbers that are drawn."""
         return tuple(number for number in self.numbers if number is not None)
 
     def places(self) -> Iterator[tuple[int | None, float]]:
-        """Each number, and where its cell begins.
-
-        >>> list(Axis.of(2, 20).places())
-        [(0, 0), (1, 20)]
-        """
+        """Each number, and where its cell begins."""
         for place, number in enumerate(self.numbers):
             yield number, place * self.step
 
@@ -123,11 +115,7 @@ class Panel:
 
 
 def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell:
-    """A cell at a place; its text is black or white, whichever is easier to read on its colour.
-
-    >>> cell_of(0, 0, 20, 20, Look("#000000", "0", "the first")).ink
-    '#ffffff'
-    """
+    """A cell at a place; its text is black or white, whichever is easier to read on its colour."""
     colour = np.array([[int(look.fill[place : place + 2], 16) for place in (1, 3, 5)]])
     return Cell(x, y, width, height, look.fill, hexes(ink(colour))[0], look.label, look.sentence)
 

@@ -47,11 +47,7 @@ class Side:
 
     @cached_property
     def bands(self) -> tuple[Band, ...]:
-        """The rows or columns as they stand beside each other, gaps included.
-
-        >>> len(Side(("d0",), (40,), (0,), None).bands)
-        40
-        """
+        """The rows or columns as they stand beside each other, gaps included."""
         return tuple(map(Band, range(self.size))) if self.folded is None else self.folded
 
     @cached_property
@@ -68,12 +64,7 @@ class Side:
 
     @property
     def drawn(self) -> tuple[Band, ...]:
-        """The bands that are drawn: all but the gaps.
-
-        >>> from layoutalg.viz.folding import fold
-        >>> len(Side(("d0",), (40,), (0,), fold([Run(40)], 8)).drawn)
-        4
-        """
+        """The bands that are drawn: all but the gaps."""
         return tuple(band for band in self.bands if not band.gap)
 
     def at(self, indices: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -114,20 +105,12 @@ class Side:
 
     @property
     def wide(self) -> list[int]:
-        """The dimensions that the numbers name: those that have more than one index, else the last.
-
-        >>> Side(("sg", "lane"), (1, 4), (0, 0), ()).wide
-        [1]
-        """
+        """The dimensions that the numbers name: those that have more than one index, else the last."""
         return [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
 
     @property
     def size(self) -> int:
-        """How many indices there are.
-
-        >>> Side(("d0", "d1"), (2, 4), (0, 0), ()).size
-        8
-        """
+        """How many indices there are."""
         return prod(self.shape)
 
 

@@ -28,11 +28,7 @@ def escaped(text: str) -> str:
 
 
 def legal(text: str) -> str:
-    """Text with U+FFFD for what XML and files cannot hold.
-
-    >>> legal("a" + chr(0xD800))
-    'a�'
-    """
+    """Text with U+FFFD for what XML and files cannot hold."""
     return "".join(one if _is_legal(ord(one)) else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 

@@ -451,10 +451,6 @@ def _refuse(d: int, size: Extent, axis: str, problem: str, attribute: object) ->
 
 
 def shortened(attribute: object) -> str:
-    """An attribute for a message, where the reason comes first: long slices of slices are cut.
-
-    >>> len(shortened("#xegpu.slice<" * 60))
-    240
-    """
+    """An attribute for a message, where the reason comes first: long slices of slices are cut."""
     text = str(attribute)
     return text if len(text) <= LONGEST_ATTRIBUTE else f"{text[: LONGEST_ATTRIBUTE - 3]}..."

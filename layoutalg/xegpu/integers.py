@@ -40,11 +40,7 @@ def verify_integer(name: str, value: object, kind: object) -> None:
 
 
 def integer_text(value: int, kind: str) -> str:
-    """An integer with its type.
-
-    >>> integer_text(8, "index")
-    '8 : index'
-    """
+    """An integer with its type."""
     return f"{value} : {kind}"
 
 

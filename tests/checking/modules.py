@@ -107,6 +107,62 @@ def transpose(before: str, after: str) -> str:
     )
 
 
+SUMS = {
+    "directly": ("", "%y"),
+    "exp": ("%w = math.exp %y LAYOUT : vector<16xf32>", "%w"),
+    "exp twice": ("%v = math.exp %y LAYOUT : vector<16xf32>\n%w = math.exp %v LAYOUT : vector<16xf32>", "%w"),
+    "sum with itself": ("%w = arith.addf %y, %y LAYOUT : vector<16xf32>", "%w"),
+    "compared": (
+        "%m = arith.cmpf olt, %y, %z LAYOUT : vector<16xf32>\n"
+        "%w = arith.select %m, %z, %z LAYOUT : vector<16xi1>, vector<16xf32>",
+        "%w",
+    ),
+    "other types": (
+        "%v = arith.truncf %y LAYOUT : vector<16xf32> to vector<16xf16>\n"
+        "%w = arith.extf %v LAYOUT : vector<16xf16> to vector<16xf32>",
+        "%w",
+    ),
+    "loop": (
+        "%c1 = arith.constant 1 : index\n%c4 = arith.constant 4 : index\n"
+        "%w = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %y) -> (vector<16xf32>) {\n"
+        "%v = arith.addf %a, %a LAYOUT : vector<16xf32>\nscf.yield %v : vector<16xf32>\n} LAYOUT",
+        "%w",
+    ),
+    "branch": (
+        "%c = arith.constant true\n%w = scf.if %c -> (vector<16xf32>) {\nscf.yield %y : vector<16xf32>\n} else {\n"
+        "scf.yield %z : vector<16xf32>\n} LAYOUT",
+        "%w",
+    ),
+}
+"""What is computed from sums %y before something is stored: all of it reaches the store in the store's layout."""
+NO_SUMS = {
+    "not stored": ("%w = math.exp %y LAYOUT : vector<16xf32>", "%z"),
+    "converted": (
+        "%v = xegpu.convert_layout %y <{input_layout = SLICE, target_layout = PLAIN}> : vector<16xf32>\n"
+        "%w = math.exp %v LAYOUT : vector<16xf32>",
+        "%w",
+    ),
+    "converted later": (
+        "%v = math.exp %y {layout_result_0 = SLICE} : vector<16xf32>\n"
+        "%w = xegpu.convert_layout %v <{input_layout = SLICE, target_layout = PLAIN}> : vector<16xf32>",
+        "%w",
+    ),
+}
+"""The same where nothing goes wrong."""
+
+
+def computed_sums(lines: str, stored: str, result: str, source: str = COLUMNS) -> str:
+    """Rows of 16x16 added up to %y, with these lines behind it, and a store in the layout of lanes."""
+    plain = lanes("16", "1")
+    text = reduction(result, source).replace("xegpu.store_nd %y", f"{lines}\nxegpu.store_nd {stored}")
+    text = text.replace("LAYOUT", f"{{layout_result_0 = {plain}}}").replace("SLICE", SLICE).replace("PLAIN", plain)
+    before, _, after = text.rpartition("<{layout = ")
+    return f"{before}<{{layout = {plain}}}>{after[after.index('}>') + 2 :]}"
+
+
+SLICE = f"#xegpu.slice<{COLUMNS}, dims = [1]>"
+
+
 def reduction(result: str, source: str = COLUMNS) -> str:
     """Rows of 16x16 added up and stored, with this layout of the result."""
     return kernel(

@@ -91,6 +91,29 @@ def test_a_reduction_whose_result_is_not_a_slice_crashes_23_and_24() -> None:
     assert found.is_right, texts[-1]
 
 
+@pytest.mark.parametrize("result", [modules.SLICE, modules.lanes("16", "1")])
+@pytest.mark.parametrize("name", modules.SUMS)
+def test_what_is_computed_from_a_reduction_must_not_be_taken_as_no_slice_either(name: str, result: str) -> None:
+    text = modules.computed_sums(*modules.SUMS[name], result)
+    assert [one[:2] for one in wrong(text, 24)] == [("compiler.reduction", "xegpu.store_nd")]
+    assert wrong(text, 23) == wrong(text, 24)
+    assert not wrong(text, 22)
+    [mistake] = check(la.read(text), llvm=24).mistakes
+    message = str(mistake.finding)
+    assert "LLVM 23 and 24 crash" in message
+    assert name == "directly" or "%w is computed from %y, which vector.multi_reduction makes" in message
+    [repair] = mistake.repairs
+    assert (repair.kind, repair.value, str(repair.source)) == ("convert", "%y", modules.SLICE)
+    if name != "loop":  # whose repair stands before an operation of several lines
+        found, texts = repair_all(text, 24)
+        assert found.is_right, texts[-1]
+
+
+@pytest.mark.parametrize("name", modules.NO_SUMS)
+def test_what_is_converted_or_not_stored_is_right(name: str) -> None:
+    assert not wrong(modules.computed_sums(*modules.NO_SUMS[name], modules.SLICE), 24)
+
+
 def test_a_reduction_that_gives_its_result_to_lanes_without_a_part_of_it() -> None:
     # Lanes 0 to 3 hold row 0 of 4; sums of row r go to lane r, and lane 1 has nothing of row 1.
     text = modules.kernel(

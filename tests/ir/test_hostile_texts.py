@@ -40,8 +40,9 @@ def check(size: int, names: list[str], seconds: float) -> None:
         assert peak < MEGABYTES, (name, way, peak)
 
 
-def test_hostile_texts_of_200_kilobytes_end_within_two_seconds() -> None:
-    check(200_000, list(HOSTILE), 2)
+@pytest.mark.parametrize("part", range(8))
+def test_hostile_texts_of_200_kilobytes_end_within_two_seconds(part: int) -> None:
+    check(200_000, list(HOSTILE)[part::8], 2)
 
 
 @pytest.mark.exhaustive

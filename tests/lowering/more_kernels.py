@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tests.simulate.levels.kernels import SHAPE, TILE, Array, Body, Kernel, layout, sliced
+from tests.simulate.levels.kernels import ROWS, SHAPE, TILE, Array, Body, Kernel, layout, sliced
 
 QUARTER, WHOLE = layout("1, 1", "16, 32"), layout("1, 1", "32, 64")
 SOME = layout("1, 1", "32, 4", "32, 4", "16, 1", "1, 1")
@@ -54,6 +54,16 @@ def _bytes(a: Array) -> Array:
 
 WIDE = layout("2, 2", "16, 64", "8, 32", "1, 16", "1, 2")
 BYTES = layout("2, 2", "16, 128", "8, 64", "1, 16", "1, 4")
+
+TILES = f"!xegpu.tensor_desc<32x64xf32, {TILE}>"
+THERE = f"<{{input_layout = {TILE}, target_layout = {ROWS}}}>"
+BACK = f"<{{input_layout = {ROWS}, target_layout = {TILE}}}>"
+"""Between subgroups: through shared memory, with barriers, which all subgroups have to reach."""
+DOUBLED = [
+    f"%a = xegpu.convert_layout %y {THERE} : {{v}}",
+    f"%b = arith.addf %a, %a {{layout_result_0 = {ROWS}}} : {{v}}",
+    f"%d = xegpu.convert_layout %b {BACK} : {{v}}",
+]
 
 LIST = ", ".join(str(n * n % 7) for n in range(64))
 
@@ -139,6 +149,106 @@ MORE = {
                 "  scf.yield %d, %next : {v}, index\n}",
             ],
             lambda a: a * 16,
+        ),
+        made(
+            "while_it_doubles_in_strips",
+            [
+                "%one = arith.constant 1 : index",
+                "%four = arith.constant 4 : index",
+                "%r, %n = scf.while (%x = %v0, %i = %c0) : ({v}, index) -> ({v}, index) {",
+                "  %on = arith.cmpi slt, %i, %four : index",
+                "  scf.condition(%on) %x, %i : {v}, index",
+                "} do {\n^bb0(%y: {v}, %j: index):",
+                *DOUBLED,
+                "  %next = arith.addi %j, %one : index",
+                "  scf.yield %d, %next : {v}, index\n}",
+            ],
+            lambda a: a * 16,
+        ),
+        made(
+            "every_second_step_doubles_in_strips",
+            [
+                "%one = arith.constant 1 : index",
+                "%two = arith.constant 2 : index",
+                "%five = arith.constant 5 : index",
+                "%r, %n = scf.for %i = %c0 to %five step %one iter_args(%y = %v0, %j = %c0) -> ({v}, index) {",
+                "  %odd = arith.remui %j, %two : index",
+                "  %on = arith.cmpi eq, %odd, %c0 : index",
+                "  %x = scf.if %on -> ({v}) {",
+                *DOUBLED,
+                "    scf.yield %d : {v}\n} else {\n    scf.yield %y : {v}\n}",
+                "  %next = arith.addi %j, %one : index",
+                "  scf.yield %x, %next : {v}, index\n}",
+            ],
+            lambda a: a * 8,
+        ),
+        made(
+            "switch",
+            [
+                "%one = arith.constant 1 : index",
+                "%five = arith.constant 5 : index",
+                "%r, %n = scf.for %i = %c0 to %five step %one iter_args(%y = %v0, %j = %c0) -> ({v}, index) {",
+                "  %x, %m = scf.index_switch %i -> {v}, index",
+                "  case 1 {",
+                *DOUBLED,
+                "    scf.yield %d, %j : {v}, index\n}",
+                "  case 3 {",
+                "    %e = arith.addf %y, %v0 {l} : {v}",
+                "    scf.yield %e, %j : {v}, index\n}",
+                "  default {",
+                "    %k = arith.addi %j, %one : index",
+                "    scf.yield %y, %k : {v}, index\n}",
+                "  scf.yield %x, %m : {v}, index\n}",
+            ],
+            lambda a: a * 3,
+        ),
+        made(
+            "switch_that_stores",
+            [
+                "%one = arith.constant 1 : index",
+                "%three = arith.constant 3 : index",
+                "%z = arith.addf %v0, %v0 {l} : {v}",
+                f"%w = xegpu.create_nd_tdesc %p1, shape : [32, 64], strides : [64, 1] : i64 -> {TILES}",
+                "scf.for %i = %c0 to %three step %one {",
+                "  scf.index_switch %i",
+                "  case 2 {",
+                f"    xegpu.store_nd %z, %w[%c0, %c0] <{{layout = {TILE}}}> : {{v}}, {TILES}",
+                "    scf.yield\n}",
+                "  default {",
+                "    scf.yield\n}\n}",
+                f"%r = xegpu.load_nd %w[%c0, %c0] <{{layout = {TILE}}}> : {TILES} -> {{v}}",
+            ],
+            lambda a: a * 2,
+        ),
+        made(
+            "region_of_one_block",
+            [
+                "%r = scf.execute_region -> {v} {",
+                "  %x = arith.addf %v0, %v0 {l} : {v}",
+                "  scf.yield %x : {v}\n}",
+            ],
+            lambda a: a * 2,
+        ),
+        made(
+            "region_of_blocks",
+            [
+                "%one = arith.constant 1 : index",
+                "%five = arith.constant 5 : index",
+                "%r, %n = scf.for %i = %c0 to %five step %one iter_args(%x = %v0, %m = %c0) -> ({v}, index) {",
+                "  %u, %o = scf.execute_region -> ({v}, index) {",
+                "    %on = arith.cmpi eq, %m, %c0 : index",
+                "    cf.cond_br %on, ^bb1(%x, %m : {v}, index), ^bb2(%m : index)",
+                "  ^bb1(%y: {v}, %j: index):",
+                *DOUBLED,
+                "    %next = arith.addi %j, %one : index",
+                "    scf.yield %d, %next : {v}, index",
+                "  ^bb2(%k: index):",
+                "    %e = arith.addf %x, %v0 {l} : {v}",
+                "    scf.yield %e, %k : {v}, index",
+                "  }",
+                "  scf.yield %u, %o : {v}, index\n}",
+            ],
+            lambda a: a * 6,
         ),
         made(
             "listed_constant",

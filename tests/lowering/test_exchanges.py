@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.ir import read_module, write_module
 from layoutalg.lowering.exchanges import Exchanges
 from layoutalg.lowering.in_place import lower_fragments
-from layoutalg.lowering.shared_memory import SharedMemory, place_shared_memory
+from layoutalg.lowering.shared_memory import SharedMemory
 from tests.lowering.conversion_modules import MODULES, lanes, of_subgroups
 
 Array = NDArray[Any]
@@ -298,15 +299,11 @@ def test_where_memory_is_short_all_take_the_same_bytes_with_more_barriers() -> N
     assert (shared.bytes, shared.starts, shared.barriers) == (2048, (0, 1024, 0), 0)
 
 
-def test_more_shared_memory_than_there_is_is_a_finding() -> None:
+def test_more_shared_memory_than_there_is_is_an_error() -> None:
     module = read_module(with_placeholders(size=65536))
     kernel: Any = next(op for op in module.walk() if op.name == "gpu.func")
-    with pytest.raises(
-        SizeError, match="262144 bytes of shared memory are needed at a time; 131072 of 131072 are free"
-    ):
+    with pytest.raises(SizeError, match="262144 bytes of shared memory are needed at a time; 131072 are free"):
         SharedMemory(kernel, 131072).finish()
-    [finding] = place_shared_memory(read_module(with_placeholders(size=65536)), "pvc")
-    assert finding.rule == "lower.shared_memory"
 
 
 def with_placeholders(size: int = 256) -> str:
@@ -334,7 +331,7 @@ def test_a_loop_with_one_buffer_waits_before_it_is_written_again() -> None:
         f"scf.for %i = %c0 to %c4 step %c1 {{ %b0{first} }} gpu.return }} }}"
     )
     module = read_module(loop)
-    assert place_shared_memory(module, "pvc") == ()
+    SharedMemory(next(op for op in module.walk() if op.name == "gpu.func"), 131072).finish()
     names = [op.name for op in module.walk() if op.name in ("gpu.barrier", "memref.store", "memref.load", "scf.for")]
     assert names == ["scf.for", "gpu.barrier", "memref.store", "gpu.barrier", "memref.load"]
 
@@ -370,3 +367,22 @@ def test_indices_are_computed_once_for_all_conversions_of_a_kernel() -> None:
     assert count(doubled, "gpu.shuffle") == 2 * count(module, "gpu.shuffle")
     assert count(doubled, "arith.cmpi") == count(module, "arith.cmpi") > 0
     assert count(doubled, "arith.andi") == count(module, "arith.andi")
+
+
+@pytest.mark.parametrize("declared", ["an argument", "a global"])
+def test_shared_memory_of_the_kernel_itself_counts(declared: str) -> None:
+    """pvc has 131,072 bytes for a workgroup: with 2,048 for the exchange, 129,024 are left for the kernel."""
+    text = str(MODULES["across_rows"].module)
+    assert la.lower(la.read(text)).module is not None
+    for size, fits in ((129_024, True), (129_025, False)):
+        kind = f"memref<{size}xi8, 3>"
+        if declared == "an argument":
+            own = text.replace(") kernel", f") workgroup(%all : {kind}) kernel", 1)
+        else:
+            own = text.replace(
+                "gpu.module @kernels {", f'gpu.module @kernels {{\nmemref.global "private" @all : {kind}', 1
+            )
+            own = re.sub(r"(gpu.func[^\n]*\{)\n", rf"\1\n%all = memref.get_global @all : {kind}\n", own, count=1)
+        made = la.lower(la.read(own))
+        assert (made.module is not None) == fits
+        assert fits or [finding.rule for finding in made.findings] == ["lower.shared_memory"]

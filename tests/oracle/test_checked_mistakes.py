@@ -17,6 +17,7 @@ from tests.checking import modules
 from tests.checking.repairing import repair_all
 from tests.oracle.distribution import SEPARATOR, program
 from tests.oracle.toolchains import run
+from tests.propagation.test_avoiding import LEVELS, ON_DESCRIPTORS
 from tests.propagation.unannotated import UNANNOTATED
 from tests.simulate.levels.kernels import KERNELS
 
@@ -114,10 +115,27 @@ def test_a_reduction_whose_result_is_taken_as_no_slice_crashes_and_the_repair_do
     assert "getParent" not in run([program(version), pipeline("xegpu-sg-to-lane-distribute")], texts[-1]).stderr
 
 
+@pytest.mark.parametrize("version", [22, 23, 24])
+@pytest.mark.parametrize("result", [modules.SLICE, modules.lanes("16", "1")], ids=["slice", "plain"])
+@pytest.mark.parametrize("name", [*modules.SUMS, *modules.NO_SUMS])
+def test_what_is_computed_from_a_reduction_crashes_where_check_says_so(name: str, result: str, version: int) -> None:
+    text = modules.computed_sums(*{**modules.SUMS, **modules.NO_SUMS}[name], result)
+    passes = pipeline("xegpu-subgroup-distribute" if version == 22 else "xegpu-sg-to-lane-distribute")
+    crashes = "getParent" in run([program(version), passes], text).stderr
+    assert crashes == (version != 22 and name in modules.SUMS)
+    assert crashes == ("compiler.reduction" in [one.rule for one in check(la.read(text), llvm=version).findings])
+    if crashes and name != "loop":  # whose repair stands before an operation of several lines
+        assert "getParent" not in run([program(version), passes], repair_all(text, version)[1][-1]).stderr
+
+
+BRANCH = """%if = arith.constant true
+%w = scf.if %if -> (vector<16xf32>) { scf.yield %s : vector<16xf32> } else { scf.yield %s_start : vector<16xf32> }"""
+
+
 @pytest.mark.parametrize("version", [23, 24])
-@pytest.mark.parametrize("between", ["", "%w = arith.addf %s, %s : vector<16xf32>"])
+@pytest.mark.parametrize("between", ["", "%w = arith.addf %s, %s : vector<16xf32>", BRANCH], ids=["", "sum", "branch"])
 def test_what_propagation_writes_of_a_reduction_does_not_crash(version: int, between: str) -> None:
-    """A store of the sums takes them in a layout that is not a slice, directly or through an elementwise operation."""
+    """A store of the sums takes them in a layout that is not a slice: directly, after an elementwise operation or a branch."""
     text = re.sub(r"64x128", "16x32", UNANNOTATED["row_sums"].text).replace("vector<64xf32>", "vector<16xf32>")
     text = text.replace("tensor_desc<64xf32>", "tensor_desc<16xf32>").replace("array<i32: 64", "array<i32: 16")
     if between:
@@ -125,6 +143,13 @@ def test_what_propagation_writes_of_a_reduction_does_not_crash(version: int, bet
     done = run([program(version), pipeline("xegpu-sg-to-lane-distribute")], str(la.propagate(text, llvm=version)))
     assert done.returncode == 0, done.stderr[:2000]
     assert "vector<1xf32>" in done.stdout
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", ON_DESCRIPTORS)
+def test_llvm_22_reads_the_descriptors_that_are_propagated_for_it(name: str, level: str) -> None:
+    done = run([program(22)], str(la.propagate(ON_DESCRIPTORS[name], level=level, llvm=22)))
+    assert done.returncode == 0, done.stderr[:2000]
 
 
 MOVED = [

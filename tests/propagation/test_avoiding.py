@@ -68,3 +68,37 @@ def test_a_sum_in_between_is_no_slice_either() -> None:
     assert "vector.multi_reduction" in lines[converted - 1]
     assert re.search(r"layout_result_0 = #xegpu\.slice<", lines[converted - 1])
     assert "arith.addf %0, %0" in lines[converted + 2]
+
+
+SUMS_OF_A_ROW = """gpu.module @m { gpu.func @k(%p: i64, %q: i64) kernel
+  attributes {known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32} {
+%t = xegpu.create_nd_tdesc %p, shape : [256], strides : [1] : i64 -> !xegpu.tensor_desc<256xf32>
+%u = xegpu.create_nd_tdesc %q, shape : [16], strides : [1] : i64 -> !xegpu.tensor_desc<16xf32>
+%x = xegpu.load_nd %t[0] : !xegpu.tensor_desc<256xf32> -> vector<256xf32>
+%a = vector.shape_cast %x : vector<256xf32> to vector<16x16xf32>
+%z = arith.constant dense<0.0> : vector<16xf32>
+%y = vector.multi_reduction <add>, %a, %z [0] : vector<16x16xf32> to vector<16xf32>
+%b = vector.shape_cast %y : vector<16xf32> to vector<16xf32>
+xegpu.store_nd %b, %u[0] : vector<16xf32>, !xegpu.tensor_desc<16xf32>
+gpu.return } }"""
+ON_DESCRIPTORS = {
+    "sums_of_a_row": SUMS_OF_A_ROW,
+    **{name: UNANNOTATED[name].text for name in ("layer_norm", "gemm_bias_gelu", "gemm_i8_dequantised")},
+}
+LEVELS = ("lane", "inst", "workgroup")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", ON_DESCRIPTORS)
+def test_descriptors_of_llvm_22_have_no_slices(name: str, level: str) -> None:
+    done, newest = (la.propagate(ON_DESCRIPTORS[name], level=level, llvm=llvm) for llvm in (22, 24))
+    assert re.findall(r"tensor_desc<[^<>]*#xegpu\.slice", str(done)) == []
+    assert [finding for finding in la.check(done.module, llvm=22).findings if finding.level == "error"] == []
+    assert done.cost <= 1.1 * newest.cost
+
+
+def test_what_a_user_says_of_a_load_stays_off_the_descriptor_of_llvm_22() -> None:
+    slice_ = "#xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [0]>"
+    text = SUMS_OF_A_ROW.replace("load_nd %t[0]", f"load_nd %t[0] <{{layout = {slice_}}}>")
+    done = la.propagate(text, llvm=22)
+    assert f"load_nd %t[0] <{{layout = {slice_}}}> : !xegpu.tensor_desc<256xf32> ->" in str(done)

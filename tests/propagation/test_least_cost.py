@@ -12,9 +12,10 @@ import layoutalg as la
 from layoutalg.flow.graph import flows_of
 from layoutalg.flow.levels import machine_of
 from layoutalg.ir import read_module
-from layoutalg.propagation.candidates import Asked, candidates_of
-from layoutalg.propagation.pricing import priced
+from layoutalg.propagation.candidates import candidates_of
+from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.writing import attribute_of
+from tests.propagation.pricing import priced
 
 ROWS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import layoutalg as la
-from layoutalg.propagation.pricing import priced
 from layoutalg.side.conformance.kernel import arrays_for
 from layoutalg.side.llvm_passes.comparing import compared
 from layoutalg.simulate import launch
 from tests.oracle.toolchains import require, require_new, run
 from tests.propagation.generated import asked_of
+from tests.propagation.pricing import priced
 
 TASKS = list(asked_of(120))
 OPERATIONS = sorted({kernel.operation for kernel, _ in TASKS})
@@ -77,8 +77,7 @@ def test_the_cost_is_what_the_written_module_is_counted_to_cost(operation: str) 
 def test_no_kernel_costs_more_than_with_the_layouts_of_llvm(operation: str, llvm: int) -> None:
     for kernel, level in tasks(operation):
         theirs = compared(la.read(kernel.text), level, "pvc", llvm)
-        if theirs.comparable:
-            assert theirs.cost is not None
+        if theirs.cost is not None and not (theirs.wrong or theirs.overwritten or theirs.unfit):  # the same task
             assert propagated(kernel.text, level, llvm).cost <= theirs.cost, (kernel.name, level, theirs)
 
 

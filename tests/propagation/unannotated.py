@@ -309,16 +309,16 @@ def attention() -> Kernel:
     return Kernel("attention", str(body), arguments, lambda q, k, v: _softmax_of(q @ k.T) @ v, tolerance=4e-3)
 
 
-def flash_attention() -> Kernel:
-    """One head, 32 keys at a time: the rows' maximum and sum are carried along."""
-    q, s, d, part = 64, 128, 64, 32
+def flash_attention(part: int = 32) -> Kernel:
+    """One head, 32 keys at a time (or `part`): the rows' maximum and sum are carried along."""
+    q, s, d = 64, 128, 64
     rows, wide, scores = (q,), (q, d), (q, part)
     body = Body().load("q", 0, (q, d), "f16", (q, d)).fill("none", "0xFF800000", rows, "f32")
     body.fill("nothing", "0.0", rows, "f32").fill("empty", "0.0", wide, "f32")
     kinds = ", ".join((vector(wide, "f32"), vector(rows, "f32"), vector(rows, "f32")))
     body.add(
         f"%keys = arith.constant {s} : index",
-        "%out:3 = scf.for %at = %c0 to %keys step %c32 iter_args(%o = %empty, %m = %none, %l = %nothing) "
+        f"%out:3 = scf.for %at = %c0 to %keys step %c{part} iter_args(%o = %empty, %m = %none, %l = %nothing) "
         f"-> ({kinds}) {{",
     )
     body.load("k", 1, (s, d), "f16", (part, d), "%at", "%c0").load("v", 2, (s, d), "f16", (part, d), "%at", "%c0")

@@ -37,11 +37,7 @@ class Contents(NamedTuple):
     registers: NDArray[np.int64]
 
     def slots(self, sg: int, lane: int, word: int) -> list[int]:
-        """The slots whose elements a word holds, each once, low bytes first.
-
-        >>> Contents(np.array([[[[3, 3, -1, -1]]]]), np.zeros((1, 1, 1))).slots(0, 0, 0)
-        [3]
-        """
+        """The slots whose elements a word holds, each once, low bytes first."""
         return [slot for slot in dict.fromkeys(self.words[sg, lane, word].tolist()) if slot >= 0]
 
 

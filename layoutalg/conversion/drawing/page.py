@@ -58,11 +58,7 @@ class Page:
         self._parts: list[str] = []
 
     def line(self, text: str, *, bold: bool = False, size: float = 11, gap: float = 5) -> None:
-        """A line of text below what there is.
-
-        >>> page = Page(""); page.line("words"); page.y
-        28
-        """
+        """A line of text below what there is."""
         self.y += size + gap
         self.text(MARGIN, self.y, text, bold=bold, size=size)
 
@@ -130,11 +126,7 @@ class Page:
         self.width = max(self.width, x + width + MARGIN)
 
     def path(self, steps: str, colour: str, width: float = 1.4) -> None:
-        """A line along SVG path steps.
-
-        >>> page = Page(""); page.path("M0 0L9 9", "#000000"); page.svg().count("<path")
-        1
-        """
+        """A line along SVG path steps."""
         self._parts.append(f'<path d="{steps}" stroke="{colour}" stroke-width="{width}" fill="none"/>')
 
     def svg(self) -> str:

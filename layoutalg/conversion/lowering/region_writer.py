@@ -65,11 +65,7 @@ class RegionWriter(Writer):
         self._lines, self._depth = lines, depth
 
     def names(self) -> dict[Value, str]:
-        """The name of every value, those at the beginning first.
-
-        >>> RegionWriter().names()
-        {}
-        """
+        """The name of every value, those at the beginning first."""
         self._join()
         return super().names()
 

@@ -94,13 +94,7 @@ class Writer:
         self._lines.append((self._depth, form, tuple(operands), tuple(results)))
 
     def do(self, form: str, operands: Sequence[Value] = ()) -> None:
-        """An operation without a result.
-
-        >>> writer = Writer()
-        >>> writer.do("gpu.barrier")
-        >>> print(writer.text())
-        gpu.barrier
-        """
+        """An operation without a result."""
         self._lines.append((self._depth, form, tuple(operands), ()))
 
     @contextmanager

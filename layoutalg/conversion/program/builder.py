@@ -74,11 +74,7 @@ class Builder:
 
     @property
     def next_word(self) -> int:
-        """The number of the word that is made next.
-
-        >>> Builder(1, 16, 32, pack=[0, 1]).next_word
-        2
-        """
+        """The number of the word that is made next."""
         return len(self._on)
 
     def select(self, on: int, off: int, axis: str, mask: int) -> int:
@@ -145,10 +141,7 @@ class Builder:
     def store(
         self, words: Iterable[int], address: Address, where: tuple[int, ...] | None = None, bits: int = WORD
     ) -> None:
-        """Write words to shared memory (see `Store`).
-
-        >>> Builder(1, 2, 32, pack=[0]).store([0], Address(0))
-        """
+        """Write words to shared memory (see `Store`)."""
         self._accesses.append((len(self._on), Store(tuple(words), address, where, bits)))
 
     def load(self, count: int, address: Address, bits: int = WORD) -> list[int]:
@@ -167,10 +160,7 @@ class Builder:
         return words
 
     def barrier(self, scope: str = "workgroup") -> None:
-        """Wait for all subgroups, or for the lanes of this one (see `Barrier`).
-
-        >>> Builder(1, 2, 32, pack=[0]).barrier()
-        """
+        """Wait for all subgroups, or for the lanes of this one (see `Barrier`)."""
         self._accesses.append((len(self._on), Barrier(scope)))
 
     def regions(self, step: Regions) -> list[int]:

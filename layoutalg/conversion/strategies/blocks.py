@@ -47,11 +47,7 @@ class Blocks:
 
     @property
     def count(self) -> int:
-        """How many blocks there are.
-
-        >>> split(Layout.parse("d0 = 3@reg, d1 = 4@lane"), Layout.parse("d0 = 3@reg, d1 = 4@lane")).count
-        3
-        """
+        """How many blocks there are."""
         return len(self.before)
 
     def programs(self, programs: Sequence[Program], limit: int) -> tuple[Program, ...]:

@@ -99,9 +99,5 @@ def ordered(values: Slots) -> Slots:
 
 
 def places_of(values_in_order: Slots, values: Slots, side: Literal["left", "right"]) -> Slots:
-    """Before which of some ordered numbers each value belongs.
-
-    >>> places_of(np.array([1, 2, 2, 3]), np.array([2]), "right").tolist()
-    [3]
-    """
+    """Before which of some ordered numbers each value belongs."""
     return np.asarray(np.searchsorted(values_in_order, values, side), np.int64)

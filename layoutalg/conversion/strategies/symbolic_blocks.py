@@ -27,11 +27,7 @@ __all__ = ["SymbolicBlocks", "has_symbols", "symbolic_blocks"]
 
 
 def has_symbols(layout: Layout) -> bool:
-    """Whether an extent or a stride is no number.
-
-    >>> has_symbols(Layout.parse("d0 = n@reg")), has_symbols(Layout.parse("d0 = 4@reg"))
-    (True, False)
-    """
+    """Whether an extent or a stride is no number."""
     return any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2])
 
 

@@ -47,7 +47,6 @@ __all__ = [
     "llvm_ir",
     "machine_code",
     "programs",
-    "tile_instructions",
     "usable_version",
 ]
 
@@ -67,7 +66,6 @@ PASSES = (
 _AMX = ("amx-tile", "amx-bf16", "amx-int8", "amx-fp16")
 _SECONDS = 300
 _NEWEST_FIRST = (24, 23, 22)
-_TILE_INSTRUCTION = re.compile(r"^\t(tdp\w+|tile(?:loadd\w*|stored|zero|release)|ldtilecfg|sttilecfg)\b", re.MULTILINE)
 _SOFT_TILES = Path(__file__).with_name("soft_tiles.c")
 _INSTALL = {22: "the Debian packages mlir-22-tools and llvm-22"}
 
@@ -87,11 +85,7 @@ class Programs:
 
 
 def checked_how(how: object) -> str:
-    """One of the three ways; raises `PlanError` for others.
-
-    >>> checked_how("soft")
-    'soft'
-    """
+    """One of the three ways; raises `PlanError` for others."""
     return one_of(how, HOWS, "how", PlanError)
 
 
@@ -157,11 +151,7 @@ def llvm_ir(text: str, llvm: int) -> str:
 
 
 def features_of(how: str) -> tuple[str, ...]:
-    """The CPU features that code is compiled for, in LLVM's names: tile code has a fixed list, the rest this CPU's.
-
-    >>> features_of("amx")[:4]
-    ('amx-tile', 'amx-bf16', 'amx-int8', 'amx-fp16')
-    """
+    """The CPU features that code is compiled for, in LLVM's names: tile code has a fixed list, the rest this CPU's."""
     return (*_AMX, *BASE) if checked_how(how) == "amx" else vector_features()
 
 
@@ -170,10 +160,6 @@ def assembly(ir: str, llvm: int = 24, how: str = "amx") -> str:
 
     Raises:
         PlanError: LLVM isn't installed or refuses the IR; or the tiles cannot be rewritten.
-
-    >>> assembly("", 24, "native")
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
     return _llc(ir, llvm, how, "asm").decode("utf-8", "replace")
 
@@ -183,10 +169,6 @@ def machine_code(ir: str, llvm: int = 24, how: str = "amx") -> bytes:
 
     Raises:
         PlanError: as `assembly`.
-
-    >>> machine_code("", 24, "native")
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
     return _llc(ir, llvm, how, "obj")
 
@@ -205,15 +187,6 @@ def _llc(ir: str, llvm: int, how: str, kind: str) -> bytes:
     attributes = [f"-mattr={','.join(f'+{feature}' for feature in features)}"] if features else []
     compiler = [programs(llvm).llc, "-mtriple=x86_64-linux-gnu", *options, *attributes]
     return _run([*compiler, "-relocation-model=pic", f"-filetype={kind}", "-o", "-"], given)
-
-
-def tile_instructions(assembly: str) -> tuple[str, ...]:
-    """The tile instructions of a text of assembly, in order.
-
-    >>> tile_instructions("\\ttilezero\\t%tmm0\\n\\tvzeroupper\\n")
-    ('tilezero',)
-    """
-    return tuple(found[1] for found in _TILE_INSTRUCTION.finditer(assembly))
 
 
 def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[str, str] | None = None) -> None:

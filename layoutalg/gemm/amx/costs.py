@@ -67,13 +67,10 @@ from layoutalg.gemm.amx.strips import cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling, Blocking
 from layoutalg.hardware import AmxChip, amx_chip
 
-__all__ = ["AMX_LIMITS", "AMX_PARTS", "AmxForms", "AmxRoofline", "AmxTimes", "amx_roofline", "amx_times"]
+__all__ = ["AMX_LIMITS", "AmxForms", "AmxRoofline", "AmxTimes", "amx_roofline", "amx_times"]
 
 AMX_LIMITS = ("tile unit", "L1", "L2", "L3", "memory")
 """What can limit a product: the tile unit, bytes from L1 into tile registers, bytes from L2, from L3, from memory."""
-AMX_PARTS = ("products", "L1 and L2", "L3 and memory", "C", "calls", "packing", "epilogue")
-"""What the time is made of: the products, what loads from L1 and L2 add, what loads from L3 and memory add, C, the calls and
-their configurations, packing, the epilogue."""
 
 Numbers: TypeAlias = NDArray[np.float64]
 """A column of numbers, one entry per tiling."""
@@ -139,8 +136,10 @@ class AmxForms:
 class AmxTimes:
     """The times of `AmxForms` on one core, in clocks, and the bytes that each level gives.
 
-    `parts` add up to `clocks`; `limits` has the clocks that each limit alone would take. `levels` has the bytes that tiles of
-    A, of B and of C take from "L1", "L2", "L3" and "memory" (what a level gives comes through those above it too).
+    `parts` add up to `clocks`: the products, what loads from "L1 and L2" add, what loads from "L3 and memory" add, C, the calls
+    and their configurations, packing, the epilogue. `limits` has the clocks that each limit alone would take. `levels` has the
+    bytes that tiles of A, of B and of C take from "L1", "L2", "L3" and "memory" (what a level gives comes through those above
+    it too).
 
     >>> forms = AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64, "columns", True)])
     >>> amx_times(AmxProblem.of(64, 64, 64), forms).limits["tile unit"].tolist()

@@ -172,11 +172,7 @@ class AmxListing:
 
 
 def functions_of(text: str) -> tuple[FunctionListing, ...]:
-    """The functions of a text of assembly that LLVM wrote.
-
-    >>> functions_of("")
-    ()
-    """
+    """The functions of a text of assembly that LLVM wrote."""
     return tuple(_function(found[1], found[2].splitlines()) for found in _FUNCTION.finditer(text))
 
 

@@ -139,11 +139,7 @@ class Operands:
 
 
 def memory_type(element: str) -> np.dtype[Any]:
-    """The numpy type of a problem's elements in memory.
-
-    >>> memory_type("u8"), memory_type("s32")
-    (dtype('uint8'), dtype('int32'))
-    """
+    """The numpy type of a problem's elements in memory."""
     return np.dtype(np.uint8) if element == "u8" else numpy_type(IN_MEMORY.get(element, element))
 
 

@@ -50,11 +50,7 @@ def missing_features(features: tuple[str, ...], flags: frozenset[str] | None = N
 
 
 def vector_features() -> tuple[str, ...]:
-    """Vector features that code without tiles may use on this CPU.
-
-    >>> set(vector_features()) <= {"avx2", "fma", "f16c"}
-    True
-    """
+    """Vector features that code without tiles may use on this CPU."""
     return tuple(feature for feature in _VECTORS if feature in cpu_flags())
 
 

@@ -74,20 +74,12 @@ class TileCall:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The tiles that it reads.
-
-        >>> TileCall("%9", "tdpbssd", (("i16", "16"), ("x86_amx", "%7"))).operands
-        ('%7',)
-        """
+        """The tiles that it reads."""
         return tuple(value for kind, value in self.arguments if kind == _TILE)
 
 
 def tile_calls(ir: str) -> tuple[TileCall, ...]:
-    """The calls of tile intrinsics in LLVM IR, from the first line to the last.
-
-    >>> tile_calls("  ret void")
-    ()
-    """
+    """The calls of tile intrinsics in LLVM IR, from the first line to the last."""
     return tuple(call for line in ir.splitlines() if (call := _call(line)) is not None)
 
 

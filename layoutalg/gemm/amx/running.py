@@ -115,12 +115,7 @@ class Loaded:
 
 
 def amx_feature(problem: AmxProblem) -> str:
-    """The CPU feature that a problem's tile products need, as LLVM names it.
-
-    >>> from layoutalg.gemm.amx import AmxProblem
-    >>> amx_feature(AmxProblem.of(16, 16, 64, "u8"))
-    'amx-int8'
-    """
+    """The CPU feature that a problem's tile products need, as LLVM names it."""
     return FEATURES[problem.a]
 
 

@@ -119,11 +119,7 @@ def walk(blocking: Blocking) -> Walk:
 
 
 def block_tiles(plan: AmxGemm) -> Blocking:
-    """The tiles of the first register block: those of the plan, or fewer where C is smaller.
-
-    >>> print(block_tiles(la.plan_amx(64, 16, 64, blocking=(2, 2))))
-    2x1
-    """
+    """The tiles of the first register block: those of the plan, or fewer where C is smaller."""
     rows, columns = (len(strips[0].heights) for strips in plan.strips)
     return Blocking(rows, columns)
 

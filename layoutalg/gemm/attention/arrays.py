@@ -102,12 +102,7 @@ def laid_out(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> Array
 
 
 def heads_of(plan: Attention, o: Array) -> Array:
-    """O of all heads, [heads of all batches, queries, d], in the shape that the plan's arrays have.
-
-    >>> from layoutalg.gemm.attention import plan_attention
-    >>> heads_of(plan_attention(2, 2, 64, heads=2, batch=3), np.ones((6, 2, 64))).shape
-    (3, 2, 2, 64)
-    """
+    """O of all heads, [heads of all batches, queries, d], in the shape that the plan's arrays have."""
     return o.reshape(shapes(plan)["O"])
 
 

@@ -36,9 +36,6 @@ def compiled(plan: Attention) -> Compiled:
     """The machine code that the installed compilers make of the plan's kernel.
 
     Raises `PlanError` where one of them is not installed.
-
-    >>> compiled.__name__
-    'compiled'
     """
     return compile_kernel(plan.emit(), plan.problem.target, plan.registers, llvm=plan.llvm)
 

@@ -39,11 +39,6 @@ def run_attention(
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold.
         SizeError: the arrays are too large to be laid out.
-
-    >>> from layoutalg.gemm.attention import plan_attention
-    >>> q = np.ones((1, 64))
-    >>> run_attention(plan_attention(1, 2, 64), q, np.ones((2, 64)), np.stack([q[0], 3 * q[0]]))[0, 0]
-    np.float32(2.0)
     """
     return execute(plan, q, k, v, text, progress=progress)[0]
 

@@ -39,11 +39,7 @@ class Tile(Value):
 
 
 def like(value: Value, element: str) -> Value:
-    """A new value of the same shape with other elements.
-
-    >>> like(Tile("f32", (8, 16)), "i1").kind, like(Value("f32", 8), "f16").kind, like(Value("f32"), "i32").kind
-    ('vector<8x16xi1>', 'vector<8xf16>', 'i32')
-    """
+    """A new value of the same shape with other elements."""
     return Tile(element, value.shape) if isinstance(value, Tile) else Value(element, value.size)
 
 
@@ -60,49 +56,27 @@ def elementwise(function: FunctionWriter, form: str, operands: Sequence[Value], 
 
 
 def binary(function: FunctionWriter, name: str, left: Value, right: Value) -> Value:
-    """An operation of arith on two values of one type.
-
-    >>> binary(FunctionWriter(), "mulf", Value("f32", 8), Value("f32", 8)).kind
-    'vector<8xf32>'
-    """
+    """An operation of arith on two values of one type."""
     return elementwise(function, f"arith.{name} %s, %s : {left.kind}", (left, right), left.element)
 
 
 def convert(function: FunctionWriter, name: str, value: Value, element: str) -> Value:
-    """A conversion of arith to other elements.
-
-    >>> convert(FunctionWriter(), "extf", Value("f16", 8), "f32").kind
-    'vector<8xf32>'
-    """
+    """A conversion of arith to other elements."""
     return elementwise(function, f"arith.{name} %s : {value.kind} to {like(value, element).kind}", (value,), element)
 
 
 def fma(function: FunctionWriter, left: Value, right: Value, added: Value) -> Value:
-    """left * right + added, rounded once.
-
-    >>> x = Value("f32", 8)
-    >>> fma(FunctionWriter(), x, x, x).kind
-    'vector<8xf32>'
-    """
+    """left * right + added, rounded once."""
     return elementwise(function, f"math.fma %s, %s, %s : {left.kind}", (left, right, added), left.element)
 
 
 def exp(function: FunctionWriter, value: Value) -> Value:
-    """exp of every element, as the device computes it.
-
-    >>> exp(FunctionWriter(), Value("f32", 8)).kind
-    'vector<8xf32>'
-    """
+    """exp of every element, as the device computes it."""
     return elementwise(function, f"math.exp %s : {value.kind}", (value,), value.element)
 
 
 def chosen(function: FunctionWriter, order: str, compared: tuple[Value, Value], yes: Value, no: Value) -> Value:
-    """One of two values in each element, by a comparison: `cmpf olt`, `cmpi slt`.
-
-    >>> x = Value("f32", 8)
-    >>> chosen(FunctionWriter(), "cmpf olt", (x, x), x, x).kind
-    'vector<8xf32>'
-    """
+    """One of two values in each element, by a comparison: `cmpf olt`, `cmpi slt`."""
     holds = elementwise(function, f"arith.{order}, %s, %s : {compared[0].kind}", compared, "i1")
     return elementwise(function, f"arith.select %s, %s, %s : {holds.kind}, {no.kind}", (holds, yes, no), no.element)
 

@@ -81,12 +81,7 @@ class FunctionWriter:
         return value
 
     def op(self, name: str, left: Value, right: Value) -> Value:
-        """An operation of arith on two values of one type.
-
-        >>> function = FunctionWriter()
-        >>> function.op("muli", function.constant(3), function.constant(4)).kind
-        'index'
-        """
+        """An operation of arith on two values of one type."""
         return self.writer.value(f"arith.{name} %s, %s : {left.kind}", (left, right), left.element, left.size)
 
     def plus(self, place: Value, number: int) -> Value:
@@ -99,12 +94,7 @@ class FunctionWriter:
         return self._once[key]
 
     def cast(self, value: Value, kind: str) -> Value:
-        """An integer as another type of integers or as an index.
-
-        >>> function = FunctionWriter()
-        >>> function.cast(function.constant(3), "i32").kind
-        'i32'
-        """
+        """An integer as another type of integers or as an index."""
         return self.writer.value(f"arith.index_cast %s : {value.kind} to {kind}", (value,), kind)
 
     @contextmanager

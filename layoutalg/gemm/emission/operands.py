@@ -139,12 +139,7 @@ def over(kernel: KernelWriter, value: Value, number: int) -> Value:
 
 
 def counter_unit(loads: Sequence[Message]) -> int:
-    """How many elements of k the loop's counter counts as one.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> counter_unit(plan_gemm(64, 64, 64).messages)
-    1
-    """
+    """How many elements of k the loop's counter counts as one."""
     return max(message.depth_unit for message in loads)
 
 
@@ -228,14 +223,7 @@ class Loads:
         return message.operand, kind, _parity(message), along - _parity(message) if self.apart else 0
 
     def at(self, counter: Value) -> Operands:
-        """The loads of one step, in the loop.
-
-        >>> from layoutalg.gemm import plan_gemm
-        >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-        >>> zero, bases = kernel.constant(0), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]}
-        >>> Loads(kernel, bases, zero, zero).at(kernel.constant(0, "i32")).depth.unit
-        1
-        """
+        """The loads of one step, in the loop."""
         return Operands(self, counter)
 
     def place(self, message: Message, depth: Depth) -> tuple[Value, Value]:

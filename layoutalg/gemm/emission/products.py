@@ -19,13 +19,5 @@ __all__ = ["multiply"]
 
 
 def multiply(kernel: KernelWriter, a: Value, b: Value, c: Value) -> Value:
-    """C + A B of one instruction.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> a, b, c = (kernel.constant(0.0, kind, size) for kind, size in (("f16", 8), ("f16", 16), ("f32", 8)))
-    >>> total = multiply(kernel, a, b, c)
-    >>> print(kernel.writer.text().splitlines()[-1])
-    %3 = xegpu.dpas %0, %1, %2 : vector<8xf16>, vector<16xf16>, vector<8xf32> -> vector<8xf32>
-    """
+    """C + A B of one instruction."""
     return multiplied(kernel.writer, kernel.gemm.dpas, a, b, c, kernel.functions)

@@ -59,11 +59,6 @@ class FuncOp(IRDLOperation):
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
 
-    @property
-    def is_declaration(self) -> bool:
-        """Whether the function is defined elsewhere."""
-        return not self.body.blocks
-
     @classmethod
     def parse(cls, parser: Parser) -> FuncOp:
         """Read LLVM's syntax."""

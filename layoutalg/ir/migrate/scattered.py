@@ -19,7 +19,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -36,12 +35,11 @@ from layoutalg.ir.migrate.carried import Carried, Rewrite, vector_shape
 
 __all__ = ["SCATTERED_REWRITES", "is_scattered"]
 
-_INDEX = IndexType()
-
 
 def is_scattered(kind: Attribute) -> bool:
     """Whether a type is a descriptor of scattered points, which LLVM 23 and 24 do not have.
 
+    >>> from xdsl.dialects.builtin import IndexType
     >>> is_scattered(IndexType())
     False
     """

@@ -180,11 +180,7 @@ class Dictionary(Notation):
         return len(self.entries)
 
     def get(self, name: str, default: Value = None) -> Value:
-        """The value of an entry, or `default`.
-
-        >>> Dictionary().get("thread", ())
-        ()
-        """
+        """The value of an entry, or `default`."""
         return dict(self.entries).get(name, default)
 
     def __str__(self) -> str:
@@ -207,13 +203,7 @@ _ACCEPTED = "expected a number, a truth value, a string, a tuple, an attribute o
 
 
 def verify_value(value: Value, what: str) -> None:
-    """Refuse what no entry of a dictionary may hold: its text could not be read again.
-
-    >>> verify_value(1.5, "copy_config =")
-    Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: copy_config = 1.5: expected a number, a truth value, a string, a tuple, an
-    attribute or a type
-    """
+    """Refuse what no entry of a dictionary may hold: its text could not be read again."""
     if not _may_stand(value):
         raise VerificationError(f"{what} {shown(value)}: {_ACCEPTED}")
 
@@ -297,11 +287,7 @@ def value_text(value: Value, dialect: str | None = None, inside: bool = False) -
 
 
 def as_tuple(value: Value) -> tuple[Any, ...]:
-    """An array's items.
-
-    >>> as_tuple((1, 2))
-    (1, 2)
-    """
+    """An array's items."""
     return tuple(value)
 
 

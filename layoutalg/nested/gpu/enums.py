@@ -24,7 +24,6 @@ __all__ = [
     "IteratorType",
     "LoweringPipeline",
     "MMAFragment",
-    "MMAScope",
     "ReorderWorkgroupsStrategy",
     "SPIRVLoweringPipeline",
     "StorageBitwidths",
@@ -66,11 +65,7 @@ class _Bits(IntFlag):
 
     @property
     def spelling(self) -> str:
-        """The text that IREE prints.
-
-        >>> SubgroupOps(3).spelling
-        'shuffle|arithmetic'
-        """
+        """The text that IREE prints."""
         return "|".join(name for name, value in type(self).spellings().items() if self.value & value) or "none"
 
 
@@ -135,16 +130,6 @@ class MMAFragment(IntEnum):
     """
 
     Lhs, Rhs, Acc = range(3)
-
-
-class MMAScope(IntEnum):
-    """Who executes a matrix multiplication together.
-
-    >>> MMAScope.Subgroup.value
-    1
-    """
-
-    Workgroup, Subgroup = range(2)
 
 
 class ReorderWorkgroupsStrategy(IntEnum):

@@ -139,12 +139,6 @@ def _inner_values(op: MultiMma, held: NDArray[Any], acc: NDArray[Any], scope: st
 
 
 def _reduction_points(op: MultiMma, sizes: Sequence[int]) -> list[dict[int, int]]:
-    """The values of the reduction loops, one after another.
-
-    >>> from layoutalg.nested.gpu import MMAAttr, MultiMma
-    >>> op = MultiMma(MMAAttr("MFMA_F32_16x16x16_F16"), ["(k) -> (k)", "(k) -> (k)", "(k) -> ()"], ("reduction",))
-    >>> _reduction_points(op, (2,))
-    [{0: 0}, {0: 1}]
-    """
+    """The values of the reduction loops, one after another."""
     loops = [loop for loop, iterator in enumerate(op.iterator_types) if iterator == "reduction"]
     return [dict(zip(loops, point, strict=True)) for point in product(*(range(sizes[loop]) for loop in loops))]

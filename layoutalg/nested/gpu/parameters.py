@@ -71,65 +71,37 @@ def struct(reader: Reader, parameters: Mapping[str, Read], required: tuple[str, 
 
 
 def integer(reader: Reader) -> int:
-    """Read a number of 32 bits.
-
-    >>> integer(Reader("-7"))
-    -7
-    """
+    """Read a number of 32 bits."""
     return reader.integer(-MAX_EXTENT, MAX_EXTENT - 1)
 
 
 def unsigned(reader: Reader) -> int:
-    """Read an unsigned number of 32 bits.
-
-    >>> unsigned(Reader("4294967295"))
-    4294967295
-    """
+    """Read an unsigned number of 32 bits."""
     return reader.integer(0, 2**32 - 1)
 
 
 def count(reader: Reader) -> int:
-    """Read a number of 64 bits.
-
-    >>> count(Reader("0x10"))
-    16
-    """
+    """Read a number of 64 bits."""
     return reader.integer(-(2**63), 2**63 - 1)
 
 
 def integers(reader: Reader) -> tuple[int, ...]:
-    """Read `[1, 2]`.
-
-    >>> integers(Reader("[0, 1]"))
-    (0, 1)
-    """
+    """Read `[1, 2]`."""
     return reader.integers()
 
 
 def string(reader: Reader) -> str:
-    """Read a string.
-
-    >>> string(Reader('"gfx942"'))
-    'gfx942'
-    """
+    """Read a string."""
     return as_bytes(reader.string())
 
 
 def truth(reader: Reader) -> bool:
-    """Read `true` or `false`.
-
-    >>> truth(Reader("false"))
-    False
-    """
+    """Read `true` or `false`."""
     return reader.one_of(("true", "false")) == "true"
 
 
 def flag(reader: Reader) -> bool:
-    """Read `true`, `false`, `1` or `0`, which MLIR takes where a parameter is a plain truth value.
-
-    >>> flag(Reader("1"))
-    True
-    """
+    """Read `true`, `false`, `1` or `0`, which MLIR takes where a parameter is a plain truth value."""
     number = reader.accept_integer(0, 1)
     return truth(reader) if number is None else number == 1
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
@@ -24,7 +23,6 @@ from layoutalg.nested.gpu.tile_counts import COUNTS, INTERLEAVING, TileCounts, c
 
 __all__ = ["SCALED_INTRINSICS", "DataTiledScaledMMAAttr", "ScaledMMAAttr"]
 
-Ints: TypeAlias = tuple[int, ...]
 
 SCALED_INTRINSICS = ("MFMA_SCALE_F32_16x16x128_B32", "MFMA_SCALE_F32_32x32x64_B32")
 """The scaled intrinsics that IREE 3.13 knows."""

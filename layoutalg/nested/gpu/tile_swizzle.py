@@ -222,14 +222,7 @@ class SwizzleBuilder:
         self.order.insert(at, factor)
 
     def swap_outermost(self) -> None:
-        """Exchange the two outermost factors in memory.
-
-        >>> build = SwizzleBuilder()
-        >>> build.order = [SwizzleFactor(0, 2, "thread"), SwizzleFactor(1, 4, "thread")]
-        >>> build.swap_outermost()
-        >>> [factor.extent for factor in build.order]
-        [4, 2]
-        """
+        """Exchange the two outermost factors in memory."""
         self.order[:2] = self.order[1::-1]
 
     def done(self) -> TileSwizzle:

@@ -29,11 +29,7 @@ Spread = LayoutAttr | SliceAttr
 
 
 def vector_type(shape: Sequence[int], element: str) -> str:
-    """The text of a vector's type.
-
-    >>> vector_type((8, 16), "f16")
-    'vector<8x16xf16>'
-    """
+    """The text of a vector's type."""
     return f"vector<{'x'.join(map(str, (*shape, element)))}>"
 
 
@@ -52,11 +48,7 @@ class Value:
 
     @property
     def type(self) -> str:
-        """The text of its type.
-
-        >>> Value("%v0", (16,), "i8", None).type
-        'vector<16xi8>'
-        """
+        """The text of its type."""
         return vector_type(self.shape, self.element)
 
 
@@ -78,11 +70,7 @@ class Body:
     """Whether only loads and stores say their layout at workgroup level."""
 
     def add(self, *lines: str) -> None:
-        """Add lines.
-
-        >>> body = Body("plain"); body.add("gpu.barrier"); len(body.lines)
-        2
-        """
+        """Add lines."""
         self.lines.extend(lines)
 
     def new(self, shape: Sequence[int], element: str, layout: Spread | None) -> Value:
@@ -104,11 +92,7 @@ class Body:
         return "" if layout is None or self.level == "plain" or self.sparse else f" {{{name} = {layout}}}"
 
     def argument(self, element: str, shape: Sequence[int]) -> int:
-        """A further argument; its number.
-
-        >>> Body("plain").argument("f32", (8, 16))
-        0
-        """
+        """A further argument; its number."""
         self.arguments.append((element, tuple(shape)))
         return len(self.arguments) - 1
 

@@ -50,11 +50,7 @@ class Compiler:
 
     @property
     def llvm(self) -> int:
-        """The version whose syntax it reads: LLVM's own; what IREE reads is spelled as for 24.
-
-        >>> Compiler("iree-opt", "iree-opt", "iree", "3.13").llvm
-        24
-        """
+        """The version whose syntax it reads: LLVM's own; what IREE reads is spelled as for 24."""
         return int(self.version) if self.family == "llvm" else 24
 
 

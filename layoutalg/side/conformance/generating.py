@@ -20,10 +20,8 @@ from layoutalg.side.conformance.bodies import Body
 from layoutalg.side.conformance.kernel import GeneratedKernel, Level, meaning
 from layoutalg.side.conformance.making import MISMATCH, Generator, Making, generators
 
-__all__ = ["WHOLE", "GeneratedKernel", "kernels", "made", "meaning", "operations"]
+__all__ = ["GeneratedKernel", "kernels", "made", "meaning", "operations"]
 
-WHOLE = ("attention", "chain", "gather_sum", "gemm", "gemm_chain", "layer_norm", "softmax")
-"""Kernels of more than one operation."""
 _LEVELS = ("workgroup", "anchors", "plain")
 _ORDER = (
     "rows",

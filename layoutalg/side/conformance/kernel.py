@@ -25,7 +25,6 @@ from layoutalg.core.whole_numbers import instance_of, listed
 __all__ = [
     "GeneratedKernel",
     "Level",
-    "agrees",
     "arguments_of",
     "arrays_for",
     "first_difference",
@@ -33,7 +32,6 @@ __all__ = [
     "meaning",
     "runnable",
     "spelled",
-    "with_text",
 ]
 
 Array = NDArray[Any]
@@ -94,17 +92,6 @@ def spelled(text: str, llvm: int) -> str:
     from layoutalg.ir import read_module, write_module
 
     return write_module(read_module(text), llvm=llvm)
-
-
-def with_text(kernel: GeneratedKernel, text: str) -> GeneratedKernel:
-    """The same kernel with another text.
-
-    >>> with_text(GeneratedKernel("b", "gpu.barrier", ()), "").text
-    ''
-    """
-    from dataclasses import replace
-
-    return replace(kernel, text=text)
 
 
 def arguments_of(
@@ -221,15 +208,6 @@ def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
     if found:
         raise LayoutError(f"{kernel.name}: {found[0]}")
     return copies[-1]
-
-
-def agrees(found: Array, expected: Array, tolerance: float) -> bool:
-    """Whether two results are the same: the same values (NaN is NaN), or within a relative tolerance.
-
-    >>> agrees(np.array([1.0, np.nan]), np.array([1.0, np.nan]), 0.0)
-    True
-    """
-    return not _differs(found, expected, tolerance).any()
 
 
 def first_difference(found: Array, expected: Array, tolerance: float) -> tuple[tuple[int, ...], int] | None:

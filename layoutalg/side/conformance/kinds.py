@@ -58,19 +58,11 @@ class Tile:
 
     @property
     def subgroups(self) -> int:
-        """How many subgroups the layout has.
-
-        >>> Tile(LayoutAttr(sg_layout=(2, 4), sg_data=(8, 16)), (16, 64)).subgroups
-        8
-        """
+        """How many subgroups the layout has."""
         return prod(self.attribute.sg_layout or (1,))
 
     def with_shape(self, rows: int, columns: int) -> Tile:
-        """The same layout on another shape.
-
-        >>> Tile(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)).with_shape(16, 16).shape
-        (16, 16)
-        """
+        """The same layout on another shape."""
         return replace(self, shape=(rows, columns))
 
 

@@ -46,11 +46,7 @@ class Making:
 
     @property
     def plain(self) -> bool:
-        """Whether the kernel is one subgroup's, with at most anchors.
-
-        >>> Making(Random(0), Body("workgroup"), "math.exp", "rows").plain
-        False
-        """
+        """Whether the kernel is one subgroup's, with at most anchors."""
         return self.body.level == "plain"
 
     def tile(self, element: str, kind: str = "") -> Tile:
@@ -96,12 +92,7 @@ class Making:
         )
 
     def other(self, layout: LayoutAttr) -> LayoutAttr:
-        """The layout with its subgroups counted the other way round: by meaning another one.
-
-        >>> making = Making(Random(0), Body("workgroup"), "x", MISMATCH)
-        >>> making.other(LayoutAttr(sg_layout=(2, 2), sg_data=(8, 16))).order
-        (0, 1)
-        """
+        """The layout with its subgroups counted the other way round: by meaning another one."""
         return replace(layout, order=None if layout.order else (0, 1))
 
     def square(self, element: str = "f32") -> Tile:
@@ -172,11 +163,7 @@ class Making:
         )
 
     def sliced(self, layout: LayoutAttr, *dims: int) -> SliceAttr:
-        """A slice of a layout.
-
-        >>> print(Making(Random(0), Body("plain"), "x", "none").sliced(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), 0))
-        #xegpu.slice<#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, dims = [0]>
-        """
+        """A slice of a layout."""
         return SliceAttr(layout, dims)
 
 
@@ -237,10 +224,6 @@ def _load() -> None:
 
 
 def generators() -> dict[str, Generator]:
-    """Every operation that kernels are generated for, and names such as `softmax` for whole kernels.
-
-    >>> "vector.transpose" in generators(), "softmax" in generators()
-    (True, True)
-    """
+    """Every operation that kernels are generated for, and names such as `softmax` for whole kernels."""
     _load()
     return dict(_GENERATORS)

@@ -58,22 +58,12 @@ Meet = Callable[[Demand, Demand], Demand]
 
 
 def first_wins(old: Demand, new: Demand) -> Demand:
-    """The demand that was there stays.
-
-    >>> demand = Demand(LayoutAttr(lane_layout=(16,)), 0)
-    >>> first_wins(demand, Demand(LayoutAttr(lane_layout=(8,)), 0)) is demand
-    True
-    """
+    """The demand that was there stays."""
     return old
 
 
 def nearest_wins(old: Demand, new: Demand) -> Demand:
-    """The demand whose user is earlier in the text.
-
-    >>> demand = Demand(LayoutAttr(lane_layout=(16,)), 5)
-    >>> nearest_wins(demand, Demand(LayoutAttr(lane_layout=(8,)), 5)) is demand
-    True
-    """
+    """The demand whose user is earlier in the text."""
     return new if new.place < old.place else old
 
 
@@ -140,12 +130,7 @@ class Analysis:
         self._solver = Solver(self._visit, self.pass_on, counts=self.habits.counts)
 
     def run(self) -> None:
-        """Visit the operations until no demand changes.
-
-        >>> from layoutalg.ir import read_module
-        >>> analysis = Analysis(read_module("gpu.barrier"), "lane", {}, lambda op, analysis: None, first_wins)
-        >>> analysis.run()
-        """
+        """Visit the operations until no demand changes."""
         self._solver.run(self.module)
 
     def _visit(self, op: Operation) -> None:
@@ -153,24 +138,12 @@ class Analysis:
         self._rules.get(op.name, self._default)(op, self)
 
     def demanded(self, value: SSAValue) -> Attribute | None:
-        """The layout that a value is demanded in, if any.
-
-        >>> from layoutalg.ir import read_module
-        >>> module = read_module("%c = arith.constant true")
-        >>> analysis = Analysis(module, "lane", {}, lambda op, analysis: None, first_wins)
-        >>> analysis.give(module.body.block.first_op.results[0], LayoutAttr(lane_layout=(16,)))
-        >>> print(analysis.demanded(module.body.block.first_op.results[0]))
-        #xegpu.layout<lane_layout = [16]>
-        """
+        """The layout that a value is demanded in, if any."""
         demand = self._demands.get(value)
         return None if demand is None else demand.attribute
 
     def give(self, value: SSAValue, attribute: Attribute) -> None:
-        """Demand a value in a layout, at the operation that is visited.
-
-        >>> Analysis.give.__name__
-        'give'
-        """
+        """Demand a value in a layout, at the operation that is visited."""
         self._add(value, Demand(attribute, self._place))
 
     def pass_on(self, value: SSAValue, target: SSAValue) -> None:
@@ -184,20 +157,12 @@ class Analysis:
             self._add(value, demand)
 
     def bits(self, value: SSAValue) -> int:
-        """The bits of an element, as the version counts them: LLVM 24 takes tf32 for 16.
-
-        >>> Analysis.bits.__name__
-        'bits'
-        """
+        """The bits of an element, as the version counts them: LLVM 24 takes tf32 for 16."""
         found = bits_of(value)
         return self.habits.tf32 if found == 19 else found
 
     def give_up(self, op: Operation, words: str, *, fails: bool = False) -> None:
-        """An anchor finds no layout: LLVM warns and goes on; `fails` says that LLVM 24 does not.
-
-        >>> Analysis.give_up.__name__
-        'give_up'
-        """
+        """An anchor finds no layout: LLVM warns and goes on; `fails` says that LLVM 24 does not."""
         if fails and self.habits.strict:
             raise LayoutError(f"{op.name}: {words}")
 
@@ -210,11 +175,7 @@ class Analysis:
 
 
 def held(op: Operation, name: str) -> Attribute | None:
-    """The layout that an operation has under a name.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> held(TestOp(), "layout")
-    """
+    """The layout that an operation has under a name."""
     found = op.properties.get(name) or op.attributes.get(name)
     return found.value if isinstance(found, ir.LayoutAttr | ir.SliceAttr) else None  # pyright: ignore[reportReturnType]
 
@@ -238,33 +199,18 @@ def hold(op: Operation, name: str, attribute: Attribute | None) -> None:
 
 
 def written(attribute: Attribute) -> ir.LayoutAttr | ir.SliceAttr:
-    """The layout as an attribute of the module.
-
-    >>> print(written(LayoutAttr(lane_layout=(16,))))
-    #xegpu.layout<lane_layout = [16]>
-    """
+    """The layout as an attribute of the module."""
     kind = ir.LayoutAttr if isinstance(attribute, LayoutAttr) else ir.SliceAttr
     return kind(str(attribute).partition("<")[2][:-1])
 
 
 def carries(kind: IRAttribute) -> bool:
-    """Whether values of a type have layouts: vectors and descriptors.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> carries(f32), carries(VectorType(f32, [8, 16]))
-    (False, True)
-    """
+    """Whether values of a type have layouts: vectors and descriptors."""
     return isinstance(kind, VectorType | TensorDescType)
 
 
 def shape_in(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a vector or of a descriptor's block; () for a scalar.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from xdsl.dialects.builtin import f32
-    >>> shape_in(TestOp(result_types=[VectorType(f32, [8, 16])]).results[0])
-    (8, 16)
-    """
+    """The shape of a vector or of a descriptor's block; () for a scalar."""
     kind = value.type
     return tuple(kind.get_shape()) if isinstance(kind, VectorType | TensorDescType) else ()
 

@@ -3,8 +3,10 @@
 Where the hardware fixes lanes (block messages, dpas), the tile of an instruction is a multiple of them. Gathers take what their
 user wants, scatters put lanes along the innermost dimension.
 
->>> print(block_store((24, 32), 16, "inst", None), block_store((32, 32), 16, "workgroup", 4), sep=chr(10))
+>>> from layoutalg.side.llvm_passes.blocks import STORE
+>>> print(block_message((24, 32), 16, "inst", None, STORE))
 #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+>>> print(block_message((32, 32), 16, "workgroup", 4, STORE))
 #xegpu.layout<sg_layout = [2, 2], sg_data = [16, 16]>
 """
 
@@ -19,7 +21,6 @@ from layoutalg.side.llvm_passes.blocks import (
     LANES,
     LOAD,
     ROWS,
-    STORE,
     Blocks,
     largest_divisor,
     tile,
@@ -32,7 +33,6 @@ __all__ = [
     "block_lanes",
     "block_load",
     "block_message",
-    "block_store",
     "divided",
     "generic_load",
     "product",
@@ -103,15 +103,6 @@ def divided(shape: Sequence[int], subgroups: Sequence[int], whole: int | None = 
         size if dim == whole else size // count for dim, (size, count) in enumerate(zip(shape, subgroups, strict=True))
     )
     return LayoutAttr(sg_layout=tuple(subgroups), sg_data=tuple(data))
-
-
-def block_store(shape: Sequence[int], bits: int, level: str, count: int | None) -> LayoutAttr | None:
-    """What a block store demands; None where there is no such layout.
-
-    >>> print(block_store((8, 16), 16, "lane", None))
-    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
-    """
-    return block_message(shape, bits, level, count, STORE)
 
 
 def block_message(

@@ -65,11 +65,7 @@ LOAD: Blocks = {
 
 
 def largest_divisor(size: int, candidates: Iterable[int]) -> int | None:
-    """The largest of these sizes that divides a dimension; None where none does.
-
-    >>> largest_divisor(24, ROWS), largest_divisor(24, (16,))
-    (8, None)
-    """
+    """The largest of these sizes that divides a dimension; None where none does."""
     instance_of(size, int, "size")
     return max((candidate for candidate in candidates if size % candidate == 0), default=None)
 

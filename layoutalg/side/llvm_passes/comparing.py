@@ -44,15 +44,6 @@ class Likewise:
     unfit: int = 0
     """Operations to whose operands its layouts cannot be carried: their cost is not counted."""
 
-    @property
-    def comparable(self) -> bool:
-        """Whether the cost is that of the same task: nothing refused, wrong, overwritten or left out.
-
-        >>> Likewise(22, 96, 0, 1, 0, "").comparable
-        False
-        """
-        return self.cost is not None and not self.wrong and not self.overwritten and not self.unfit
-
     def text(self) -> str:
         """In a line.
 

@@ -188,12 +188,7 @@ _MADE_OF_NUMBERS = ("arith.constant", "vector.step", "vector.create_mask", "vect
 
 
 def can_be_made_again(op: Operation) -> bool:
-    """Whether an operation makes its result of numbers alone, or element by element of such results.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> can_be_made_again(TestOp())
-    False
-    """
+    """Whether an operation makes its result of numbers alone, or element by element of such results."""
     return _makers(op, _vectors, lambda one: _is_made_of_numbers(one) or is_elementwise(one)) is not None
 
 

@@ -22,12 +22,7 @@ __all__ = ["filled", "left_open"]
 
 
 def left_open(op: Operation, layouts: list[Attribute | None]) -> Attribute | None:
-    """No layout.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> left_open(TestOp(), [LayoutAttr(lane_layout=(16,))])
-    """
+    """No layout."""
     return None
 
 

@@ -43,29 +43,17 @@ _DATA = ("sg_data", "inst_data", "lane_data")
 
 
 def lanes(layout: Iterable[int], data: Iterable[int], inst: Iterable[int] | None = None) -> LayoutAttr:
-    """A layout of lanes, and of an instruction's tile where one is given.
-
-    >>> print(lanes((1, 16), (1, 1), (8, 16)))
-    #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
-    """
+    """A layout of lanes, and of an instruction's tile where one is given."""
     return LayoutAttr(inst_data=None if inst is None else tuple(inst), lane_layout=tuple(layout), lane_data=tuple(data))
 
 
 def tiles(inst: Iterable[int]) -> LayoutAttr:
-    """A layout that says an instruction's tile alone.
-
-    >>> print(tiles((8, 16)))
-    #xegpu.layout<inst_data = [8, 16]>
-    """
+    """A layout that says an instruction's tile alone."""
     return LayoutAttr(inst_data=tuple(inst))
 
 
 def sliced(parent: Attribute, dims: Iterable[int]) -> SliceAttr:
-    """The slice of a layout.
-
-    >>> print(sliced(tiles((8, 16)), [1]))
-    #xegpu.slice<#xegpu.layout<inst_data = [8, 16]>, dims = [1]>
-    """
+    """The slice of a layout."""
     return SliceAttr(parent, tuple(dims))
 
 

@@ -36,8 +36,6 @@ from layoutalg.xegpu import LayoutAttr
 
 __all__ = ["rules"]
 
-Ints = tuple[int, ...]
-
 
 def _block_of(op: Operation) -> Sequence[int] | None:
     """The work-items of a workgroup that the kernel says."""

@@ -45,11 +45,7 @@ def vectors(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def lacks_lanes(layout: Attribute) -> bool:
-    """Whether a layout says no lanes.
-
-    >>> lacks_lanes(LayoutAttr(inst_data=(8, 16)))
-    True
-    """
+    """Whether a layout says no lanes."""
     return not (numbers_of(layout, "lane_layout") and numbers_of(layout, "lane_data"))
 
 

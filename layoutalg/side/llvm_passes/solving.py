@@ -34,12 +34,7 @@ Forwarded = tuple[int, SSAValue]
 
 
 def is_branch(operation: Operation | None) -> bool:
-    """Whether an operation passes values into its regions and out of them.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> is_branch(TestOp()), is_branch(None)
-    (False, False)
-    """
+    """Whether an operation passes values into its regions and out of them."""
     return operation is not None and operation.name in _BRANCHES
 
 
@@ -177,10 +172,7 @@ class Solver:
             task(item)
 
     def changed(self, value: SSAValue) -> None:
-        """Visit again the operations that have looked at the layout of a value.
-
-        >>> Solver(print, print).changed("nobody's value")
-        """
+        """Visit again the operations that have looked at the layout of a value."""
         self._queue.extend((self._demand, reader) for reader in self._readers.get(value, ()))
 
     def _number(self, operation: Operation) -> None:

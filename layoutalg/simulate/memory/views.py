@@ -122,11 +122,7 @@ _SPACES = {
 
 
 def kept_as(values: Array, dtype: np.dtype[Any]) -> Array:
-    """A register's values as they are kept in memory: integers lose the bits that their type has not.
-
-    >>> kept_as(np.array([257]), np.dtype(np.int8))
-    array([1], dtype=int8)
-    """
+    """A register's values as they are kept in memory: integers lose the bits that their type has not."""
     return values.astype(dtype, copy=False)
 
 

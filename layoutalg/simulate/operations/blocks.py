@@ -219,11 +219,7 @@ def _with_blocks(target: str) -> TargetInfo:
 
 
 def store_map(rows: int, width: int, bits: int, lanes: int, target: str = "pvc") -> Array:
-    """Row and column of every element that a store takes from each lane: [lane, register, 2].
-
-    >>> store_map(8, 16, 32, 16)[3, 2].tolist()
-    [2, 3]
-    """
+    """Row and column of every element that a store takes from each lane: [lane, register, 2]."""
     return _store_map(rows, width, bits, lanes, _with_blocks(target))
 
 

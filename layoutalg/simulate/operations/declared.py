@@ -28,13 +28,7 @@ _WORD = re.compile(r"[a-z_0-9]+")
 
 
 def property_of(operation: Operation, name: str) -> Attribute | None:
-    """A property, or the attribute of that name where the operation was read from an older spelling.
-
-    >>> from layoutalg.ir import read_module
-    >>> add = read_module("%a = arith.constant 1 : i32").body.block.first_op
-    >>> print(property_of(add, "value"), property_of(add, "other"))
-    1 : i32 None
-    """
+    """A property, or the attribute of that name where the operation was read from an older spelling."""
     return operation.properties.get(name, operation.attributes.get(name))
 
 
@@ -80,12 +74,7 @@ def word(operation: Operation, name: str, choices: tuple[str, ...] | list[str]) 
 
 
 def element_of(value: SSAValue | Attribute) -> Element:
-    """How the elements of a value are held.
-
-    >>> from xdsl.dialects.builtin import VectorType, bf16
-    >>> element_of(VectorType(bf16, [4])).name
-    'bf16'
-    """
+    """How the elements of a value are held."""
     kind = value.type if isinstance(value, SSAValue) else value
     return element(str(getattr(kind, "element_type", kind)))
 
@@ -97,13 +86,7 @@ def pointwise(function: Callable[[Array, Array], Array]) -> Step: ...
 @overload
 def pointwise(function: Callable[[Array, Array, Array], Array]) -> Step: ...
 def pointwise(function: Callable[..., Array]) -> Step:
-    """The step of an operation that computes its one result from the values of its operands.
-
-    >>> from layoutalg.simulate.machine import Machine
-    >>> run = Run(Machine("pvc", (1, 1, 1), (16, 1, 1), 16, 0, 1), None)
-    >>> pointwise(np.add)(run, [np.array([1]), np.array([2])])
-    (array([3]),)
-    """
+    """The step of an operation that computes its one result from the values of its operands."""
     return lambda run, values: (function(*values),)
 
 

@@ -51,29 +51,17 @@ class Element:
 
     @property
     def smallest(self) -> int:
-        """The smallest integer of this width.
-
-        >>> element("i8").smallest
-        -128
-        """
+        """The smallest integer of this width."""
         return -(1 << (self.bits - 1))
 
     @property
     def exact(self) -> bool:
-        """Whether the numpy type has exactly the integer's bits, so that it wraps by itself.
-
-        >>> element("i8").exact, element("i4").exact
-        (True, False)
-        """
+        """Whether the numpy type has exactly the integer's bits, so that it wraps by itself."""
         return self.bits == self.dtype.itemsize * 8
 
     @property
     def unsigned_dtype(self) -> np.dtype[Any]:
-        """The unsigned numpy type of the same size.
-
-        >>> element("f16").unsigned_dtype
-        dtype('uint16')
-        """
+        """The unsigned numpy type of the same size."""
         return np.dtype(f"u{self.dtype.itemsize}")
 
 
@@ -107,20 +95,12 @@ bf16, tf32 and the f8 types are
 
 
 def as_signed(value: Array) -> Array:
-    """The numbers in 64 bits; a set i1 is -1.
-
-    >>> as_signed(np.array([True, False])), as_signed(np.array([-3], np.int8))
-    (array([-1,  0]), array([-3]))
-    """
+    """The numbers in 64 bits; a set i1 is -1."""
     return -value.astype(np.int64) if value.dtype == np.bool_ else value.astype(np.int64, copy=False)
 
 
 def as_unsigned(value: Array, kind: Element) -> Array:
-    """The numbers that the bits are without a sign, in 64 bits.
-
-    >>> as_unsigned(np.array([-1], np.int8), element("i8"))
-    array([255], dtype=uint64)
-    """
+    """The numbers that the bits are without a sign, in 64 bits."""
     wide = as_signed(value).astype(np.uint64)
     return wide if kind.bits == 64 else wide & np.uint64((1 << kind.bits) - 1)
 

@@ -43,12 +43,7 @@ ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest
 
 
 def is_nan(value: Array) -> Array:
-    """Where a float is not a number.
-
-    >>> from layoutalg.simulate.values.elements import element
-    >>> is_nan(np.array([np.nan, 1], element("f8E4M3FN").dtype))
-    array([ True, False])
-    """
+    """Where a float is not a number."""
     return np.asarray(value != value)
 
 
@@ -121,11 +116,7 @@ def _step(value: Array, by: int) -> Array:
 
 
 def quiet(function: Callable[..., Array], *operands: Array) -> Array:
-    """A numpy function with IEEE's results and without numpy's warnings about them.
-
-    >>> quiet(np.divide, np.array([1.0, 0.0]), np.array([0.0, 0.0]))
-    array([inf, nan])
-    """
+    """A numpy function with IEEE's results and without numpy's warnings about them."""
     with np.errstate(all="ignore"):
         return np.asarray(function(*operands))
 

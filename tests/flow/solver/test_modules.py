@@ -13,12 +13,13 @@ from layoutalg.flow.levels import machine_of
 from layoutalg.flow.solver import IMPOSSIBLE, Labelling, cost_of
 from layoutalg.ir import read_module
 from layoutalg.propagation.avoiding import WRONG
-from layoutalg.propagation.candidates import Asked, candidates_of
+from layoutalg.propagation.candidates import candidates_of
+from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.network import network_of
-from layoutalg.propagation.pricing import priced
 from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.writing import write
 from layoutalg.side.conformance.generating import kernels
+from tests.propagation.pricing import priced
 
 MOST = 16
 """Choices of a module that are all written out."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.amx.compiling import tile_instructions
 from layoutalg.gemm.amx.listing import functions_of
 from layoutalg.gemm.amx.rewriting import SOFT, for_scalar_loops, for_soft_tiles, tile_calls
 
@@ -107,6 +106,5 @@ def test_soft_tiles_know_one_product_more_than_llvm() -> None:
 def test_every_tile_instruction_is_found_in_assembly() -> None:
     names = ["ldtilecfg", "tileloadd", "tdpbf16ps", "tdpfp16ps", "tdpbuud", "tilestored", "tilezero", "tilerelease"]
     text = "f:\n" + "".join(f"\t{name}\t%tmm0\n" for name in names) + "\tmovl\t$1, %eax # tilezero\n.Lfunc_end0:\n"
-    assert list(tile_instructions(text)) == names
     [function] = functions_of(text)
     assert (function.around.products, function.around.configurations, function.around.instructions) == (3, 1, 9)

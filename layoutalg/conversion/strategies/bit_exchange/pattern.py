@@ -65,29 +65,17 @@ class Pattern(NamedTuple):
 
     @property
     def classes(self) -> int:
-        """How many lanes a lane's elements go to, perhaps itself among them.
-
-        >>> Pattern(1, 4, 2, 1, 0, (Exchanged(0, 0, 0, 0),), ((1, 1),), (0, 1, 2, 3)).classes
-        2
-        """
+        """How many lanes a lane's elements go to, perhaps itself among them."""
         return 1 << len(self.exchanged)
 
     @property
     def shared(self) -> int:
-        """How many classes one word can carry.
-
-        >>> Pattern(1, 4, 2, 4, 0, (Exchanged(0, 0, 0, 0),), ((1, 1),), (0, 1, 2, 3)).shared
-        2
-        """
+        """How many classes one word can carry."""
         return max(self.parts >> len(self.staying), 1)
 
     @property
     def words(self) -> int:
-        """How many words a lane has for each class that fills them, at least one.
-
-        >>> Pattern(1, 4, 3, 2, 0, (Exchanged(0, 0, 0, 0),), ((1, 1), (2, 2)), (0, 1, 2, 3)).words
-        2
-        """
+        """How many words a lane has for each class that fills them, at least one."""
         return max((1 << len(self.staying)) // self.parts, 1)
 
     @property

@@ -37,11 +37,6 @@ def by_regions(source: View, destination: View, element_bits: int, register: int
 
     That is where an element is taken from another register or lane by the subgroup's number, where the lanes do not fill a
     register, and where too many sequences would have to be looked at.
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> few = view(Layout.parse("d0 = 4@lane, d1 = 4@reg"))
-    >>> by_regions(few, few, 32, 64) is None
-    True
     """
     network = _Network(source, destination, element_bits, register)
     return network.program() if network.possible else None

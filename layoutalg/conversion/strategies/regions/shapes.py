@@ -61,11 +61,7 @@ class Shape(NamedTuple):
     region: tuple[int, int, int]
 
     def moves(self, width: int) -> int:
-        """How many of them fill a register of 2^width bytes.
-
-        >>> Shape(0, 4, 2, (0, 1, 2, 3), (1, 1, 0)).moves(6)
-        4
-        """
+        """How many of them fill a register of 2^width bytes."""
         return 1 << (width - self.element - self.length)
 
 

@@ -29,12 +29,7 @@ BLOCK = "gemm_block"
 
 
 def block_arguments(plan: AmxGemm) -> list[str]:
-    """What the function takes in memory, by the names of `kinds`.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> block_arguments(plan_amx(64, 64, 64, trans_a=True, bias="row"))
-    ['packed_a', 'packed_b', 'c', 'scratch', 'bias']
-    """
+    """What the function takes in memory, by the names of `kinds`."""
     left_out = {"b", "a" if plan.tiling.pack_a else "packed_a"}
     return [name for name in kinds(plan) if name not in left_out]
 

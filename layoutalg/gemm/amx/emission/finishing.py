@@ -30,12 +30,7 @@ FINISH = "gemm_finish"
 
 
 def finish_arguments(plan: AmxGemm) -> list[str]:
-    """What the function takes in memory, by the names of `kinds`.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> finish_arguments(plan_amx(64, 64, 64, bias="row"))
-    ['c', 'scratch', 'bias']
-    """
+    """What the function takes in memory, by the names of `kinds`."""
     return [name for name in kinds(plan) if name in ("c", "scratch", "bias", "scale")]
 
 

@@ -81,22 +81,11 @@ class AmxFunction(FunctionWriter):
         super().__init__(tuple(self.arguments.values()))
 
     def tile(self, tile: TileType) -> str:
-        """A tile type in the spelling of the plan's LLVM.
-
-        >>> from layoutalg.gemm.amx import plan_amx
-        >>> AmxFunction(plan_amx(64, 64, 64, llvm=22), "f", {}).tile(TileType(4, 16, "f32"))
-        '!amx.tile<4x16xf32>'
-        """
+        """A tile type in the spelling of the plan's LLVM."""
         return tile.text(self.plan.llvm)
 
     def times(self, place: Value, number: int) -> Value:
-        """A place times a number.
-
-        >>> from layoutalg.gemm.amx import plan_amx
-        >>> function = AmxFunction(plan_amx(64, 64, 64), "f", {"i": "index"})
-        >>> function.times(function.arguments["i"], 1).name
-        'i'
-        """
+        """A place times a number."""
         return place if number == 1 else self.op("muli", place, self.constant(number))
 
     def over(self, place: Value, number: int) -> Value:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
@@ -65,7 +66,16 @@ __all__ = [
 _OLD_WORDS = {"dim": "dims", "arr_len": "array_length", "memory_scope": "memory_space"}
 
 
+_SHORT = 256
+
+
 def _read(text: str) -> Value:
+    return _kept(text) if len(text) <= _SHORT else _kept.__wrapped__(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _kept(text: str) -> Value:
+    """What a text says; the operations of a module say the same few layouts again and again."""
     from layoutalg.xegpu import parse_attribute
 
     return parse_attribute(text)

@@ -24,8 +24,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from layoutalg.flow.graph import Flow, Value, flows_of
 from layoutalg.flow.levels import machine_of
 from layoutalg.flow.relations import Tie
-from layoutalg.propagation.candidates import CONVERSION, Asked, carried, cost_at
+from layoutalg.propagation.candidates import CONVERSION, carried
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
+from layoutalg.propagation.demand_options import Asked, cost_at
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_back, carry_on, is_whole
 from layoutalg.propagation.rematerialize import Again
 

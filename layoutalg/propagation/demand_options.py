@@ -1,0 +1,249 @@
+"""What operations take and make, as options with a price: messages, products, and the layouts that they accept.
+
+A product on pvc takes columns of B in lanes, and makes no other demand on it:
+
+>>> from layoutalg.ir import read_module
+>>> from layoutalg.flow.graph import flow_of
+>>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+>>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+>>> from layoutalg.propagation.named_layout import as_written
+>>> rows = as_written(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
+>>> [one.held.map for one in options_of(flow.demands[1], (16, 16), asked)], problem_of(flow.demands[1], rows, asked) is None
+(['lane: d0 = 16@reg, d1 = 16@lane'], False)
+
+A layout that compilers are known to move wrongly has a price that nobody pays where there is another one (`avoiding`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from xdsl.ir import Operation
+
+from layoutalg.core.notation import Machine
+from layoutalg.flow.relations import Choice, Demand
+from layoutalg.flow.relations.blocks import BlockDemand
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
+from layoutalg.propagation.avoiding import price_of_mistake, right_layouts
+from layoutalg.propagation.costs import Prices, bits_of
+from layoutalg.propagation.named_layout import NamedLayout, if_accepted, on_descriptor
+from layoutalg.propagation.refinement import refine
+from layoutalg.xegpu import LayoutAttr
+
+__all__ = [
+    "Asked",
+    "Option",
+    "cost_at",
+    "ignored",
+    "messages_of",
+    "options_of",
+    "problem_of",
+    "refinements",
+    "written_at",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax.
+
+    >>> Asked("lane", "pvc", 24, Machine(lanes=16)).level
+    'lane'
+    """
+
+    level: str
+    target: str
+    llvm: int
+    machine: Machine
+    kept: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
+    """Answers that were found before: many operations of a module ask the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it).
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> Option(if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), "written there").cost
+    0
+    """
+
+    held: NamedLayout
+    why: str
+    cost: int = 0
+    rank: tuple[int, int, bool] = (0, 0, False)
+    """Where it came from: what is written, made, taken, usual; the place among those; and whether it is what a use needs."""
+
+
+def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+    """The layouts that an operation takes or makes, each map once.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> [one.held.key for one in options_of(flow.demands[1], (16, 16), Asked("lane", "pvc", 24, Machine(lanes=16)))]
+    ['lane: d0 = 16@reg, d1 = 16@lane']
+    """
+    at = ("options", _kind_of(demand), shape, asked.level)
+    if at not in asked.kept:
+        asked.kept[at] = _options(demand, shape, asked)
+    return asked.kept[at]
+
+
+def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Option]:
+    """The layouts that an operation takes of those that refine one of subgroups.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<16x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<16x16xf16>, vector<16x16xf16> -> vector<16x16xf32>'''))
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> rows = as_written(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
+    >>> [one] = refinements(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
+    >>> print(one.held.attribute)
+    #xegpu.layout<sg_layout = [2, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
+    """
+    found: dict[str, Option] = {}
+    for option in options_of(demand, coarse.shape, asked):
+        finer = refine(coarse, option.held, asked.llvm)
+        known = None if finer is None else written_at(demand.user, finer, asked.llvm)
+        if known is None or ignored(demand, known) or problem_of(demand, known, asked) is not None:
+            continue
+        for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
+            found.setdefault(other.key, Option(other, "compilers move it rightly", cost_at(demand, other, asked)))
+        why = messages_of(demand, known, asked) or option.why
+        found.setdefault(known.key, Option(known, why, cost_at(demand, known, asked)))
+    return list(found.values())
+
+
+def messages_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
+    """In words, the messages that move the value for one subgroup; None where no message does.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
+    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> rows = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> messages_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    '1 x read_32b_8r16x1c'
+    """
+    return demand.messages(known.attribute, asked.machine, asked.target) if isinstance(demand, BlockDemand) else None
+
+
+def problem_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
+    """Why an operation does not take or make a layout; None where it does.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> problem_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    """
+    at = ("problem", _kind_of(demand), known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = demand.problem(known.attribute, asked.machine, asked.target)
+    return asked.kept[at]
+
+
+def written_at(operation: Operation, known: NamedLayout, llvm: int) -> NamedLayout | None:
+    """A layout as an operation can say it: what it says of a block stands on the block's descriptor too.
+
+    None where a version of LLVM has no attribute for that.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> text = '''%t = "test.op"() : () -> !xegpu.tensor_desc<16xf32>
+    ... %x = xegpu.load_nd %t[0] : !xegpu.tensor_desc<16xf32> -> vector<16xf32>'''
+    >>> from layoutalg.xegpu import SliceAttr
+    >>> rows = as_written(SliceAttr(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (0,)), (16,))
+    >>> print(written_at(read_module(text).body.block.last_op, rows, 22).attribute)
+    #xegpu.layout<lane_layout = [16], lane_data = [1]>
+    """
+    with_descriptor = any(isinstance(operand.type, TensorDescType) for operand in operation.operands)
+    return on_descriptor(known, llvm) if with_descriptor else known
+
+
+def ignored(demand: Demand, known: NamedLayout) -> bool:
+    """Whether every version of LLVM moves the block as if another layout were written.
+
+    Blocks of 8x8 elements exist, so lanes in two rows of 8 can be loaded. LLVM 22, 23 and 24 accept `lane_layout = [2, 8]` and
+    load rows of 16.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
+    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> shapes = ((1, 16), (2, 8))
+    >>> [ignored(flow.demands[0], as_written(LayoutAttr(lane_layout=one, lane_data=(1, 1)), (8, 16))) for one in shapes]
+    [False, True]
+    """
+    if demand.user.name not in ("xegpu.load_nd", "xegpu.store_nd") or not isinstance(known.attribute, LayoutAttr):
+        return False
+    lanes = known.attribute.lane_layout
+    return lanes is not None and sum(count != 1 for count in lanes) > 1
+
+
+def _kind_of(demand: Demand) -> tuple[Any, ...]:
+    """What a demand's answers depend on: the operation's name, types and properties, and which value it is about."""
+    user: Any = demand.user
+    about = tuple(getattr(demand, one.name) for one in fields(demand) if one.name != "user")  # pyright: ignore[reportArgumentType]
+    properties = tuple((name, one) for name, one in user.properties.items() if not name.startswith("layout"))
+    types = tuple(value.type for value in (*user.operands, *user.results))
+    return (type(demand), user.name, about, properties, types)
+
+
+def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+    choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
+    options: dict[str, Option] = {}
+    for choice in choices:
+        accepted = if_accepted(choice.attribute, shape, asked.llvm)
+        known = None if accepted is None else written_at(demand.user, accepted, asked.llvm)
+        if known is None or ignored(demand, known):
+            continue
+        for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
+            cost = demand.price(other.attribute, asked.machine, asked.target)
+            options.setdefault(other.key, Option(other, "compilers move it rightly", cost))
+        options.setdefault(known.key, Option(known, choice.why, choice.cost))
+    return list(options.values())
+
+
+def cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
+    """What an operation costs with a layout: that of its choice, or its price where the layout is not one of its choices.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
+    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
+    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    0
+    """
+    at = ("cost", _kind_of(demand), known.key, known.attribute)
+    if at not in asked.kept:
+        asked.kept[at] = _cost_at(demand, known, asked)
+    return asked.kept[at]
+
+
+def _cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
+    for option in options_of(demand, known.shape, asked):
+        if option.held.key == known.key:
+            return option.cost
+    if known.tile is not None and "sg" not in known.levels:
+        tiles = options_of(demand, known.shape, replace(asked, level="inst"))
+        cost = next((option.cost for option in tiles if option.held.tile == known.tile), None)
+        if cost is not None:
+            return cost
+    if known.levels == ("sg",):
+        # The words that each lane then has: what grids of subgroups cost.
+        count = Prices(asked.machine, asked.target).registers(known)
+        return -(-count * bits_of(str(getattr(demand.value.type, "element_type", demand.value.type))) // 32)
+    return demand.price(known.attribute, asked.machine, asked.target)

@@ -1,0 +1,55 @@
+"""The quick tests in a minute: a sample of every family, in one process for each processor.
+
+    python -m tests.minute [--sample SECONDS] [folders and options of pytest]
+
+Its last line says how many of how many tests ran; `make test-all` runs all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+QUICK = ("-q", "-m", "not slow", "--ignore=tests/oracle", "--ignore=tests/attack")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the sample, and return the worst exit status; what the first process says is seen at once."""
+    sample = [] if any(one.startswith("--sample") for one in arguments) else ["--sample=0.06"]
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with TemporaryDirectory() as folder:
+        processes: list[subprocess.Popen[bytes]] = []
+        for own in range(count):
+            asked = [*QUICK, *sample, f"--share={own}/{count}", f"--counts={folder}/{own}.json", *arguments]
+            with Path(folder, f"{own}.txt").open("wb") as said:
+                processes.append(
+                    subprocess.Popen(
+                        [sys.executable, "-m", "pytest", *asked],
+                        stdout=said if own else None,
+                        stderr=subprocess.STDOUT if own else None,
+                    )
+                )
+        statuses = [process.wait() for process in processes]
+        for own in range(1, count):
+            sys.stdout.write(Path(folder, f"{own}.txt").read_text(encoding="utf-8", errors="replace"))
+        counted: Counter[str] = Counter()
+        for file in Path(folder).glob("*.json"):
+            counted.update(json.loads(file.read_text(encoding="utf-8")))
+    left_out = counted.pop("deselected", 0)
+    said = ", ".join(f"{number} {what}" for what, number in counted.items())
+    total = counted.total()
+    print(
+        f"{total:,} of {total + left_out:,} tests ran, of every family those whose turn it is: {said}.\n"
+        "`make test-all` runs all of them, and those that ask compilers."
+    )
+    no_tests = 5  # of a share: there are more processes than files
+    return max((status for status in statuses if status != no_tests), default=0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
