@@ -14,6 +14,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.ir.dialects.type_directives import ElementOf, Elements, Same, Shuffled
 from layoutalg.ir.dialects.vector.attributes import CombiningKindAttr, PrintPunctuationAttr
+from layoutalg.ir.dialects.vector.directives import ReducedDimensions
 from layoutalg.ir.operations.classes import define
 
 
@@ -32,7 +33,7 @@ OPERATIONS = define(
     __name__,
     "vector",
     attributes={"fastmath": FastMathFlagsAttr, "kind": CombiningKindAttr, "punctuation": PrintPunctuationAttr},
-    directives=(DynamicIndexList, ElementOf, Elements, Same, Shuffled),
+    directives=(DynamicIndexList, ElementOf, Elements, ReducedDimensions, Same, Shuffled),
     fields={"vector.from_elements": {"verify_": _has_its_elements}},
 )
 """The classes, in the order of the table."""
