@@ -91,3 +91,20 @@ def test_a_wrong_operation_is_refused_in_the_words_of_the_general_check() -> Non
     index = known_dialects().get_op("index.add")
     with pytest.raises(Exception, match="operand 'lhs' at position 0 does not verify"):
         index.create(operands=[value, value], result_types=[i32]).verify()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("vector.load %m[%i] {nontemporal = true, alignment = 8 : i64} : memref<8xf32>, vector<2xf32>", "nontemporal"),
+        ("vector.extract_strided_slice %v {sizes = [2], offsets = [0], strides = [1]} : vector<8xf32> to vector<2xf32>",
+         "offsets"),
+        ("arith.truncf %x {roundingmode = 1 : i32, fastmath = #arith.fastmath<fast>} : f32 to f16", "roundingmode"),
+    ],
+)  # fmt: skip
+def test_llvm_24_names_the_first_inherent_attribute_of_the_definition(line: str, says: str) -> None:
+    """Whatever their order in the text is; read off mlir-opt-24."""
+    values = '%m, %i, %v, %x = "test.op"() : () -> (memref<8xf32>, index, vector<8xf32>, f32)'
+    (part,) = read_file_text(f"{values}\n%r = {line}").modules
+    found = verify_module(part.module, llvm=24)[0].message
+    assert found.partition("' ")[2].startswith((f"inherent attribute '{says}' cannot be parsed", f"expected '{says}'"))

@@ -111,7 +111,7 @@ class _Dictionaries(AttrDictDirective):
             return
         written = self._inherent(parser)
         other = self._other(parser)
-        plain = next((name for name in other if name in definition.properties), None)
+        plain = next((name for name in definition.properties if name in other), None)  # LLVM asks in this order
         if plain is not None:
             reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
             message = f"custom op '{state.op_type.name}' inherent attribute '{plain}' {reason}"

@@ -27,7 +27,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
     ParsingState,
@@ -125,9 +125,15 @@ class InherentDictionary(AttrDictDirective):
         state.properties |= parse_inherent(parser, self.names, self.separator, equals=self.equals)
         beside = set(state.properties)
         super().parse(parser, state)
-        for name in state.properties.keys() - beside:
+        known = state.op_type.get_irdl_definition().properties
+        for name in self.names:
+            if name not in beside and not isinstance(known[name], OptionalDef) and known[name].default_value is None:
+                note_refused_spelling(parser, (24,), f"custom op '{state.op_type.name}' expected '{name}'")
+                return
+        plain = next((name for name in known if name in state.properties and name not in beside), None)
+        if plain is not None:
             reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
-            message = f"custom op '{state.op_type.name}' inherent attribute '{name}' {reason}"
+            message = f"custom op '{state.op_type.name}' inherent attribute '{plain}' {reason}"
             note_refused_spelling(parser, (24,), message)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
