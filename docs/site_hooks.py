@@ -22,7 +22,9 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
-__all__ = ["notebooks", "on_files", "on_post_page", "on_startup", "without_loaders"]
+from layoutalg.ir.dialects.listing import listing
+
+__all__ = ["notebooks", "on_files", "on_page_markdown", "on_post_page", "on_startup", "without_loaders"]
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,6 +66,11 @@ def on_files(files: Any, config: Any) -> Any:
     for name in notebooks():
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by mkdocs with the text of each page: the list of operations is made from the tables."""
+    return markdown.replace("<!-- operations -->", listing()) if "<!-- operations -->" in markdown else markdown
 
 
 def on_startup(**_: Any) -> None:

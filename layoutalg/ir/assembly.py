@@ -48,7 +48,7 @@ def split_attributes(
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
     """Sort what was written into the operation's properties and the rest, wherever it was written.
 
-    >>> from layoutalg.ir.dialects.xegpu.block import LoadNdOp
+    >>> from layoutalg.ir.dialects.xegpu.operations import LoadNdOp
     >>> from xdsl.dialects.builtin import UnitAttr
     >>> split_attributes(LoadNdOp, {}, {"packed": UnitAttr(), "note": UnitAttr()})
     ({'packed': UnitAttr()}, {'note': UnitAttr()})
@@ -73,9 +73,9 @@ def verify_index_lists(operation: Operation) -> None:
     """
     for field in ("offsets", "shape", "strides"):
         numbers: Any = operation.properties.get(f"const_{field}")
-        values: Any = getattr(operation, field, ())
         if numbers is None:
             continue
+        values: Any = getattr(operation, field, ())
         if numbers.name != DenseArrayBase.name or numbers.elt_type != i64:
             raise VerifyException(f"const_{field} = {numbers}: expected an array of i64")
         markers = static_numbers(numbers).count(DYNAMIC_INDEX)
@@ -100,7 +100,7 @@ def print_attributes(
 ) -> None:
     """Write `{...}`; with `inherent`, the properties too (operations whose syntax has no `<{...}>`).
 
-    >>> from layoutalg.ir.dialects.xegpu.block import DpasOp
+    >>> from layoutalg.ir.dialects.xegpu.operations import DpasOp
     >>> from xdsl.dialects.builtin import UnitAttr
     >>> print_attributes(Printer(), DpasOp.create(properties={"layout_a": UnitAttr()}), inherent=True)
      {layout_a}

@@ -46,9 +46,9 @@ from layoutalg.flow.written_layouts import WrittenLayout, about_nothing
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects import func
 from layoutalg.ir.dialects.gpu import FuncOp
-from layoutalg.ir.dialects.inherent import STRICT
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate import migrate_module
+from layoutalg.ir.operations.inherent import STRICT
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import verify_module
 from layoutalg.ir.writing import ModulePrinter

@@ -45,7 +45,7 @@ from layoutalg.flow.written_layouts import statements_of
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.named_layout import NamedLayout, if_accepted
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 

@@ -57,7 +57,7 @@ from layoutalg.flow.malformed import refused_where_malformed
 from layoutalg.flow.solver.solve import NoLabelsError, solve
 from layoutalg.hardware import target_info
 from layoutalg.ir import write_module
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module

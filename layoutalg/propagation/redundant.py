@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutalg.conversion.price import redundant
 from layoutalg.core.notation import Distributed
 from layoutalg.flow.relations import shape_of
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.xegpu.attributes import DistributeLayout
 
 __all__ = ["remove_redundant"]

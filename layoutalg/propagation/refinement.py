@@ -32,7 +32,7 @@ from layoutalg.core.notation import Distributed
 from layoutalg.flow.graph import Flow
 from layoutalg.flow.levels import levels_of, machine_of, unblocked
 from layoutalg.flow.written_layouts import statements_of
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, attribute_for
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 

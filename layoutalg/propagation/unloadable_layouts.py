@@ -32,7 +32,7 @@ from layoutalg.flow.graph import flows_of
 from layoutalg.flow.levels import levels_of, machine_of
 from layoutalg.flow.relations import Demand, shape_of
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.costs import bits_of
 from layoutalg.propagation.demand_options import ignored
 from layoutalg.propagation.descriptors import retyped

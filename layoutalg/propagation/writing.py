@@ -42,7 +42,7 @@ from layoutalg.flow.levels import levels_of
 from layoutalg.flow.solver import Labelling
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.avoiding import keep_slices, sliced
 from layoutalg.propagation.candidates import CONVERSION, owner_of
 from layoutalg.propagation.costs import bits_of

@@ -20,7 +20,7 @@ from math import prod
 
 from xdsl.ir import Attribute, Operation
 
-from layoutalg.ir.dialects.xegpu import block
+from layoutalg.ir.dialects.xegpu import operations as block
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, MemDescType, SliceAttr, TensorDescType
 from layoutalg.simulate.compiling import value_shape
 from layoutalg.simulate.machine import Level

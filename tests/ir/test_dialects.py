@@ -13,8 +13,8 @@ from xdsl.traits import MemoryEffectKind, get_effects, is_side_effect_free
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir import read_module, write_module
 from layoutalg.ir.dialects import amx, iree_codegen, iree_gpu, iree_vector_ext, xegpu
-from layoutalg.ir.dialects.old_spellings import old_spellings
-from layoutalg.ir.dialects.xegpu.block import CreateNdDescOp
+from layoutalg.ir.dialects.xegpu.operations import CreateNdDescOp
+from layoutalg.ir.operations.old_spellings import old_spellings
 from layoutalg.ir.verify import verify_module
 from tests.ir.module_files import WrittenModule, written_modules
 

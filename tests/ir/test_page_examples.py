@@ -12,7 +12,7 @@ import pytest
 from xdsl.ir import Operation
 
 from layoutalg.ir import read_module, write_module
-from layoutalg.ir.dialects.old_spellings import old_spellings
+from layoutalg.ir.operations.old_spellings import old_spellings
 
 XEGPU = {
     "create_nd_tdesc 1": """

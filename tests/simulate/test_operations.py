@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -54,6 +55,38 @@ def test_maximum_and_minimum_give_nan_and_know_the_sign_of_zero() -> None:
                 assert math.copysign(1, value) == (1 if largest else -1)
             else:
                 assert value == (max(a, b) if largest else min(a, b))
+
+
+def test_maximumnum_and_minimumnum_give_the_number_and_know_the_sign_of_zero() -> None:
+    """IEEE 754-2019, 9.6: maximumNumber and minimumNumber."""
+    inputs = [math.nan, -math.inf, -1.0, -0.0, 0.0, 2.0, math.inf]
+    left, right = (np.array(side, f32) for side in zip(*itertools.product(inputs, repeat=2), strict=True))
+    kind = f"vector<{len(left)}xf32>"
+    operands = {"a": (kind, left.reshape(1, 1, 1, -1)), "b": (kind, right.reshape(1, 1, 1, -1))}
+    body = f"%r0 = arith.maximumnumf %a, %b : {kind}\n%r1 = arith.minimumnumf %a, %b : {kind}"
+    found, _ = evaluate(body, operands, (kind,) * 2)
+    for values, better in zip(found, (max, min), strict=True):
+        for value, pair in zip(values[0, 0, 0].tolist(), zip(left.tolist(), right.tolist(), strict=True), strict=True):
+            numbers = [number for number in pair if not math.isnan(number)]
+            # -0 is below +0: by value first, then by sign.
+            expected = better(numbers, key=lambda x: (x, math.copysign(1, x))) if numbers else math.nan
+            assert str(value) == str(expected), pair
+
+
+def test_denormals_are_flushed_to_zeros_of_their_sign() -> None:
+    """As mlir-opt-24 folds constants: 0x80400000 becomes 0x80000000, 0x00800000 and a NaN stay."""
+    edges = np.array([0, 1, 0x400000, 0x7FFFFF, 0x800000, 0x7FC00001])
+    for name, dtype, unsigned, exponent, patterns in (
+        ("f16", np.float16, np.uint16, 0x7C00, np.arange(0, 2**16, 17)),
+        ("bf16", bfloat16, np.uint16, 0x7F80, np.arange(0, 2**16, 17)),
+        ("f32", f32, np.uint32, 0x7F800000, np.concatenate([edges, edges | 2**31])),
+    ):
+        bits = patterns.astype(unsigned)
+        kind = f"vector<{len(bits)}x{name}>"
+        operand = bits.view(dtype).reshape(1, 1, 1, -1)
+        (found,), _ = evaluate(f"%r0 = arith.flush_denormals %a : {kind}", {"a": (kind, operand)}, (kind,))
+        sign = bits & unsigned(1 << (bits.itemsize * 8 - 1))
+        assert (found[0, 0, 0].view(unsigned) == np.where(bits & unsigned(exponent), bits, sign)).all()
 
 
 @pytest.mark.parametrize("kind", ["add", "mul", "maximumf", "minnumf"])

@@ -25,26 +25,12 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from layoutalg.flow.relations.relation import Relation, numbers_of, relates, same_shape, shape_of
+from layoutalg.ir.operations.rows import names_with
 
 __all__: list[str] = []
 
-_ARITH = (
-    "addf", "addi", "addui_extended", "andi", "bitcast", "ceildivsi", "ceildivui", "cmpf", "cmpi", "convertf", "divf", "divsi",
-    "divui", "extf", "extsi", "extui", "floordivsi", "fptosi", "fptoui", "index_cast", "index_castui", "maximumf", "maxnumf",
-    "maxsi", "maxui", "minimumf", "minnumf", "minsi", "minui", "mulf", "muli", "mulsi_extended", "mului_extended", "negf",
-    "ori", "remf", "remsi", "remui", "scaling_extf", "scaling_truncf", "select", "shli", "shrsi", "shrui", "sitofp", "subf",
-    "subi", "truncf", "trunci", "uitofp", "xori",
-)  # fmt: skip
 
-_MATH = (
-    "absf", "absi", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clampf", "copysign", "cos",
-    "cosh", "ctlz", "ctpop", "cttz", "erf", "erfc", "exp", "exp2", "expm1", "floor", "fma", "fpowi", "ipowi", "isfinite",
-    "isinf", "isnan", "isnormal", "log", "log10", "log1p", "log2", "powf", "round", "roundeven", "rsqrt", "sin", "sincos",
-    "sinh", "sqrt", "tan", "tanh", "trunc",
-)  # fmt: skip
-
-
-@relates(*(f"arith.{name}" for name in _ARITH), *(f"math.{name}" for name in _MATH), "vector.fma", "xegpu.truncf")
+@relates(*names_with("ElementwiseMappable", "arith", "math", "vector"), "xegpu.truncf")
 def elementwise(op: Operation) -> Relation:
     """Same coordinates, of every result."""
     return Relation(

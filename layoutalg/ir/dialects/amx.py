@@ -36,8 +36,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.dialects.declared import INDEX, declared_operation
 from layoutalg.ir.dialects.directives import SameType
+from layoutalg.ir.operations.declared import INDEX, declared_operation
 
 __all__ = [
     "AMX",

@@ -1,6 +1,6 @@
 """The words of declared syntax that xDSL lacks: index lists, enums, types of several operands at once.
 
-An operation declares its syntax in the words of LLVM's own definitions (`layoutalg.ir.dialects.declared`):
+An operation declares its syntax in the words of LLVM's own definitions (`layoutalg.ir.operations.declared`):
 
     assembly_format = "$descriptor `` custom<OptionalIndexList>($offsets, $const_offsets) prop-dict attr-dict `:` ..."
 
@@ -54,7 +54,8 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.dialects.old_spellings import note_old_spelling
+from layoutalg.ir.operations.numbers import optional_numbers
+from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 __all__ = [
     "EnumWord",
@@ -82,6 +83,9 @@ def read_indices(parser: Parser) -> tuple[list[UnresolvedOperand], DenseArrayBas
     >>> [value.operand_name for value in values], str(numbers)
     (['m'], 'array<i64: -9223372036854775808, -16>')
     """
+    known = optional_numbers(parser)
+    if known is not None:
+        return [], known
     entries = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _index(parser))
     if entries is None:
         return None

@@ -26,8 +26,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from layoutalg.ir.dialects.declared import declared_operation
 from layoutalg.ir.dialects.directives import SameType
+from layoutalg.ir.operations.declared import declared_operation
 
 __all__ = ["IREE_CODEGEN", "InnerTiledOp"]
 

@@ -43,10 +43,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 
-from layoutalg.ir.dialects.declared import declared_operation
 from layoutalg.ir.dialects.directives import OperandBeforeTrait, SameType
-from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.text_attributes import TextAttribute
+from layoutalg.ir.operations.declared import declared_operation
+from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
     from layoutalg.nested.gpu.reading import GpuAttr

@@ -56,10 +56,10 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.declared import INDEX, declared_operation
 from layoutalg.ir.dialects.directives import SameType
-from layoutalg.ir.dialects.old_spellings import note_old_spelling
 from layoutalg.ir.dialects.text_attributes import TextAttribute
+from layoutalg.ir.operations.declared import INDEX, declared_operation
+from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
     from layoutalg.nested import NestedLayoutAttr as NestedLayout

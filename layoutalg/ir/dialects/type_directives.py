@@ -15,8 +15,9 @@ f32
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -24,7 +25,6 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     ContainerType,
     DenseArrayBase,
-    IntegerType,
     ShapedType,
     TensorType,
     i1,
@@ -42,7 +42,6 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MOST_MODULE_ELEMENTS
 
@@ -134,16 +133,15 @@ class Shuffled(CustomDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read two types."""
         start = parser.pos
-        first = parser.parse_type()
+        first: Attribute = parser.parse_type()
         parser.parse_punctuation(",")
         second = parser.parse_type()
-        mask = state.properties.get("mask")
-        if not isa(first, Vector[Attribute]):
+        mask: Any = state.properties.get("mask")
+        if not isinstance(first, Vector):
             parser.raise_error(f"expected a vector type, found {first}", start, parser.pos)
-        rows = len(mask) if isa(mask, DenseArrayBase[IntegerType]) else 0
-        shape, scalable = first.get_shape()[1:], first.scalable_dims.data[1:]
-        made = Vector(first.element_type, [rows, *shape], ArrayAttr([BoolAttr.from_bool(False), *scalable]))
-        self.first.set(state, (first,))
+        rows = len(mask.get_values()) if isinstance(mask, DenseArrayBase) else 0
+        made = _with_rows(cast("Vector[Attribute]", first), rows)
+        self.first.set(state, (cast(Attribute, first),))
         self.second.set(state, (second,))
         self.result.set(state, (made,))
 
@@ -153,12 +151,22 @@ class Shuffled(CustomDirective):
         printer.print_list([*self.first.get(op), *self.second.get(op)], printer.print_attribute)
 
 
+@lru_cache(maxsize=1024)
+def _with_rows(kind: Vector[Attribute], rows: int) -> Vector[Attribute]:
+    """A vector with another number of rows."""
+    scalable = ArrayAttr([BoolAttr.from_bool(False), *kind.scalable_dims.data[1:]])
+    return Vector(kind.element_type, [rows, *kind.get_shape()[1:]], scalable)
+
+
+@lru_cache(maxsize=1024)
 def truth_type(kind: Attribute) -> Attribute:
     """The type of "whether": i1, or a vector or tensor of i1."""
-    if isa(kind, Vector[Attribute]):
-        return Vector(i1, kind.shape, kind.scalable_dims)
-    if isa(kind, TensorType[Attribute]):
-        return TensorType(i1, kind.shape, kind.encoding)
+    if isinstance(kind, Vector):
+        vector = cast("Vector[Attribute]", kind)
+        return Vector(i1, vector.shape, vector.scalable_dims)
+    if isinstance(kind, TensorType):
+        tensor = cast("TensorType[Attribute]", kind)
+        return TensorType(i1, tensor.shape, tensor.encoding)
     return i1
 
 

@@ -33,8 +33,8 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS, MOST_PARTS
 from layoutalg.ir.dialects import known_dialects
-from layoutalg.ir.dialects.old_spellings import old_spellings
 from layoutalg.ir.findings import Finding
+from layoutalg.ir.operations.old_spellings import old_spellings
 from layoutalg.ir.places import Place, line_of, place_of
 from layoutalg.ir.reading.asking import AskedParser, generic_form
 from layoutalg.ir.reading.lines import Lines

@@ -25,7 +25,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_WRITTEN_OUT
-from layoutalg.ir.dialects.old_spellings import keep_old_spellings
+from layoutalg.ir.operations.old_spellings import keep_old_spellings
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
 

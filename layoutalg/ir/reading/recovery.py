@@ -35,8 +35,8 @@ from layoutalg.core.limits import (
     MOST_WRITTEN_OUT,
 )
 from layoutalg.ir.dialects import DIALECTS
-from layoutalg.ir.dialects.old_spellings import keep_old_spellings
 from layoutalg.ir.dialects.unread import UNREAD, UnreadOp
+from layoutalg.ir.operations.old_spellings import keep_old_spellings
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lexer import ModuleLexer, ModuleToken
 from layoutalg.ir.reading.names import NamesParser, hint, retype

@@ -50,6 +50,8 @@ _CONTAINERS = (
     "ranked or unranked memref of ",
     "unranked.memref of ",
     "strided memref of ",
+    "statically shaped memref of ",
+    "Tensor or MemRef of ",
     "reside in share memory and statically 1d shaped memref of ",
     "reside in share memory and statically 2d shaped memref of ",
     "reside in share memory and statically shaped memref of ",
@@ -124,6 +126,8 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
         if kind.startswith("unranked") or not is_memref(found) or not holds(found.element_type):
             return False
         rank, shape = found.get_num_dims(), found.get_shape()
+        if (ranks and rank not in ranks) or (kind.startswith("statically") and any(size < 0 for size in shape)):
+            return False
         if kind.startswith("reside"):
             wanted = 1 if "1d" in kind else 2 if "2d" in kind else rank
             return rank == wanted and all(size >= 0 for size in shape) and in_shared_memory(found)
@@ -141,9 +145,10 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
         return tile
 
     def shaped(found: Any) -> bool:
-        return vector(found) or memref(found) or tensor(found)
+        return (vector(found) and kind.startswith("shaped")) or memref(found) or tensor(found)
 
-    return vector if "vector" in kind else memref if "memref" in kind else tensor if "tensor" in kind else shaped
+    named = {"vector": vector, "memref": memref, "tensor": tensor}
+    return next((check for name, check in named.items() if name in kind), shaped)
 
 
 def _is_unranked(kind: Any) -> bool:
@@ -233,6 +238,7 @@ _NAMED: dict[str, Predicate] = {
     "any non-token type": _anything,
     "non-zero-bitwidth type": lambda kind: True,
     "Integer": _signless,
+    "async token type": _named("gpu.async.token"),
     "named barrier type": _named("gpu.named_barrier"),
     "Float": _float,
     "signless integer of at least 8 bits": lambda kind: _signless(kind) and width_of(kind) >= 8,

@@ -9,109 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.registry import Subject, rule
 from layoutalg.ir.verify.shapes import element_of, is_memref, is_vector, rank_of, shape_of, typed, width_of
-from layoutalg.ir.verify.signature_table import declare
 
 __all__: list[str] = []
 
-_INTEGERS = [
-    "addi",
-    "subi",
-    "muli",
-    "divsi",
-    "divui",
-    "remsi",
-    "remui",
-    "andi",
-    "ori",
-    "xori",
-    "shli",
-    "shrsi",
-    "shrui",
-    "maxsi",
-    "maxui",
-    "minsi",
-    "minui",
-    "ceildivsi",
-    "ceildivui",
-    "floordivsi",
-]
-_FLOATS = ["addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf"]
-_MATH = [
-    "absf",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "cos",
-    "cosh",
-    "erf",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "round",
-    "roundeven",
-    "rsqrt",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "trunc",
-]
-_CASTS = {
-    "extf": ("FLOAT", "FLOAT"),
-    "truncf": ("FLOAT", "FLOAT"),
-    "extsi": ("FIXED", "FIXED"),
-    "extui": ("FIXED", "FIXED"),
-    "trunci": ("FIXED", "FIXED"),
-    "sitofp": ("FIXED", "FLOAT"),
-    "uitofp": ("FIXED", "FLOAT"),
-    "fptosi": ("FLOAT", "FIXED"),
-    "fptoui": ("FLOAT", "FIXED"),
-    "bitcast": ("BITS", "BITS"),
-    "index_cast": ("INDEX_OR_INT", "INDEX_OR_INT"),
-    "index_castui": ("INDEX_OR_INT", "INDEX_OR_INT"),
-}
-_SAME = [f"arith.{name}" for name in (*_INTEGERS, *_FLOATS, "negf")] + [
-    f"math.{name}" for name in (*_MATH, "fma", "atan2", "powf")
-]
-
-declare("\n".join(f"arith.{name} lhs=INT, rhs=INT -> result=INT" for name in _INTEGERS))
-declare("\n".join(f"arith.{name} lhs=FLOAT, rhs=FLOAT -> result=FLOAT" for name in _FLOATS))
-declare("\n".join(f"math.{name} operand=FLOAT -> result=FLOAT" for name in _MATH))
-declare("\n".join(f"arith.{name} in={given} -> out={made}" for name, (given, made) in _CASTS.items()))
-declare(
-    """
-    arith.negf operand=FLOAT -> result=FLOAT
-    math.fma a=FLOAT, b=FLOAT, c=FLOAT -> result=FLOAT
-    math.atan2 lhs=FLOAT, rhs=FLOAT -> result=FLOAT
-    math.powf lhs=FLOAT, rhs=FLOAT -> result=FLOAT
-    arith.cmpi lhs=INT, rhs=INT -> result=BOOL with predicate!=cmpi
-    arith.cmpf lhs=FLOAT, rhs=FLOAT -> result=BOOL with predicate!=cmpf
-    arith.select condition=BOOL, true_value=ANY, false_value=ANY -> result=ANY
-    arith.constant -> result=any type
-    """
+_CASTS = (
+    "extf",
+    "truncf",
+    "extsi",
+    "extui",
+    "trunci",
+    "sitofp",
+    "uitofp",
+    "fptosi",
+    "fptoui",
+    "bitcast",
+    "index_cast",
+    "index_castui",
 )
-
-
-@rule("arith.same_types", *_SAME, "gpu.subgroup_reduce")
-def _same_types(subject: Subject) -> str | None:
-    operation = subject.operation
-    kinds = (*operation.operand_types, *operation.result_types)
-    if all(kind == kinds[0] for kind in kinds):
-        return None
-    return "requires the same type for all operands and results"
 
 
 @rule("arith.compare.result", "arith.cmpi", "arith.cmpf")
@@ -125,9 +41,6 @@ def _compared(subject: Subject) -> str | None:
 @rule("arith.compare.operands", "arith.cmpi", "arith.cmpf")
 def _comparable(subject: Subject) -> str | None:
     return None if subject.type("lhs") == subject.type("rhs") else "requires all operands to have the same type"
-
-
-same("arith.select.types", "type", "true_value, false_value, result", "arith.select")
 
 
 @rule("arith.select.condition", "arith.select")

@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (a signature is one line)
 """LLVM's rules of the memref dialect: element types, numbers of indices, views and casts.
 
     %v = memref.load %m[%i] : memref<8x16xf32>
@@ -16,30 +15,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from layoutalg.ir.verify.constraints import memory_space
 from layoutalg.ir.verify.registry import Subject, rule
 from layoutalg.ir.verify.shapes import element_of, is_memref, numbers, rank_of, shape_of, typed
-from layoutalg.ir.verify.signature_table import declare
 
 __all__: list[str] = []
-
-_LISTS = "static_offsets!=array static_sizes!=array static_strides!=array"
-
-declare(
-    """
-    memref.load memref=memref of ANY values, indices*=index -> result=any type
-    memref.store value=any type, memref=memref of ANY values, indices*=index ->
-    memref.alloc dynamicSizes*=index, symbolOperands*=index -> memref=memref of ANY values !segments
-    memref.alloca dynamicSizes*=index, symbolOperands*=index -> memref=memref of ANY values !segments
-    memref.copy source=ranked or unranked memref of ANY values, target=ranked or unranked memref of ANY values ->
-    memref.dealloc memref=ranked or unranked memref of ANY values ->
-    memref.dim source=unranked.memref of ANY values or non-0-ranked.memref of ANY values, index=index -> result=index
-    memref.view source=1D memref of 8-bit signless integer values, byte_shift=index, sizes*=index -> result=memref of ANY values
-    memref.cast source=ranked or unranked memref of ANY values -> dest=ranked or unranked memref of ANY values
-    memref.memory_space_cast source=ranked or unranked memref of ANY values -> dest=ranked or unranked memref of ANY values
-    memref.extract_aligned_pointer_as_index source=ranked or unranked memref of ANY values -> aligned_pointer=index
-    memref.get_global -> result=memref of ANY values
-    memref.reinterpret_cast source=UNRANKED, offsets*=index, sizes*=index, strides*=index -> result=STRIDED !segments with LISTS
-    memref.subview source=memref of ANY values, offsets*=index, sizes*=index, strides*=index -> result=memref of ANY values !segments with LISTS
-    """.replace("LISTS", _LISTS)
-)
 
 
 @rule("memref.load.type", "memref.load")

@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
-from layoutalg.ir.dialects.old_spellings import refused_spelling
 from layoutalg.ir.findings import OURS, Finding
+from layoutalg.ir.operations.old_spellings import refused_spelling
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import (
     amx,
@@ -35,7 +35,7 @@ from layoutalg.ir.verify import (
     xegpu_scatter,
     xegpu_shared,
 )
-from layoutalg.ir.verify.registry import LLVM_RULES, OUR_RULES, Rule, Signature, Subject, name_of, signature_of
+from layoutalg.ir.verify.registry import OUR_RULES, Rule, Signature, Subject, name_of, rules_of, signature_of
 from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]
@@ -196,9 +196,8 @@ class _Run:
         return _Outcome("own", problems) if problems else _NOTHING
 
     def _rules(self, name: str) -> Known:
-        signature = signature_of(name, self.llvm)
-        llvm = [one for one in LLVM_RULES.get(name, ()) if self.llvm in one.versions]
-        return versions.absent(name, self.llvm), signature, llvm, list(OUR_RULES.get(name, ()))
+        signature, rules = signature_of(name, self.llvm), rules_of(name, self.llvm)
+        return versions.absent(name, self.llvm), signature, rules, list(OUR_RULES.get(name, ()))
 
 
 def _problem(rule: Rule, found: str | tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:

@@ -24,6 +24,8 @@ from xdsl.dialects.builtin import DenseArrayBase, UnregisteredOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
+from layoutalg.ir.operations.rows import Value, row_of
+from layoutalg.ir.operations.words import said
 from layoutalg.ir.verify.constraints import fits
 from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, typed
 
@@ -37,6 +39,7 @@ __all__ = [
     "name_of",
     "ours",
     "rule",
+    "rules_of",
     "same",
     "sign",
     "signature_of",
@@ -154,7 +157,7 @@ class Signature:
             if found is None:
                 if name.endswith("!"):
                     return f"requires attribute '{bare}'"
-            elif not ATTRIBUTES[kind](found):
+            elif kind in ATTRIBUTES and not ATTRIBUTES[kind](found):
                 return f"Invalid attribute `{bare}` in property conversion: {found}"
         return None
 
@@ -206,6 +209,7 @@ ATTRIBUTES: dict[str, Callable[[Attribute], bool]] = {
     "string": _named("string"),
     "i64": _integer_of("i64"),
     "array": _is_array(64),
+    "i64s": _is_array(64),
     "array32": _is_array(32),
     "hint": _named("xegpu.cache_hint"),
     "layout": _named("xegpu.layout", "xegpu.slice"),
@@ -344,15 +348,19 @@ def same(name: str, what: str, listed: str, *operations: str, since: int = 22, u
     >>> LLVM_RULES["test.paired"][0].name
     'test.same'
     """
-    names = listed.split(", ")
-    message = f"failed to verify that all of {{{listed}}} have same {what}"
+    rule(name, *operations, since=since, until=until)(_agreement(what, listed.split(", ")))
+
+
+def _agreement(what: str, names: Sequence[str]) -> RuleFunction:
+    """The rule that values agree in a property."""
+    message = f"failed to verify that all of {{{', '.join(names)}}} have same {what}"
     seen = _PROPERTIES[what]
 
     def check(subject: Subject) -> str | None:
         found = [seen(subject.type(one) or subject.type(_SNAKE.sub(r"_\1", one).lower())) for one in names]
         return message if any(one != found[0] for one in found) else None
 
-    rule(name, *operations, since=since, until=until)(check)
+    return check
 
 
 _SNAKE = compile_pattern(r"(?<=[a-z])([A-Z])")
@@ -387,7 +395,7 @@ _SIGNATURES: dict[str, list[Signature]] = {}
 
 
 def sign(*signatures: Signature) -> None:
-    """Tell the signatures of operations.
+    """Register the signatures of operations that no table has.
 
     >>> sign(Signature("test.signed"))
     >>> signature_of("test.signed", 24) == Signature("test.signed")
@@ -399,12 +407,66 @@ def sign(*signatures: Signature) -> None:
 
 @lru_cache(maxsize=4096)
 def signature_of(name: str, llvm: int) -> Signature | None:
-    """The signature of an operation in a version of LLVM; None where none is known.
+    """The signature of an operation in a version of LLVM, from its row in the table; None where none is known.
 
+    >>> signature_of("vector.step", 24).results[0].words
+    'vector of index or signless integer of at least 8 bits values of ranks 1'
     >>> signature_of("nosuch.op", 22) is None
     True
     """
-    return next((one for one in _SIGNATURES.get(name, ()) if llvm in one.versions), None)
+    row = row_of(name)
+    if row is None:
+        return next((one for one in _SIGNATURES.get(name, ()) if llvm in one.versions), None)
+    if llvm not in row.versions:
+        return None
+    shape = row.shape.signed(llvm)
+    attributes = tuple((f"{one.name}{'!' * one.required}", one.word) for one in shape.attributes)
+    segments = shape.has("AttrSizedOperandSegments")
+    return Signature(name, _groups(shape.operands, llvm), _groups(shape.results, llvm), attributes, segments)
+
+
+def _groups(values: Sequence[Value], llvm: int) -> tuple[Group, ...]:
+    return tuple(Group(one.name, said(one.words, llvm), one.count) for one in values)
+
+
+def rules_of(name: str, llvm: int) -> list[Rule]:
+    """The rules that a version of LLVM has for an operation: those of its traits, then those of its verifier.
+
+    >>> [one.name for one in rules_of("arith.select", 24)]
+    ['arith.select.types', 'arith.select.condition']
+    """
+    row = row_of(name)
+    shape = None if row is None else row.shape.signed(llvm)
+    traits = [] if shape is None else [one for trait, names in shape.traits for one in _of_trait(name, trait, names)]
+    return [*traits, *(one for one in LLVM_RULES.get(name, ()) if llvm in one.versions)]
+
+
+def _of_trait(name: str, trait: str, names: Sequence[str]) -> list[Rule]:
+    if trait == "AllTypesMatch":
+        return [Rule(f"{name}.types", _agreement("type", names))]
+    if trait == "InferredType":
+        return [Rule(f"{name}.types", _inferred(*names))]
+    return [Rule("arith.same_types", _same_types)] if trait == "SameOperandsAndResultType" else []
+
+
+def _inferred(given: str, made: str) -> RuleFunction:
+    """The rule that a result has the type of an operand."""
+
+    def check(subject: Subject) -> str | None:
+        expected, found = subject.type(given), subject.type(made)
+        if expected == found:
+            return None
+        return f"inferred type(s) {typed(expected)} are incompatible with return type(s) of operation {typed(found)}"
+
+    return check
+
+
+def _same_types(subject: Subject) -> str | None:
+    operation = subject.operation
+    kinds = (*operation.operand_types, *operation.result_types)
+    if all(kind == kinds[0] for kind in kinds):
+        return None
+    return "requires the same type for all operands and results"
 
 
 def rule(name: str, *operations: str, since: int = 22, until: int = 99) -> Callable[[RuleFunction], RuleFunction]:

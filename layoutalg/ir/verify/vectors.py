@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (a signature is one line)
 """LLVM's rules of the vector dialect: shapes, permutations, positions.
 
     %t = vector.transpose %v, [1, 0] : vector<8x16xf32> to vector<16x16xf32>
@@ -24,34 +23,8 @@ from layoutalg.ir.verify.shapes import (
     typed,
     width_of,
 )
-from layoutalg.ir.verify.signature_table import declare
 
 __all__: list[str] = []
-
-declare(
-    """
-    vector.broadcast source=ANY -> vector=vector of ANY values
-    vector.shape_cast source=vector of ANY values -> result=vector of ANY values
-    vector.transpose vector=vector of ANY values -> result=vector of ANY values with permutation!=array
-    vector.extract source=vector of ANY values, dynamic_position*=index -> result=ANY with static_position!=array
-    vector.insert valueToStore=ANY, dest=vector of ANY values, dynamic_position*=index -> result=vector of ANY values with static_position!=array
-    vector.multi_reduction source=vector of NONZERO values, acc=ANY -> dest=ANY with kind!=any reduction_dims!=array
-    vector.reduction vector=vector of NONZERO values, acc?=ANY -> dest=ANY with kind!=any
-    vector.bitcast source=vector of NONZERO values -> result=vector of NONZERO values
-    vector.from_elements elements*=ANY -> dest=fixed-length vector of ANY values
-    vector.to_elements source=vector of ANY values -> elements*=ANY
-    vector.step -> result=STEPS
-    vector.extract_strided_slice source=vector of ANY values -> result=vector of ANY values with offsets!=any sizes!=any strides!=any
-    vector.insert_strided_slice valueToStore=vector of ANY values, dest=vector of ANY values -> res=vector of ANY values
-    vector.constant_mask -> result=vector of 1-bit signless integer values with mask_dim_sizes!=array
-    vector.create_mask operands*=index -> result=vector of 1-bit signless integer values
-    vector.interleave lhs=vector of ANY values, rhs=vector of ANY values -> result=vector of ANY values
-    vector.deinterleave source=vector of ANY values -> res1=vector of ANY values, res2=vector of ANY values
-    vector.fma lhs=REALS, rhs=REALS, acc=REALS -> result=REALS
-    vector.load base=memref of ANY values, indices*=index -> result=vector of ANY values
-    vector.store valueToStore=vector of ANY values, base=memref of ANY values, indices*=index ->
-    """
-)
 
 
 def _same_elements(name: str, first: str, second: str, words: str) -> None:
@@ -159,8 +132,8 @@ def _position_values(subject: Subject) -> str | None:
     if markers == values or (markers < values and subject.name == "vector.insert"):
         return None
     return (
-        "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) -- this can only "
-        "happen due to an incorrect fold/rewrite"
+        "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) -- this can "
+        "only happen due to an incorrect fold/rewrite"
     )
 
 
@@ -209,8 +182,7 @@ def _insert(subject: Subject) -> str | None:
 # Slices
 
 _same_elements("vector.extract_strided_slice", "source", "result", "operand and result")
-_same_elements("vector.insert_strided_slice", "valueToStore", "res", "operand #0 and result")
-same("vector.insert_strided_slice.type", "type", "dest, res", "vector.insert_strided_slice")
+_same_elements("vector.insert_strided_slice", "valueToStore", "result", "operand #0 and result")
 
 
 def _confined(what: str, found: tuple[int, ...], limits: tuple[tuple[int, int], ...]) -> str | None:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from layoutalg.ir.verify.registry import signature_of
-from layoutalg.ir.verify.xegpu_signatures import MEMBERS
+from layoutalg.ir.operations.rows import row_of
 
 __all__ = ["absent"]
 
 _DIALECTS = {"amx": (22,), "x86.amx": (23, 24), "x86vector": (22,)}
 """Dialects that came or went, and the versions that have them."""
 
-_OPERATIONS = {"arith.convertf": (23, 24), "xevm.truncf": (23, 24)}
-"""Operations of dialects that stay, and the versions that have them."""
+_OPERATIONS = {"xevm.truncf": (23, 24)}
+"""Operations of dialects that stay, and the versions that have them, where no table says it."""
 
 
 @lru_cache(maxsize=4096)
@@ -31,8 +30,9 @@ def absent(name: str, llvm: int) -> str | None:
     versions = _DIALECTS.get(dialect)
     if versions is not None and llvm not in versions:
         return f"Dialect `{dialect}' not found for custom op '{name}'"
-    if llvm not in _OPERATIONS.get(name, (llvm,)):
-        return f"custom op '{name}' is unknown"
-    if dialect == "xegpu" and (name not in MEMBERS or signature_of(name, llvm) is None):
+    row = row_of(name)
+    if dialect == "xegpu" and (row is None or llvm not in row.versions):
         return f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations"
+    if llvm not in (row.versions if row is not None else _OPERATIONS.get(name, (llvm,))):
+        return f"custom op '{name}' is unknown"
     return None

@@ -25,7 +25,7 @@ from xdsl.traits import is_side_effect_free
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.side.llvm_passes.analysis import held, hold, written
 from layoutalg.side.llvm_passes.fields import Attribute, dropped
 from layoutalg.side.llvm_passes.solving import forwarded, is_branch, runs_once

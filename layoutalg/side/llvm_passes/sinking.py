@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from layoutalg.ir.dialects.xegpu.block import ConvertLayoutOp
+from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.side.llvm_passes.analysis import held, hold
 from layoutalg.side.llvm_passes.conflicts import can_be_made_again, conversion, copied, inside_first
 from layoutalg.side.llvm_passes.fields import Attribute, numbers_of

@@ -19,8 +19,9 @@ integer) the launch goes on and has the finding `run.undefined`. `fastmath` chan
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Operation
@@ -257,7 +258,21 @@ def negate(op: Operation, compiling: Compiling) -> Step:
     return pointwise(lambda value: elementary.sign_bits(value, kind, lambda bits, sign: bits ^ sign))
 
 
-@compiled_by("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
+@compiled_by("arith.flush_denormals")
+def flush_denormals(op: Operation, compiling: Compiling) -> Step:
+    """`arith.flush_denormals`: a denormal becomes a zero of its sign."""
+    kind = element_of(op.results[0])
+    smallest = kind.dtype.type(float(cast(Any, ml_dtypes.finfo(kind.dtype)).smallest_normal))
+
+    def flushed(value: Array) -> Array:
+        return elementary.sign_bits(
+            value, kind, lambda bits, sign: np.where(np.abs(value) < smallest, bits & sign, bits)
+        )
+
+    return pointwise(flushed)
+
+
+@compiled_by(*(f"arith.{name}f" for name in ("maximum", "minimum", "maximumnum", "minimumnum", "maxnum", "minnum")))
 def extreme(op: Operation, compiling: Compiling) -> Step:
     """The larger or smaller of two floats, with the name's rule for NaN."""
     name = op.name.removeprefix("arith.").removesuffix("f")

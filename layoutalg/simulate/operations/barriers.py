@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from layoutalg.ir.dialects.xegpu import shared
+from layoutalg.ir.dialects.xegpu import operations as shared
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
 

@@ -22,7 +22,7 @@ from xdsl.utils.hints import isa
 from layoutalg.core.whole_numbers import as_whole
 from layoutalg.hardware import TargetInfo, block_load, block_store, target_info
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.dialects.xegpu import block
+from layoutalg.ir.dialects.xegpu import operations as block
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, value_shape
 from layoutalg.simulate.executed import Kind

@@ -19,7 +19,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
-from layoutalg.ir.dialects.xegpu import block
+from layoutalg.ir.dialects.xegpu import operations as block
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.conversions import converted
 from layoutalg.simulate.machine import Array, Run, fail

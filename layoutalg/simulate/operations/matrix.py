@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.dialects.xegpu import shared
+from layoutalg.ir.dialects.xegpu import operations as shared
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.xegpu import scatter
+from layoutalg.ir.dialects.xegpu import operations as scatter
 from layoutalg.ir.dialects.xegpu.attributes import ScatterTensorDescAttr, TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.lines import LINE

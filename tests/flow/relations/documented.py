@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from layoutalg.core.layout import Layout
 from layoutalg.flow.relations import Relation, Tie, relation_of
 from layoutalg.ir import read_module
+from layoutalg.ir.operations.rows import names_with
 
 PAGE = Path(__file__).parents[3] / "docs" / "relations.md"
 _DEMANDS = {
@@ -45,7 +46,14 @@ def rows(page: str) -> Iterator[Row]:
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
         if line.startswith("| `") and len(cells) == 5:
-            yield Row(tuple(re.findall(r"`([^`]*)`", cells[0])), cells[1].strip("`"), *cells[2:])
+            yield Row(tuple(_operations(re.findall(r"`([^`]*)`", cells[0]))), cells[1].strip("`"), *cells[2:])
+
+
+def _operations(written: list[str]) -> Iterator[str]:
+    """The operations of a cell; a trait stands for those that have it and are not named."""
+    for word in written:
+        named = (word,) if "." in word else names_with(word, "arith", "math", "vector")
+        yield from (name for name in named if name == word or name not in written)
 
 
 def asked(row: Row, declared: str) -> tuple[str, str, str]:

@@ -53,6 +53,20 @@ func.func @floats(%a: f32, %b: f32, %v: vector<8xf16>, %w: vector<8xbf16>, %t: t
   return
 }
 // -----
+// the larger and the smaller number of IEEE 754-2019: 24
+func.func @numbers(%a: f32, %b: f32, %v: vector<8xf16>) {
+  %0 = arith.maximumnumf %a, %b : f32
+  %1 = arith.minimumnumf %v, %v fastmath<nsz> : vector<8xf16>
+  return
+}
+// -----
+// denormals as zeros: 23 24
+func.func @flush(%a: f32, %v: vector<8xf16>) {
+  %0 = arith.flush_denormals %a : f32
+  %1 = arith.flush_denormals %v fastmath<nnan> {note} : vector<8xf16>
+  return
+}
+// -----
 // rounding of sums: 23 24
 func.func @rounding(%a: f32, %b: f32) {
   %0 = arith.addf %a, %b to_nearest_even : f32

@@ -7,11 +7,11 @@
       }
     }
 
-`functions` has modules and functions, `numbers` the numbers of work-items, `together` shuffles, reductions and barriers,
-`host` the device's memory, `launching` launches.
+`functions` has modules and functions, `launching` launches, `subgroup_ops` what has a region.
 
->>> print(BlockIdOp.along(DimensionEnum.X))
-%0 = gpu.block_id x
+>>> from layoutalg.ir import read_module, write_module
+>>> print(write_module(read_module("%x = gpu.block_id x")).splitlines()[1].strip())
+%x = gpu.block_id x
 """
 
 from __future__ import annotations
@@ -34,54 +34,24 @@ from layoutalg.ir.dialects.gpu.attributes import (
     ShuffleMode,
     ShuffleModeAttr,
 )
-from layoutalg.ir.dialects.gpu.functions import (
-    BinaryOp,
-    FuncOp,
-    ModuleOp,
-    ReturnOp,
-)
-from layoutalg.ir.dialects.gpu.host import (
-    AllocOp,
-    DeallocOp,
-    HostRegisterOp,
-    HostUnregisterOp,
-    MemcpyOp,
-    MemsetOp,
-    SetDefaultDeviceOp,
-    WaitOp,
-)
-from layoutalg.ir.dialects.gpu.launching import (
-    LaunchFuncOp,
-    LaunchOp,
-    TerminatorOp,
-)
-from layoutalg.ir.dialects.gpu.numbers import (
+from layoutalg.ir.dialects.gpu.functions import BinaryOp, FuncOp, ModuleOp
+from layoutalg.ir.dialects.gpu.launching import LaunchFuncOp, LaunchOp
+from layoutalg.ir.dialects.gpu.operations import (
+    OPERATIONS,
+    BarrierOp,
     BlockDimOp,
     BlockIdOp,
-    ClusterBlockIdOp,
-    ClusterDimBlocksOp,
-    ClusterDimOp,
-    ClusterIdOp,
     GlobalIdOp,
     GridDimOp,
     LaneIdOp,
     NumSubgroupsOp,
+    ShuffleOp,
     SubgroupIdOp,
     SubgroupSizeOp,
     ThreadIdOp,
-)
-from layoutalg.ir.dialects.gpu.together import (
-    AllReduceOp,
-    BarrierOp,
-    DynamicSharedMemoryOp,
-    PrintfOp,
-    RotateOp,
-    ShuffleOp,
-    SubgroupBroadcastOp,
-    SubgroupReduceOp,
-    WarpExecuteOnLane0Op,
     YieldOp,
 )
+from layoutalg.ir.dialects.gpu.subgroup_ops import AllReduceOp, WarpExecuteOnLane0Op
 
 __all__ = [
     "GPU",
@@ -90,7 +60,6 @@ __all__ = [
     "AllReduceOp",
     "AllReduceOperation",
     "AllReduceOperationAttr",
-    "AllocOp",
     "AsyncTokenType",
     "BarrierOp",
     "BarrierScope",
@@ -100,86 +69,29 @@ __all__ = [
     "BlockIdOp",
     "BroadcastType",
     "BroadcastTypeAttr",
-    "ClusterBlockIdOp",
-    "ClusterDimBlocksOp",
-    "ClusterDimOp",
-    "ClusterIdOp",
-    "DeallocOp",
     "DimensionAttr",
     "DimensionEnum",
-    "DynamicSharedMemoryOp",
     "FuncOp",
     "GlobalIdOp",
     "GridDimOp",
-    "HostRegisterOp",
-    "HostUnregisterOp",
     "LaneIdOp",
     "LaunchFuncOp",
     "LaunchOp",
-    "MemcpyOp",
-    "MemsetOp",
     "ModuleOp",
     "NumSubgroupsOp",
-    "PrintfOp",
-    "ReturnOp",
-    "RotateOp",
-    "SetDefaultDeviceOp",
     "ShuffleMode",
     "ShuffleModeAttr",
     "ShuffleOp",
-    "SubgroupBroadcastOp",
     "SubgroupIdOp",
-    "SubgroupReduceOp",
     "SubgroupSizeOp",
-    "TerminatorOp",
     "ThreadIdOp",
-    "WaitOp",
     "WarpExecuteOnLane0Op",
     "YieldOp",
 ]
 
 GPU = Dialect(
     "gpu",
-    [
-        AllReduceOp,
-        AllocOp,
-        BarrierOp,
-        BinaryOp,
-        BlockDimOp,
-        BlockIdOp,
-        ClusterBlockIdOp,
-        ClusterDimBlocksOp,
-        ClusterDimOp,
-        ClusterIdOp,
-        DeallocOp,
-        DynamicSharedMemoryOp,
-        FuncOp,
-        GlobalIdOp,
-        GridDimOp,
-        HostRegisterOp,
-        HostUnregisterOp,
-        LaneIdOp,
-        LaunchFuncOp,
-        LaunchOp,
-        MemcpyOp,
-        MemsetOp,
-        ModuleOp,
-        NumSubgroupsOp,
-        PrintfOp,
-        ReturnOp,
-        RotateOp,
-        SetDefaultDeviceOp,
-        ShuffleOp,
-        SubgroupBroadcastOp,
-        SubgroupIdOp,
-        SubgroupReduceOp,
-        SubgroupSizeOp,
-        TerminatorOp,
-        ThreadIdOp,
-        WaitOp,
-        WarpExecuteOnLane0Op,
-        YieldOp,
-    ],
+    [*OPERATIONS, AllReduceOp, BinaryOp, FuncOp, LaunchFuncOp, LaunchOp, ModuleOp, WarpExecuteOnLane0Op],
     [
         AddressSpaceAttr,
         AllReduceOperationAttr,

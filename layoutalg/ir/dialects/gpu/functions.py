@@ -40,15 +40,14 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, NoTerminator, Pure, SymbolOpInterface, SymbolTable
+from xdsl.traits import HasParent, IsolatedFromAbove, NoTerminator, SymbolOpInterface, SymbolTable
 
 from layoutalg.ir.assembly import print_attributes, split_attributes
 
-__all__ = ["BinaryOp", "FuncOp", "ModuleOp", "ReturnOp", "parse_attributions", "print_attributions"]
+__all__ = ["BinaryOp", "FuncOp", "ModuleOp", "parse_attributions", "print_attributions"]
 
 
 @irdl_op_definition
@@ -331,16 +330,3 @@ def _print_arguments(
 def _print_own(printer: Printer, attributes: ArrayAttr | None, position: int) -> None:
     own = attributes.data[position] if attributes is not None and position < len(attributes.data) else None
     printer.print_op_attributes(own.data if isinstance(own, DictionaryAttr) else {})
-
-
-@irdl_op_definition
-class ReturnOp(IRDLOperation):
-    """Leave the function."""
-
-    name = "gpu.return"
-
-    values = var_operand_def()
-
-    traits = traits_def(IsTerminator(), HasParent(FuncOp), Pure())
-
-    assembly_format = "attr-dict ($values^ `:` type($values))?"

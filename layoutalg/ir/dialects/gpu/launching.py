@@ -27,18 +27,16 @@ from xdsl.irdl import (
     opt_result_def,
     prop_def,
     region_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.gpu.functions import parse_attributions, print_attributions
 
-__all__ = ["LaunchFuncOp", "LaunchOp", "TerminatorOp"]
+__all__ = ["LaunchFuncOp", "LaunchOp"]
 
 _INDEX = IndexType()
 
@@ -346,14 +344,3 @@ def _print_assigned(
         printer.print_string(" = ")
         printer.print_ssa_value(size)
     printer.print_string(")")
-
-
-@irdl_op_definition
-class TerminatorOp(IRDLOperation):
-    """The end of a launch's body."""
-
-    name = "gpu.terminator"
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    assembly_format = "attr-dict"

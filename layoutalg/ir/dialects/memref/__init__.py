@@ -7,117 +7,24 @@
 >>> print(write_module(read_module(text), llvm=24).splitlines()[1].strip())
 %m = memref.alloc() alignment = 64 : memref<4xf32>
 
-`buffers` has what makes and ends buffers, `elements` what reads and writes single elements, `views` the rest.
+`buffers` has the operations that read and print themselves.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from layoutalg.ir.dialects.memref.buffers import (
-    AllocaOp,
-    AllocaScopeOp,
-    AllocaScopeReturnOp,
-    AllocOp,
-    CopyOp,
-    DeallocOp,
-    GetGlobalOp,
-    GlobalOp,
-    ReallocOp,
-)
-from layoutalg.ir.dialects.memref.elements import (
-    AtomicRMWOp,
-    AtomicYieldOp,
-    GenericAtomicRMWOp,
-    LoadOp,
-    PrefetchOp,
-    StoreOp,
-)
-from layoutalg.ir.dialects.memref.views import (
-    AssumeAlignmentOp,
-    CastOp,
-    CollapseShapeOp,
-    DimOp,
-    DistinctObjectsOp,
-    ExpandShapeOp,
-    ExtractAlignedPointerAsIndexOp,
-    ExtractStridedMetaDataOp,
-    MemorySpaceCastOp,
-    RankOp,
-    ReinterpretCastOp,
-    ReshapeOp,
-    SubviewOp,
-    TransposeOp,
-    ViewOp,
-)
+from layoutalg.ir.dialects.memref.buffers import AllocaScopeOp, DistinctObjectsOp, GenericAtomicRMWOp, GlobalOp
+from layoutalg.ir.dialects.memref.operations import OPERATIONS, AllocaScopeReturnOp
 
 __all__ = [
     "MEMREF",
-    "AllocOp",
-    "AllocaOp",
     "AllocaScopeOp",
     "AllocaScopeReturnOp",
-    "AssumeAlignmentOp",
-    "AtomicRMWOp",
-    "AtomicYieldOp",
-    "CastOp",
-    "CollapseShapeOp",
-    "CopyOp",
-    "DeallocOp",
-    "DimOp",
     "DistinctObjectsOp",
-    "ExpandShapeOp",
-    "ExtractAlignedPointerAsIndexOp",
-    "ExtractStridedMetaDataOp",
     "GenericAtomicRMWOp",
-    "GetGlobalOp",
     "GlobalOp",
-    "LoadOp",
-    "MemorySpaceCastOp",
-    "PrefetchOp",
-    "RankOp",
-    "ReallocOp",
-    "ReinterpretCastOp",
-    "ReshapeOp",
-    "StoreOp",
-    "SubviewOp",
-    "TransposeOp",
-    "ViewOp",
 ]
 
-MEMREF = Dialect(
-    "memref",
-    [
-        AllocOp,
-        AllocaOp,
-        AllocaScopeOp,
-        AllocaScopeReturnOp,
-        AssumeAlignmentOp,
-        AtomicRMWOp,
-        AtomicYieldOp,
-        CastOp,
-        CollapseShapeOp,
-        CopyOp,
-        DeallocOp,
-        DimOp,
-        DistinctObjectsOp,
-        ExpandShapeOp,
-        ExtractAlignedPointerAsIndexOp,
-        ExtractStridedMetaDataOp,
-        GenericAtomicRMWOp,
-        GetGlobalOp,
-        GlobalOp,
-        LoadOp,
-        MemorySpaceCastOp,
-        PrefetchOp,
-        RankOp,
-        ReallocOp,
-        ReinterpretCastOp,
-        ReshapeOp,
-        StoreOp,
-        SubviewOp,
-        TransposeOp,
-        ViewOp,
-    ],
-)
+MEMREF = Dialect("memref", [*OPERATIONS, AllocaScopeOp, DistinctObjectsOp, GenericAtomicRMWOp, GlobalOp])
 """The dialect."""

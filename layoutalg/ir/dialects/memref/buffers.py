@@ -1,4 +1,4 @@
-"""Whole buffers: made, ended, copied, and those that belong to the module.
+"""The operations on buffers that read and print themselves: scopes, those of the module, and updates with a region.
 
     memref.global "private" constant @table : memref<4xf32> = dense<1.0>
 
@@ -18,18 +18,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     StringAttr,
-    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -41,99 +37,20 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    IsTerminator,
-    MemoryAllocEffect,
-    MemoryFreeEffect,
     MemoryReadEffect,
     MemoryWriteEffect,
-    NoMemoryEffect,
     Pure,
     SymbolOpInterface,
 )
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import print_attributes, split_attributes
-from layoutalg.ir.dialects.inherent import STRICT, inherent, parse_inherent, print_inherent
+from layoutalg.ir.dialects.memref.operations import AllocaScopeReturnOp
+from layoutalg.ir.dialects.type_directives import ElementOf, element_type
+from layoutalg.ir.operations.inherent import STRICT, parse_inherent, print_inherent
 from layoutalg.ir.versions import printed_for
 
-__all__ = [
-    "AllocOp",
-    "AllocaOp",
-    "AllocaScopeOp",
-    "AllocaScopeReturnOp",
-    "CopyOp",
-    "DeallocOp",
-    "GetGlobalOp",
-    "GlobalOp",
-    "ReallocOp",
-]
-
-
-@inherent("alignment")
-@irdl_op_definition
-class AllocOp(IRDLOperation):
-    """A new buffer, on the heap or wherever its memory space is."""
-
-    name = "memref.alloc"
-
-    dynamic_sizes = var_operand_def(IndexType)
-    symbol_operands = var_operand_def(IndexType)
-    memref = result_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    traits = traits_def(MemoryAllocEffect())
-
-    assembly_format = "`(` $dynamic_sizes `)` (`` `[` $symbol_operands^ `]`)? attr-dict `:` type($memref)"
-
-
-@inherent("alignment")
-@irdl_op_definition
-class AllocaOp(IRDLOperation):
-    """A new buffer that lasts as long as the function (or the scope) runs."""
-
-    name = "memref.alloca"
-
-    dynamic_sizes = var_operand_def(IndexType)
-    symbol_operands = var_operand_def(IndexType)
-    memref = result_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    traits = traits_def(MemoryAllocEffect())
-
-    assembly_format = "`(` $dynamic_sizes `)` (`` `[` $symbol_operands^ `]`)? attr-dict `:` type($memref)"
-
-
-@inherent("alignment")
-@irdl_op_definition
-class ReallocOp(IRDLOperation):
-    """A buffer of another size with the same elements."""
-
-    name = "memref.realloc"
-
-    source = operand_def()
-    dynamic_result_size = opt_operand_def(IndexType)
-    result = result_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryAllocEffect(), MemoryFreeEffect())
-
-    assembly_format = "$source (`(` $dynamic_result_size^ `)`)? attr-dict `:` type($source) `to` type($result)"
-
-
-@irdl_op_definition
-class DeallocOp(IRDLOperation):
-    """The end of a buffer."""
-
-    name = "memref.dealloc"
-
-    memref = operand_def()
-
-    traits = traits_def(MemoryFreeEffect())
-
-    assembly_format = "$memref attr-dict `:` type($memref)"
+__all__ = ["AllocaScopeOp", "DistinctObjectsOp", "GenericAtomicRMWOp", "GlobalOp"]
 
 
 @irdl_op_definition
@@ -165,37 +82,6 @@ class AllocaScopeOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_region(self.scope, print_block_terminators=bool(self.results))
         print_attributes(printer, self)
-
-
-@irdl_op_definition
-class AllocaScopeReturnOp(IRDLOperation):
-    """The end of the region of `memref.alloca_scope`."""
-
-    name = "memref.alloca_scope.return"
-
-    ops = var_operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    assembly_format = "attr-dict ($ops^ `:` type($ops))?"
-
-
-@irdl_op_definition
-class GetGlobalOp(IRDLOperation):
-    """A buffer of the module."""
-
-    name = "memref.get_global"
-
-    memref = result_def()
-    name_ = prop_def(SymbolRefAttr, prop_name="name")
-
-    traits = traits_def(NoMemoryEffect())
-
-    assembly_format = "$name `:` type($memref) attr-dict"
-
-    def __init__(self, name: str | SymbolRefAttr, return_type: Attribute):
-        symbol = SymbolRefAttr(name) if isinstance(name, str) else name
-        super().__init__(result_types=[return_type], properties={"name": symbol})
 
 
 @irdl_op_definition
@@ -293,14 +179,72 @@ def _parse_contents(parser: Parser, kind: TensorType) -> Attribute:
 
 
 @irdl_op_definition
-class CopyOp(IRDLOperation):
-    """Copy a buffer into another one."""
+class GenericAtomicRMWOp(IRDLOperation):
+    """Replace an element by what the region makes of it, at once for all who do so."""
 
-    name = "memref.copy"
+    name = "memref.generic_atomic_rmw"
 
-    source = operand_def()
-    destination = operand_def()
+    memref = operand_def()
+    indices = var_operand_def(IndexType)
+    result = result_def()
+    atomic_body = region_def()
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    custom_directives = (ElementOf,)
 
-    assembly_format = "$source `,` $destination attr-dict `:` type($source) `to` type($destination)"
+    @classmethod
+    def parse(cls, parser: Parser) -> GenericAtomicRMWOp:
+        """Read LLVM's syntax."""
+        memref = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_operand(IndexType()))
+        parser.parse_punctuation(":")
+        start = parser.pos
+        kind = parser.parse_type()
+        made = element_type(parser, kind, start)
+        region = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        operands = [parser.resolve_operand(memref, kind), indices]
+        return cls.build(operands=operands, result_types=[made], regions=[region], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        """Write LLVM's syntax."""
+        printer.print_string(" ")
+        printer.print_ssa_value(self.memref)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+        printer.print_string(" ")
+        printer.print_region(self.atomic_body)
+        print_attributes(printer, self)
+
+
+@irdl_op_definition
+class DistinctObjectsOp(IRDLOperation):
+    """The same buffers, which do not overlap."""
+
+    name = "memref.distinct_objects"
+
+    operands_ = var_operand_def()
+    results_ = var_result_def()
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DistinctObjectsOp:
+        """Read LLVM's syntax."""
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        start = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        resolved = parser.resolve_operands(operands, types, start)
+        return cls.build(operands=[resolved], result_types=[types], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        """Write LLVM's syntax."""
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_list([operand.type for operand in self.operands], printer.print_attribute)

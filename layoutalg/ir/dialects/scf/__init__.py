@@ -14,19 +14,17 @@ from layoutalg.ir.dialects.scf.branches import (
     ExecuteRegionOp,
     IfOp,
     IndexSwitchOp,
-    YieldOp,
 )
 from layoutalg.ir.dialects.scf.loops import (
-    ConditionOp,
     ForOp,
     WhileOp,
 )
+from layoutalg.ir.dialects.scf.operations import OPERATIONS, ConditionOp, ReduceReturnOp, YieldOp
 from layoutalg.ir.dialects.scf.parallel import (
     ForallOp,
     InParallelOp,
     ParallelOp,
     ReduceOp,
-    ReduceReturnOp,
 )
 
 __all__ = [
@@ -47,19 +45,6 @@ __all__ = [
 
 SCF = Dialect(
     "scf",
-    [
-        ConditionOp,
-        ExecuteRegionOp,
-        ForOp,
-        ForallOp,
-        IfOp,
-        InParallelOp,
-        IndexSwitchOp,
-        ParallelOp,
-        ReduceOp,
-        ReduceReturnOp,
-        WhileOp,
-        YieldOp,
-    ],
+    [*OPERATIONS, ExecuteRegionOp, ForOp, ForallOp, IfOp, InParallelOp, IndexSwitchOp, ParallelOp, ReduceOp, WhileOp],
 )
 """The dialect."""

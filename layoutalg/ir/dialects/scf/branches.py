@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, UnitAttr, i1, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -24,33 +24,17 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     traits_def,
-    var_operand_def,
     var_region_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import print_attributes
+from layoutalg.ir.dialects.scf.operations import YieldOp
 
 __all__ = ["ExecuteRegionOp", "IfOp", "IndexSwitchOp", "YieldOp", "parse_result_types", "parse_yielding_region"]
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """What a region gives."""
-
-    name = "scf.yield"
-
-    arguments = var_operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    assembly_format = "attr-dict ($arguments^ `:` type($arguments))?"
-
-    def __init__(self, *operands: SSAValue | Operation):
-        super().__init__(operands=[operands])
 
 
 def parse_yielding_region(parser: Parser, arguments: Sequence[Parser.Argument] = ()) -> Region:
@@ -60,7 +44,7 @@ def parse_yielding_region(parser: Parser, arguments: Sequence[Parser.Argument] =
         region.add_block(Block())
     last = region.blocks[-1].last_op
     if last is None or not last.has_trait(IsTerminator, value_if_unregistered=False):
-        region.blocks[-1].add_op(YieldOp())
+        region.blocks[-1].add_op(YieldOp.create())
     return region
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, UnitAttr, i1
+from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -30,12 +30,12 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import print_attributes
 from layoutalg.ir.dialects.scf.branches import parse_result_types, parse_yielding_region
 
-__all__ = ["ConditionOp", "ForOp", "WhileOp", "parse_assignments", "print_assignments"]
+__all__ = ["ForOp", "WhileOp", "parse_assignments", "print_assignments"]
 
 _Assigned = tuple[list[Parser.UnresolvedArgument], list[UnresolvedOperand]]
 
@@ -188,17 +188,3 @@ class WhileOp(IRDLOperation):
         printer.print_string(" do ")
         printer.print_region(self.after_region)
         printer.print_op_attributes(self.attributes, print_keyword=True)
-
-
-@irdl_op_definition
-class ConditionOp(IRDLOperation):
-    """Whether a `scf.while` goes on, and the values for its second region or its results."""
-
-    name = "scf.condition"
-
-    condition = operand_def(i1)
-    args = var_operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    assembly_format = "`(` $condition `)` attr-dict ($args^ `:` type($args))?"

@@ -19,7 +19,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -30,27 +29,14 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, NoTerminator, RecursiveMemoryEffect
 
 from layoutalg.ir.assembly import print_attributes, split_attributes
 from layoutalg.ir.dialects.scf.loops import parse_assignments, print_assignments
 
-__all__ = ["ForallOp", "InParallelOp", "ParallelOp", "ReduceOp", "ReduceReturnOp"]
+__all__ = ["ForallOp", "InParallelOp", "ParallelOp", "ReduceOp"]
 
 _INDEX = IndexType()
-
-
-@irdl_op_definition
-class ReduceReturnOp(IRDLOperation):
-    """What combining two values gives."""
-
-    name = "scf.reduce.return"
-
-    result = operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    assembly_format = "$result attr-dict `:` type($result)"
 
 
 @irdl_op_definition

@@ -1,4 +1,4 @@
-"""Vector operations that compute: reductions, products, scans, masks; and what surrounds them: step, print, mask, yield.
+"""Vector operations that read and print themselves: reductions, products, and the region of a mask.
 
     %s = vector.multi_reduction <add>, %v, %zero [1] : vector<8x16xf32> to vector<8xf32>
 
@@ -11,90 +11,48 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BoolAttr,
-    DenseArrayBase,
     DictionaryAttr,
-    IndexType,
-    IntegerAttr,
     StringAttr,
     VectorType,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.irdl import (
-    AnyAttr,
     IRDLOperation,
-    ParsePropInAttrDict,
-    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
-    var_operand_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, MemoryWriteEffect, Pure, RecursiveMemoryEffect
+from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import parse_operand_list, print_attributes, split_attributes
-from layoutalg.ir.dialects.inherent import inherent
-from layoutalg.ir.dialects.type_directives import Same
 from layoutalg.ir.dialects.vector.attributes import (
     CombiningKindAttr,
     CombiningKindFlag,
     IteratorType,
     IteratorTypeAttr,
-    PrintPunctuation,
-    PrintPunctuationAttr,
 )
+from layoutalg.ir.dialects.vector.operations import YieldOp
 
 __all__ = [
-    "ConstantMaskOp",
     "ContractionOp",
-    "CreateMaskOp",
-    "FMAOp",
     "MaskOp",
-    "MultiDimReductionOp",
     "OuterProductOp",
-    "PrintOp",
     "ReductionOp",
-    "ScanOp",
-    "StepOp",
-    "VectorScaleOp",
-    "YieldOp",
 ]
 
 _ADD = CombiningKindAttr(CombiningKindFlag.ADD)
 _NO_FAST_MATH = FastMathFlagsAttr("none")
-
-
-@irdl_op_definition
-class FMAOp(IRDLOperation):
-    """lhs * rhs + acc, rounded once."""
-
-    name = "vector.fma"
-
-    T: ClassVar = VarConstraint("T", AnyAttr())
-
-    lhs = operand_def(T)
-    rhs = operand_def(T)
-    acc = operand_def(T)
-    res = result_def(T)
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)"
 
 
 @irdl_op_definition
@@ -146,51 +104,6 @@ class ReductionOp(IRDLOperation):
         printer.print_attribute(self.vector.type)
         printer.print_string(" into ")
         printer.print_attribute(self.dest.type)
-
-
-@irdl_op_definition
-class MultiDimReductionOp(IRDLOperation):
-    """A vector combined along some of its dimensions, and with an accumulator."""
-
-    name = "vector.multi_reduction"
-
-    source = operand_def()
-    acc = operand_def()
-    kind = prop_def(CombiningKindAttr)
-    reduction_dims = prop_def(DenseArrayBase.constr(i64))
-    dest = result_def()
-
-    traits = traits_def(Pure())
-    custom_directives = (Same,)
-
-    assembly_format = (
-        "$kind `,` $source `,` $acc attr-dict $reduction_dims `:` "
-        "type($source) `to` custom<Same>(type($dest), type($acc))"
-    )
-
-
-@inherent("reduction_dim", "inclusive", separator=",")
-@irdl_op_definition
-class ScanOp(IRDLOperation):
-    """The running combination along one dimension, and the value at its end."""
-
-    name = "vector.scan"
-
-    S: ClassVar = VarConstraint("S", AnyAttr())
-    T: ClassVar = VarConstraint("T", AnyAttr())
-
-    kind = prop_def(CombiningKindAttr)
-    source = operand_def(S)
-    initial_value = operand_def(T)
-    reduction_dim = prop_def(IntegerAttr)
-    inclusive = prop_def(BoolAttr)
-    dest = result_def(S)
-    accumulated_value = result_def(T)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-
-    assembly_format = "$kind `,` $source `,` $initial_value attr-dict `:` type($source) `,` type($initial_value)"
 
 
 @irdl_op_definition
@@ -298,88 +211,6 @@ class OuterProductOp(IRDLOperation):
         print_attributes(printer, self, inherent=True, hidden=["kind"] if self.kind == _ADD else [])
         printer.print_string(" : ")
         printer.print_list([self.lhs.type, self.rhs.type], printer.print_attribute)
-
-
-@irdl_op_definition
-class ConstantMaskOp(IRDLOperation):
-    """A mask that is true in a corner of a known size."""
-
-    name = "vector.constant_mask"
-
-    mask_dim_sizes = prop_def(DenseArrayBase.constr(i64))
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$mask_dim_sizes attr-dict `:` type($result)"
-
-
-@irdl_op_definition
-class CreateMaskOp(IRDLOperation):
-    """A mask that is true in a corner whose size the operands give."""
-
-    name = "vector.create_mask"
-
-    mask_dim_sizes = var_operand_def(IndexType)
-    mask_vector = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$mask_dim_sizes attr-dict `:` type($mask_vector)"
-
-
-@irdl_op_definition
-class StepOp(IRDLOperation):
-    """The vector 0, 1, 2, ..."""
-
-    name = "vector.step"
-
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "attr-dict `:` type($result)"
-
-
-@irdl_op_definition
-class VectorScaleOp(IRDLOperation):
-    """How many times the hardware's vectors are longer than a scalable type says."""
-
-    name = "vector.vscale"
-
-    res = result_def(IndexType())
-
-    traits = traits_def(Pure())
-
-    assembly_format = "attr-dict"
-
-
-@irdl_op_definition
-class PrintOp(IRDLOperation):
-    """Write a value, a text or a punctuation mark to the terminal."""
-
-    name = "vector.print"
-
-    source = opt_operand_def()
-    punctuation = prop_def(PrintPunctuationAttr, default_value=PrintPunctuationAttr(PrintPunctuation.NewLine))
-    string_literal = opt_prop_def(StringAttr, prop_name="stringLiteral")
-
-    traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = "($source^ `:` type($source))? (`str` $stringLiteral^)? (`punctuation` $punctuation^)? attr-dict"
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """What the region of a `vector.mask` gives."""
-
-    name = "vector.yield"
-
-    operands_ = var_operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    assembly_format = "attr-dict ($operands_^ `:` type($operands_))?"
 
 
 @irdl_op_definition

@@ -1,4 +1,4 @@
-"""The XeGPU dialect: its types and attributes, and its operations by what they work on.
+"""The XeGPU dialect: its types and attributes, and its operations.
 
 >>> "xegpu.dpas" in {operation.name for operation in XEGPU.operations}
 True
@@ -6,9 +6,10 @@ True
 
 from xdsl.ir import Dialect
 
-from layoutalg.ir.dialects.xegpu import block, scatter, shared
 from layoutalg.ir.dialects.xegpu.attributes import ATTRIBUTES
+from layoutalg.ir.dialects.xegpu.operations import OPERATIONS
 
 __all__ = ["XEGPU"]
 
-XEGPU = Dialect("xegpu", [*block.OPERATIONS, *scatter.OPERATIONS, *shared.OPERATIONS], list(ATTRIBUTES))
+XEGPU = Dialect("xegpu", list(OPERATIONS), list(ATTRIBUTES))
+"""The dialect."""

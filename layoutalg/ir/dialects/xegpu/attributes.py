@@ -35,8 +35,8 @@ from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.dialects.text_attributes import Body, TextAttribute, skip_token
+from layoutalg.ir.operations.old_spellings import note_old_spelling, note_refused_spelling
 
 if TYPE_CHECKING:
     from layoutalg.xegpu.reading import Value

@@ -31,14 +31,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     UnitAttr,
-    i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrConstraint, AttrSizedOperandSegments, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, IRDLOperation, ParsePropInAttrDict, irdl_op_definition
 from xdsl.irdl.constraints import InferenceContext, VerificationContext
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
+    DenseArrayAttributeVariable,
     FormatDirective,
     FormatProgram,
     ParsingState,
@@ -49,10 +49,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
+from layoutalg.ir.operations.inherent import InherentDictionary
+from layoutalg.ir.operations.numbers import Numbers
+from layoutalg.ir.operations.old_spellings import note_old_spelling, note_refused_spelling
+from layoutalg.ir.operations.program import Program
 from layoutalg.ir.versions import printed_for
 
-__all__ = ["INDEX", "Assumed", "declared_operation"]
+__all__ = ["INDEX", "Assumed", "declared_operation", "with_llvm_syntax"]
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
 
@@ -87,10 +90,14 @@ INDEX = Assumed(IndexType())
 """The type of the values in an index list."""
 
 
+_BEGINNINGS = ("{", "<", "#", "a")
+"""What dictionaries begin with: `{`, `<{`, `#alias`, `attributes {`."""
+
+
 class _Dictionaries(AttrDictDirective):
     """`prop-dict attr-dict`, or `attr-dict` of an operation whose inherent attributes have no other place.
 
-    What the syntax shows elsewhere may stand here too, and then this is what counts, as in LLVM.
+    What the syntax shows elsewhere may stand here too, and then this is what counts, as in LLVM (up to 23).
     """
 
     separate: bool = False
@@ -98,15 +105,17 @@ class _Dictionaries(AttrDictDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         definition = state.op_type.get_irdl_definition()
         start = parser.pos
-        written = _inherent(parser)
+        if parser.lexer.input.content[start : start + 1] not in _BEGINNINGS and not hasattr(
+            state.op_type, "OLD_OPERATION"
+        ):
+            return
+        written = self._inherent(parser)
         other = self._other(parser)
-        plain = next((name for name in other if name in definition.properties), None)
+        plain = next((name for name in definition.properties if name in other), None)  # LLVM asks in this order
         if plain is not None:
             reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
             message = f"custom op '{state.op_type.name}' inherent attribute '{plain}' {reason}"
             note_refused_spelling(parser, (24,), message)
-        if written and not self.separate:
-            note_refused_spelling(parser, (22, 23), "expected ':'")
         for name, value in written.items():
             if name in definition.properties:
                 state.properties[name] = value
@@ -118,13 +127,23 @@ class _Dictionaries(AttrDictDirective):
             into = state.properties if name in definition.properties else state.attributes
             into[name] = value
         _read_as_today(parser, state)
-        for name, value in state.properties.items():
-            if name in self.expected_properties:
+        for name in (*written, *other):
+            value = state.properties.get(name)
+            if value is not None and name in definition.properties:
                 try:
                     definition.properties[name].constr.verify(value, state.context)
                 except VerifyException:
                     words = f"Invalid attribute `{name}` in property conversion: {value}"
                     parser.raise_error(f"invalid properties for op {state.op_type.name}: {words}", start)
+
+    def _inherent(self, parser: Parser) -> dict[str, Attribute]:
+        """Read `<{...}>`, which LLVM takes where inherent attributes have no place of their own."""
+        if not self.separate and not self.expected_properties:
+            return {}
+        written = _inherent(parser)
+        if written and not self.separate:
+            note_refused_spelling(parser, (22, 23), "expected ':'")
+        return written
 
     def _other(self, parser: Parser) -> dict[str, Attribute]:
         if not self.with_keyword:
@@ -134,7 +153,12 @@ class _Dictionaries(AttrDictDirective):
         return {} if found is None else dict(found.data)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        inherent = {name: op.properties[name] for name in sorted(op.properties) if name in self.expected_properties}
+        definition = op.get_irdl_definition()
+        inherent = {
+            name: value
+            for name, value in sorted(op.properties.items())
+            if name in self.expected_properties and value != definition.properties[name].default_value
+        }
         other = {name: op.attributes[name] for name in sorted(op.attributes)}
         if inherent and (self.separate or printed_for(printer) >= 24):
             printer.print_string(" ")
@@ -210,50 +234,6 @@ class _SeparateDictionaries(_Dictionaries):
     separate = True
 
 
-class _Program(FormatProgram):
-    """A format whose types are not checked while it is read: what is wrong with them is for the verifier to say.
-
-    The operation is made of flat lists; sorting them into groups and back, as xDSL's `build` does, takes a fifth of the time.
-    """
-
-    def parse(self, parser: Parser, op_type: type[OperationT]) -> OperationT:
-        state = ParsingState(op_type)
-        start = parser.pos
-        for step in self.stmts:
-            step.parse(parser, state)
-        definition = op_type.get_irdl_definition()
-        operands: list[SSAValue] = []
-        sizes: list[int] = []
-        groups = zip(state.operands, state.operand_types, definition.operands, strict=True)
-        for written, given, (_, declared) in groups:
-            names = written or ()
-            types = declared.constr.infer(state.context, length=len(names)) if given is None else given
-            if len(names) != len(types):
-                parser.raise_error(_types_missing(state), start, start)
-            operands += parser.resolve_operands(names, types, start)
-            sizes.append(len(names))
-        results: list[Attribute] = []
-        for given, (_, declared) in zip(state.result_types, definition.results, strict=True):
-            results += declared.constr.infer(state.context, length=None) if given is None else given
-        if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
-            state.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
-        return op_type.create(
-            operands=operands,
-            result_types=results,
-            properties=state.properties,
-            attributes=state.attributes,
-            regions=[region for given in state.regions for region in given or ()],
-        )
-
-
-def _types_missing(state: ParsingState) -> str:
-    """What LLVM says where a list of types is shorter or longer than its operands (types that the syntax leaves out count)."""
-    given = [(len(names or ()), kinds) for names, kinds in zip(state.operands, state.operand_types, strict=True)]
-    operands = sum(count for count, _ in given)
-    types = sum(count if kinds is None else len(kinds) for count, kinds in given)
-    return f"number of operands and types do not match: got {operands} operands and {types} types"
-
-
 def declared_operation(cls: type[OperationT]) -> type[OperationT]:
     """Define an operation whose `assembly_format` is LLVM's, `prop-dict` included.
 
@@ -271,16 +251,33 @@ def declared_operation(cls: type[OperationT]) -> type[OperationT]:
     options = vars(cls).get("irdl_options", ())  # xDSL adds those of the bases
     cls.irdl_options = (*options, ParsePropInAttrDict())  # pyright: ignore[reportAttributeAccessIssue]
     cls.assembly_format = re.sub(r"\bprop-dict\b", "", written)
-    operation = irdl_op_definition(cls)
-    program = FormatProgram.from_str(cls.assembly_format, operation.get_irdl_definition())
+    return with_llvm_syntax(irdl_op_definition(cls), written)
+
+
+def with_llvm_syntax(
+    operation: type[OperationT], written: str, inherent: tuple[str, ...] = (), style: str = ""
+) -> type[OperationT]:
+    """Let an operation read and print the syntax that LLVM's definition has.
+
+    Args:
+        operation: a class that xDSL has made of the syntax without `prop-dict`
+        written: the syntax
+        inherent: attributes that LLVM 24 writes behind the operands, and LLVM 22 and 23 in the dictionary
+        style: what stands between several of those (`,`), or `()` for brackets around the value of each
+    """
+    definition = operation.get_irdl_definition()
+    program = FormatProgram.from_str(definition.assembly_format or "", definition)
     kind = _SeparateDictionaries if "prop-dict" in written else _Dictionaries
 
     def replaced(step: FormatDirective) -> FormatDirective:
+        if type(step) is DenseArrayAttributeVariable:
+            return Numbers(step.name, step.is_property, step.is_optional, step.default_value, step.elt_type)
         if not isinstance(step, AttrDictDirective):
             return step
-        return kind(step.with_keyword, step.reserved_attr_names, step.expected_properties)
+        own = (step.with_keyword, step.reserved_attr_names, step.expected_properties)
+        return InherentDictionary(*own, inherent, style.strip("()"), style != "()") if inherent else kind(*own)
 
-    own = _Program(tuple(map(replaced, program.stmts)))
+    own = Program(tuple(map(replaced, program.stmts)), definition)
 
     def parse(cls: type[OperationT], parser: Parser) -> OperationT:
         return own.parse(parser, cls)

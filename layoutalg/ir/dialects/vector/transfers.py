@@ -1,6 +1,5 @@
-"""Vector operations that read and write memory: load, store, with masks, gathered, scattered, and with padding.
+"""Transfers between memory (or a tensor) and vectors: with a map, a mask, and a value for what is out of bounds.
 
-    %v = vector.load %m[%i, %j] : memref<64x64xf16>, vector<16xf16>
     %w = vector.transfer_read %m[%i, %j], %zero {in_bounds = [true, false]} : memref<64x64xf16>, vector<8x16xf16>
 
 >>> from layoutalg.ir import read_module
@@ -20,7 +19,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     IndexType,
-    IntegerAttr,
     MemRefType,
     ShapedType,
     TensorType,
@@ -36,7 +34,6 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     opt_result_def,
     prop_def,
     result_def,
@@ -45,191 +42,16 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import split_attributes
-from layoutalg.ir.dialects.inherent import inherent
 from layoutalg.ir.dialects.type_directives import element_type
 
 __all__ = [
-    "CompressStoreOp",
-    "ExpandLoadOp",
-    "GatherOp",
-    "LoadOp",
-    "MaskedLoadOp",
-    "MaskedStoreOp",
-    "ScatterOp",
-    "StoreOp",
     "TransferReadOp",
     "TransferWriteOp",
-    "TypeCastOp",
 ]
-
-
-@inherent("alignment", "nontemporal")
-@irdl_op_definition
-class LoadOp(IRDLOperation):
-    """Read a vector of neighbours from memory."""
-
-    name = "vector.load"
-
-    base = operand_def()
-    indices = var_operand_def(IndexType)
-    result = result_def()
-    nontemporal = opt_prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryReadEffect())
-
-    assembly_format = "$base `[` $indices `]` attr-dict `:` type($base) `,` type($result)"
-
-
-@inherent("alignment", "nontemporal")
-@irdl_op_definition
-class StoreOp(IRDLOperation):
-    """Write a vector to neighbours in memory."""
-
-    name = "vector.store"
-
-    vector = operand_def()
-    base = operand_def()
-    indices = var_operand_def(IndexType)
-    nontemporal = opt_prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = "$vector `,` $base `[` $indices `]` attr-dict `:` type($base) `,` type($vector)"
-
-
-class _MaskedReadOp(IRDLOperation, ABC):
-    base = operand_def()
-    indices = var_operand_def(IndexType)
-    mask = operand_def()
-    pass_thru = operand_def()
-    result = result_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryReadEffect())
-
-    assembly_format = (
-        "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($mask) `,` type($pass_thru) "
-        "`into` type($result)"
-    )
-
-
-class _MaskedWriteOp(IRDLOperation, ABC):
-    base = operand_def()
-    indices = var_operand_def(IndexType)
-    mask = operand_def()
-    value_to_store = operand_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = (
-        "$base `[` $indices `]` `,` $mask `,` $value_to_store attr-dict `:` type($base) `,` type($mask) `,` "
-        "type($value_to_store)"
-    )
-
-
-@inherent("alignment")
-@irdl_op_definition
-class MaskedLoadOp(_MaskedReadOp):
-    """Read neighbours where the mask is true, and take another vector's elements elsewhere."""
-
-    name = "vector.maskedload"
-
-
-@inherent("alignment")
-@irdl_op_definition
-class MaskedStoreOp(_MaskedWriteOp):
-    """Write neighbours where the mask is true."""
-
-    name = "vector.maskedstore"
-
-
-@inherent("alignment")
-@irdl_op_definition
-class ExpandLoadOp(_MaskedReadOp):
-    """Read as many neighbours as the mask has true elements, and spread them to these."""
-
-    name = "vector.expandload"
-
-
-@inherent("alignment")
-@irdl_op_definition
-class CompressStoreOp(_MaskedWriteOp):
-    """Write the elements where the mask is true, beside each other."""
-
-    name = "vector.compressstore"
-
-
-@inherent("alignment")
-@irdl_op_definition
-class GatherOp(IRDLOperation):
-    """Read one element per index where the mask is true, and take another vector's elements elsewhere."""
-
-    name = "vector.gather"
-
-    base = operand_def()
-    offsets = var_operand_def(IndexType)
-    indices = operand_def()
-    mask = operand_def()
-    pass_thru = operand_def()
-    result = result_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryReadEffect())
-
-    assembly_format = (
-        "$base `[` $offsets `]` ` ` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
-        "`,` type($mask) `,` type($pass_thru) `into` type($result)"
-    )
-
-
-@inherent("alignment")
-@irdl_op_definition
-class ScatterOp(IRDLOperation):
-    """Write one element per index where the mask is true."""
-
-    name = "vector.scatter"
-
-    base = operand_def()
-    offsets = var_operand_def(IndexType)
-    indices = operand_def()
-    mask = operand_def()
-    value_to_store = operand_def()
-    result = opt_result_def()
-    alignment = opt_prop_def(IntegerAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = (
-        "$base `[` $offsets `]` ` ` `[` $indices `]` `,` $mask `,` $value_to_store attr-dict `:` type($base) `,` "
-        "type($indices) `,` type($mask) `,` type($value_to_store) (`->` type($result)^)?"
-    )
-
-
-@irdl_op_definition
-class TypeCastOp(IRDLOperation):
-    """A memref of scalars seen as a memref of one vector."""
-
-    name = "vector.type_cast"
-
-    memref = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$memref attr-dict `:` type($memref) `to` type($result)"
 
 
 def _smallest_identity(source: Attribute, vector: Attribute) -> AffineMap | None:

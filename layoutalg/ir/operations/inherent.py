@@ -5,9 +5,9 @@ LLVM 22 and 23 write a load's alignment among its other attributes, LLVM 24 in f
     %v = vector.load %m[%i] {alignment = 8 : i64, note} : memref<?xf32>, vector<8xf32>
     %v = vector.load %m[%i] alignment = 8 {note} : memref<?xf32>, vector<8xf32>
 
-The decorator `inherent` gives an operation with a declared format both spellings: every one is read, and the printer's version
-decides which is written. `inherent("alignment", "nontemporal")` is the load above; `separator=","` puts commas between several,
-`equals=False` writes `alignment(8)`. Inherent attributes without a spelling of their own are written as `<{...}>` for LLVM 24.
+An operation whose row in the table says `inherent  alignment nontemporal` has both spellings: every one is read, and the
+printer's version decides which is written. `inherent,` puts commas between several, `inherent()` writes `alignment(8)`.
+Inherent attributes without a spelling of their own are written as `<{...}>` for LLVM 24.
 
 The law: both spellings give the same properties.
 
@@ -22,17 +22,14 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
-    FormatDirective,
-    FormatProgram,
     ParsingState,
     PrintingState,
 )
@@ -40,42 +37,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects.old_spellings import note_refused_spelling
+from layoutalg.ir.operations.old_spellings import note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
-__all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
+__all__ = ["STRICT", "InherentDictionary", "parse_inherent", "print_inherent"]
 
 Operation = TypeVar("Operation", bound=IRDLOperation)
 STRICT = 24
 """The first version of LLVM that refuses inherent attributes in `{...}`."""
-
-
-def inherent(*names: str, separator: str = "", equals: bool = True) -> Callable[[type[Operation]], type[Operation]]:
-    """Let an operation with a declared format take its inherent attributes in both places."""
-
-    def decorated(operation: type[Operation]) -> type[Operation]:
-        definition = operation.get_irdl_definition()
-        declared = FormatProgram.from_str(definition.assembly_format or "", definition)
-
-        def replaced(directive: FormatDirective) -> FormatDirective:
-            if not isinstance(directive, AttrDictDirective):
-                return directive
-            reserved, expected = directive.reserved_attr_names, directive.expected_properties
-            return _Dictionary(directive.with_keyword, reserved, expected, names, separator, equals)
-
-        program = FormatProgram(tuple(replaced(directive) for directive in declared.stmts))
-
-        def parse(cls: type[Operation], parser: Parser) -> Operation:
-            return program.parse(parser, cls)
-
-        def write(self: Operation, printer: Printer) -> None:
-            program.print(printer, self)
-
-        setattr(operation, "parse", classmethod(parse))  # noqa: B010 (xDSL makes these methods the same way)
-        setattr(operation, "print", write)  # noqa: B010
-        return operation
-
-    return decorated
 
 
 def parse_inherent(
@@ -144,7 +113,7 @@ def _print_value(printer: Printer, value: Attribute) -> None:
 
 
 @dataclass(frozen=True)
-class _Dictionary(AttrDictDirective):
+class InherentDictionary(AttrDictDirective):
     """The dictionary of a declared format, which leaves the inherent attributes to a spelling of their own."""
 
     names: tuple[str, ...]
@@ -152,15 +121,23 @@ class _Dictionary(AttrDictDirective):
     equals: bool
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read both spellings."""
         state.properties |= parse_inherent(parser, self.names, self.separator, equals=self.equals)
         beside = set(state.properties)
         super().parse(parser, state)
-        for name in state.properties.keys() - beside:
+        known = state.op_type.get_irdl_definition().properties
+        for name in self.names:
+            if name not in beside and not isinstance(known[name], OptionalDef) and known[name].default_value is None:
+                note_refused_spelling(parser, (24,), f"custom op '{state.op_type.name}' expected '{name}'")
+                return
+        plain = next((name for name in known if name in state.properties and name not in beside), None)
+        if plain is not None:
             reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
-            message = f"custom op '{state.op_type.name}' inherent attribute '{name}' {reason}"
+            message = f"custom op '{state.op_type.name}' inherent attribute '{plain}' {reason}"
             note_refused_spelling(parser, (24,), message)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the spelling of the printer's version."""
         if printed_for(printer) < STRICT:
             super().print(printer, state, op)
             return

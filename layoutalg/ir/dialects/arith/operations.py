@@ -1,0 +1,17 @@
+"""The operations of `arith.txt` as classes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+
+from layoutalg.ir.dialects.arith.directives import Constant, FloatPredicate, IntegerPredicate, RoundingMode, Selected
+from layoutalg.ir.dialects.type_directives import TruthOf
+from layoutalg.ir.operations.classes import define
+
+OPERATIONS = define(
+    __name__,
+    "arith",
+    attributes={"fastmath": FastMathFlagsAttr, "overflow": IntegerOverflowAttr},
+    directives=(Constant, FloatPredicate, IntegerPredicate, RoundingMode, Selected, TruthOf),
+)
+"""The classes, in the order of the table."""

@@ -1,0 +1,11 @@
+"""The operations of `math.txt` as classes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+
+from layoutalg.ir.dialects.type_directives import TruthOf
+from layoutalg.ir.operations.classes import define
+
+OPERATIONS = define(__name__, "math", attributes={"fastmath": FastMathFlagsAttr}, directives=(TruthOf,))
+"""The classes, in the order of the table."""
