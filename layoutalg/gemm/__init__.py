@@ -7,12 +7,12 @@
 """
 
 from layoutalg.gemm.fragments import Fragment
+from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, Piece
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.planning import plan_gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import Registers
-from layoutalg.gemm.surface import Matrix
 from layoutalg.gemm.tiling import Tile, Tiling
 
 __all__ = ["Fragment", "Gemm", "Matrix", "Message", "Piece", "Problem", "Registers", "Tile", "Tiling", "plan_gemm"]

@@ -35,8 +35,8 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import instance_of, whole_number
+from layoutalg.gemm.matrix_in_memory import LIMITS
 from layoutalg.gemm.problem import IN_MEMORY, Problem
-from layoutalg.gemm.surface import LIMITS
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 from layoutalg.hardware.messages import Part, parts_of

@@ -51,8 +51,8 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.gemm.operand_arrays import numbers
 from layoutalg.gemm.problem import IN_MEMORY, Epilogue, Problem
-from layoutalg.gemm.values import numbers
 
 __all__ = [
     "accumulated",

@@ -39,10 +39,10 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of
+from layoutalg.gemm.operand_arrays import numbers
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.roofline import Forms, Roofline, roofline, times
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
-from layoutalg.gemm.values import numbers
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, target_info, xe_chip
 

@@ -31,11 +31,11 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
+from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import IN_MEMORY, Problem
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Found, search
-from layoutalg.gemm.surface import Matrix
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas

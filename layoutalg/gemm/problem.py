@@ -21,7 +21,7 @@ from typing import Protocol
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
+from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
 
 __all__ = [
@@ -55,7 +55,7 @@ BIASES = ("row", "column")
 """A bias has one number for every row of C, or one for every column."""
 
 ALIGNMENT = SurfaceLimits().base_alignment
-"""Bytes of which the address of a matrix is a multiple."""
+"""Alignment of a matrix's address, in bytes."""
 _SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
 
 
@@ -271,7 +271,7 @@ def with_epilogue(epilogue: Epilogue, product: str) -> str:
 
 
 def with_fractions(epilogue: Epilogue) -> list[str]:
-    """What of an epilogue makes fractions of integers, such as "alpha = 0.5".
+    """The parts of an epilogue that give integer sums a fraction, such as "alpha = 0.5".
 
     >>> with_fractions(Problem.of(64, 64, 64, "s8", alpha=0.5, beta=1))
     ['alpha = 0.5']
@@ -288,7 +288,7 @@ def element_named(name: str, value: object, known: tuple[str, ...]) -> str:
     """A type that somebody passed for `a`, `b`, `acc` or `c`, as the matrix instructions name it.
 
     Raises:
-        PlanError: it is none of those that are planned.
+        PlanError: the type is not supported.
 
     >>> element_named("a", "i8", TYPES)
     's8'
@@ -315,7 +315,7 @@ def finite_factor(name: str, value: object) -> float:
     """A factor of the epilogue, which computes in f32.
 
     Raises:
-        PlanError: it is no number, or one that f32 cannot hold.
+        PlanError: not a number, or out of f32's range.
 
     >>> finite_factor("alpha", 2)
     2.0

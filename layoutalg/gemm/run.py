@@ -26,18 +26,18 @@ from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.gemm.numerics import check_given
-from layoutalg.gemm.values import held, numbers
+from layoutalg.gemm.operand_arrays import held, numbers
 
 if TYPE_CHECKING:
+    from layoutalg.gemm.matrix_in_memory import Matrix
     from layoutalg.gemm.plan import Gemm
-    from layoutalg.gemm.surface import Matrix
     from layoutalg.simulate import Executed
     from layoutalg.simulate.counting import Counted
 
 __all__ = ["check_size", "execute", "run_gemm"]
 
 POISON = 85
-"""What fills the padding of integers: it is no neighbour of what tests multiply, and 85 * 85 is odd."""
+"""What fills the padding of integers: far from the values that tests multiply, and 85 * 85 is odd."""
 
 
 def run_gemm(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_of
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.matrix_in_memory import whole_number
 
 __all__ = ["PREFETCHES", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 

@@ -57,7 +57,7 @@ from layoutalg.gemm.numerics import (
     numbers_of_operand,
     stated_steps,
 )
-from layoutalg.gemm.values import held, numbers
+from layoutalg.gemm.operand_arrays import held, numbers
 
 __all__ = ["accumulated", "computed", "exact", "exponential", "finished", "stated"]
 

@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.operand_arrays import held, numbers
 from layoutalg.gemm.problem import IN_MEMORY
-from layoutalg.gemm.values import held, numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.amx.problem import AmxProblem
-    from layoutalg.gemm.surface import Matrix
+    from layoutalg.gemm.matrix_in_memory import Matrix
 
 __all__ = ["Buffer", "Operands", "check_inputs", "memory_type", "random_operands"]
 

@@ -21,6 +21,7 @@ from layoutalg.amx import vnni_factor
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
 from layoutalg.gemm.problem import (
     ACTIVATIONS,
     BIASES,
@@ -31,7 +32,6 @@ from layoutalg.gemm.problem import (
     with_epilogue,
     with_fractions,
 )
-from layoutalg.gemm.surface import Matrix, whole_number
 
 __all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
 

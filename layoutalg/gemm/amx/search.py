@@ -41,9 +41,9 @@ from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.amx.costs import AMX_LIMITS, AmxForms, AmxRoofline, AmxTimes, amx_roofline, amx_times
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.problem import AmxProblem
-from layoutalg.gemm.amx.reasons import amx_reason
+from layoutalg.gemm.amx.rejections import amx_reason
 from layoutalg.gemm.amx.tiling import BLOCKINGS, ORDERS, TILE, AmxTiling, Blocking
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.hardware import AmxChip, amx_chip
 
 __all__ = ["AmxCandidate", "AmxChoices", "AmxFound", "search_amx"]

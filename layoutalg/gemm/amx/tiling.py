@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from layoutalg.amx import REGISTERS, ROWS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.matrix_in_memory import whole_number
 
 __all__ = ["BLOCKINGS", "ORDERS", "TILE", "AmxTiling", "Blocking"]
 
