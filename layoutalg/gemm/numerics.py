@@ -52,7 +52,8 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.operand_arrays import numbers
-from layoutalg.gemm.problem import IN_MEMORY, Epilogue, Problem
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import Product, mlir_type
 
 __all__ = [
     "accumulated",
@@ -101,7 +102,7 @@ def stated(problem: Problem) -> tuple[str, ...]:
     return total, "; ".join(["x = f32(acc)", *steps, f"C = {problem.c}(x)"])
 
 
-def stated_steps(problem: Epilogue) -> list[str]:
+def stated_steps(problem: Product) -> list[str]:
     """The steps of an epilogue between `x = f32(acc)` and the rounding to C's type.
 
     >>> stated_steps(Problem.of(64, 64, 64, beta=2, activation="relu"))
@@ -159,7 +160,7 @@ def exact(
 
 
 def exact_after_sums(
-    problem: Epilogue, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
+    problem: Product, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """An epilogue in f64, straight from the definition.
 
@@ -190,7 +191,7 @@ def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array,
     """
 
     def drawn(kind: str, shape: tuple[int, ...]) -> Array:
-        dtype = numpy_type(IN_MEMORY.get(kind, kind))
+        dtype = numpy_type(mlir_type(kind))
         if dtype.kind == "f" or kind == "bf16":
             return random.standard_normal(shape).astype(dtype)
         return random.integers(0 if kind[0] == "u" else -128, 256 if kind[0] == "u" else 128, shape)
@@ -251,7 +252,7 @@ def numbers_of_operand(given: Array, kind: str, transposed: bool) -> Array:
         number = given.astype(np.int64).astype(np.int8 if kind == "s8" else np.uint8).astype(np.float64)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            number = given.astype(numpy_type(IN_MEMORY.get(kind, kind))).astype(np.float32)
+            number = given.astype(numpy_type(mlir_type(kind))).astype(np.float32)
         if kind == "tf32":
             number = (number.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return number.swapaxes(-1, -2) if transposed else number
@@ -298,7 +299,7 @@ def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, 
     >>> finished(Problem.of(64, 64, 64, c="f16", activation="relu"), np.array([[-1.5, 2.0001]], np.float32))
     array([[0., 2.]], dtype=float16)
     """
-    result = numpy_type(IN_MEMORY.get(problem.c, problem.c))
+    result = numpy_type(mlir_type(problem.c))
     if bias is not None:
         bias = np.asarray(bias).astype(result)
     before = None if c is None else np.asarray(c).astype(result)
@@ -313,7 +314,7 @@ def exp_rounded_once(x: Array) -> Array:
 
 
 def after_sums(
-    problem: Epilogue,
+    problem: Product,
     sums: Array,
     c: Array | None,
     bias: Array | None,

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.product import mlir_type
 
 __all__ = ["held", "numbers"]
 
@@ -56,7 +56,7 @@ def held(name: str, given: NDArray[Any], element: str) -> NDArray[Any]:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A has the value 300, which u8 cannot hold
     """
-    kind = numpy_type(IN_MEMORY.get(element, element))
+    kind = numpy_type(mlir_type(element))
     with np.errstate(over="ignore", invalid="ignore"):
         if kind.kind in "iu":
             bits, wide = kind.itemsize * 8, given.astype(np.float64)

@@ -33,7 +33,8 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
 from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.tiling import Tile, Tiling
@@ -138,7 +139,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, "s8").accumulator
         'i32'
         """
-        return IN_MEMORY.get(self.problem.acc, self.problem.acc)
+        return mlir_type(self.problem.acc)
 
     def element_of(self, operand: str) -> str:
         """The MLIR type of the elements of A, B or C in memory.

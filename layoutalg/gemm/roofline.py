@@ -46,8 +46,10 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.problem import IN_MEMORY, Problem
-from layoutalg.gemm.tiling import PREFETCHES, Tile, Tiling
+from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["CAVEAT", "LIMITS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
@@ -243,7 +245,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     """
     chip = xe_chip(problem.target) if chip is None else chip
     unit = problem.dpas
-    of_a, of_b, of_c = (element_bits(IN_MEMORY.get(name, name)) / 8 for name in (problem.a, problem.b, problem.c))
+    of_a, of_b, of_c = (element_bits(mlir_type(name)) / 8 for name in (problem.a, problem.b, problem.c))
     dpas_clocks = chip.dpas_clocks(problem.a, 2 * unit.m * unit.n * unit.k)
     l3_core = chip.l3_clock_bytes / chip.cores
 

@@ -35,12 +35,13 @@ from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import takes_whole_lines
-from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.operand_arrays import held, numbers
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.product import mlir_type
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -140,7 +140,7 @@ class Operands:
 
 def memory_type(element: str) -> np.dtype[Any]:
     """The numpy type of a problem's elements in memory."""
-    return np.dtype(np.uint8) if element == "u8" else numpy_type(IN_MEMORY.get(element, element))
+    return np.dtype(np.uint8) if element == "u8" else numpy_type(mlir_type(element))
 
 
 def check_inputs(problem: AmxProblem, c: object, bias: object, scale: object) -> None:

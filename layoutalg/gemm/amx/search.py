@@ -42,8 +42,9 @@ from layoutalg.gemm.amx.costs import AMX_LIMITS, AmxForms, AmxRoofline, AmxTimes
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.rejections import amx_reason
-from layoutalg.gemm.amx.tiling import BLOCKINGS, ORDERS, TILE, AmxTiling, Blocking
+from layoutalg.gemm.amx.tiling import BLOCKINGS, TILE, AmxTiling, Blocking
 from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import ORDERS
 from layoutalg.hardware import AmxChip, amx_chip
 
 __all__ = ["AmxCandidate", "AmxChoices", "AmxFound", "search_amx"]
