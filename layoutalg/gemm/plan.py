@@ -436,6 +436,6 @@ class Gemm(Distributed):
         >>> bool((gemm.simulate(a, b) == b[:8]).all())
         True
         """
-        from layoutalg.gemm.run import run_gemm
+        from layoutalg.gemm.run import execute
 
-        return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
+        return execute(self, a, b, c, bias, text=text, level=level, progress=progress)[0]

@@ -278,9 +278,11 @@ class AmxGemm(Distributed):
         >>> plan_amx(16, 16, 64, "s8").simulate(np.full((16, 64), -2), np.full((64, 16), 3))[0, 0]
         np.int32(-384)
         """
-        from layoutalg.gemm.amx.simulating import simulate_amx
+        from layoutalg.gemm.amx.operands import Operands
+        from layoutalg.gemm.amx.simulating import check_size, simulate_amx
 
-        return simulate_amx(self, a, b, c, bias, scale, text=text, progress=progress)
+        check_size(self)
+        return simulate_amx(Operands.of(self, a, b, c, bias, scale), text=text, progress=progress)
 
     def run(
         self,
@@ -300,9 +302,11 @@ class AmxGemm(Distributed):
         Raises:
             PlanError: LLVM or a C compiler isn't installed, the CPU can't do what is asked for, or an array doesn't fit.
         """
-        from layoutalg.gemm.amx.running import run_amx
+        from layoutalg.gemm.amx.operands import Operands
+        from layoutalg.gemm.amx.running import check_size, run_amx
 
-        return run_amx(self, a, b, c, bias, scale, how=how)
+        check_size(self.problem, how)
+        return run_amx(Operands.of(self, a, b, c, bias, scale), how)
 
     def time(self, seconds: float = 1.0) -> AmxTiming:
         """Operations per second on a CPU that has AMX, against the peak of its tile unit and against numpy.
