@@ -156,7 +156,11 @@ def exact(
 
 
 def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """A B in f64, from the matrices as they lie in memory."""
+    """A B in f64, from the matrices as they lie in memory.
+
+    >>> exact_sums(Problem.of(64, 64, 64, trans_a=True), np.eye(64) * 2, np.eye(64))[5, 5]
+    np.float64(2.0)
+    """
     left, right = (np.asarray(matrix).astype(np.float64) for matrix in (a, b))
     left = left.swapaxes(-1, -2) if problem.trans_a else left
     return np.matmul(left, right.swapaxes(-1, -2) if problem.trans_b else right)

@@ -37,10 +37,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
@@ -49,19 +47,17 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.ranking import Numbers, Predicted
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "Forms", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
 CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
-
-Numbers: TypeAlias = NDArray[np.float64]
-"""A column of numbers, one entry per tiling."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +158,7 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Roofline:
+class Roofline(Predicted):
     """What a tiling moves and how long it takes on the chip of its problem.
 
     Bytes are those of the whole problem: into registers (`l1_bytes`), into the L1 of all cores (`l3_bytes`), from and to memory
@@ -193,26 +189,6 @@ class Roofline:
     seconds: float
 
     @property
-    def limit(self) -> str:
-        """What takes longest: a name of `LIMITS`. `issue` counts the DPAS too, so it's never less than `matrix`.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> roofline(Problem.of(8, 4096, 4096, target="bmg"), Tiling(Tile(8, 64, 64), (1, 8), 128), 25).limit
-        'memory'
-        """
-        return max(reversed(LIMITS), key=lambda name: self.limit_seconds[name])
-
-    @property
-    def intensity(self) -> float:
-        """Operations per byte of memory.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> round(roofline(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32)), 20).intensity, 1)
-        16.0
-        """
-        return self.flops / self.memory_bytes
-
-    @property
     def ridge(self) -> float:
         """The operations per byte from which on the chip's peak, and not its memory, is the roof.
 
@@ -221,16 +197,6 @@ class Roofline:
         256
         """
         return self.peak / (self.chip.memory_bandwidth * 1e9)
-
-    @property
-    def part_of_peak(self) -> float:
-        """The operations per second that are predicted, as a part of the peak.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> roofline(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32)), 20).part_of_peak < 0.01
-        True
-        """
-        return self.flops / self.seconds / self.peak
 
 
 def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:

@@ -256,7 +256,7 @@ def _rooflines(plan: AmxGemm) -> tuple[AmxRoofline, AmxRoofline]:
 
 
 def _reached(plan: AmxGemm, line: AmxRoofline) -> str:
-    rate = rate_text(line.operations / line.seconds, "OP/s" if plan.problem.acc == "s32" else "FLOP/s")
+    rate = rate_text(line.flops / line.seconds, "OP/s" if plan.problem.acc == "s32" else "FLOP/s")
     return f"{seconds_text(line.seconds)}, {rate}, {percent_text(line.part_of_peak)} of the peak"
 
 
