@@ -40,7 +40,10 @@ class Predicted:
     peak: float
     memory_bytes: int
     limit_seconds: Mapping[str, float]
+    part_seconds: Mapping[str, float]
     seconds: float
+    ridge: float
+    """The operations per byte from which on the chip's peak, and not its memory, is the roof."""
 
     @property
     def limit(self) -> str:
@@ -56,6 +59,18 @@ class Predicted:
     def part_of_peak(self) -> float:
         """The operations per second that are predicted, as a part of the peak."""
         return self.flops / self.seconds / self.peak
+
+    def as_json(self) -> dict[str, object]:
+        """The time, and what it is made of, as plain values."""
+        return {
+            "intensity": self.intensity,
+            "ridge": self.ridge,
+            "limit": self.limit,
+            "limit_seconds": dict(self.limit_seconds),
+            "part_seconds": dict(self.part_seconds),
+            "seconds": self.seconds,
+            "part_of_peak": self.part_of_peak,
+        }
 
 
 class Ranked(Sequence[_Candidate]):

@@ -187,16 +187,7 @@ class Roofline(Predicted):
     limit_seconds: Mapping[str, float]
     part_seconds: Mapping[str, float]
     seconds: float
-
-    @property
-    def ridge(self) -> float:
-        """The operations per byte from which on the chip's peak, and not its memory, is the roof.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> round(roofline(Problem.of(64, 64, 64, target="bmg"), Tiling(Tile(32, 32, 32)), 20).ridge)
-        256
-        """
-        return self.peak / (self.chip.memory_bandwidth * 1e9)
+    ridge: float
 
 
 def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
@@ -333,4 +324,5 @@ def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip
         MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.limits.items()}),
         MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.parts.items()}),
         float(found.clocks[0]) / rate,
+        chip.peak(problem.a) / (chip.memory_bandwidth * 1e9),
     )
