@@ -156,6 +156,11 @@ class Body:
     work: int
     peak: int
 
+    @property
+    def count(self) -> int:
+        """The operations that running it once counts as: an empty body is one, too, so that it cannot run without end."""
+        return len(self.lines) or 1
+
 
 @dataclass(eq=False)
 class Compiling:
@@ -178,6 +183,8 @@ class Compiling:
     functions: dict[Operation, tuple[Step, int] | None] = field(
         default_factory=dict[Operation, "tuple[Step, int] | None"]
     )
+    counts: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """How many operations a function executes at least, with the functions that it calls."""
     peak: int = 0
 
     @property
@@ -307,8 +314,9 @@ def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
     slots = run.slots
     for slot, value in zip(body.arguments, values, strict=True):
         slots[slot] = value
-    if body.lines:
-        run.spend(body.lines[0].operation, len(body.lines), body.fixed + body.work * prod(run.machine.items))
+    operation = body.lines[0].operation if body.lines else body.terminator or body.block.parent_op()
+    if operation is not None:
+        run.spend(operation, body.count, body.fixed + body.work * prod(run.machine.items))
     operation = body.terminator
     try:
         for line in body.lines:

@@ -218,7 +218,7 @@ class Run:
 than 1048576 is not simulated
         """
         each = body.fixed + body.work * prod(self.machine.items)
-        self._check(operation, times * len(body.lines), times * each)
+        self._check(operation, times * body.count, times * each)
 
     def keep(self, operation: Operation, name: str, value: object) -> None:
         """Note what every work-item holds now, under a name; past the limit nothing more is kept, and a finding says so.
