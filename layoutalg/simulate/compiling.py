@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from math import prod
 from typing import Any, TypeVar
@@ -41,6 +41,7 @@ from layoutalg.ir.dialects.amx import TileType, X86TileType
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.places import line_of
 from layoutalg.simulate.machine import Level, Run, SimulationError, fail
+from layoutalg.simulate.poison import has_poison, tracked
 from layoutalg.simulate.subjects import SUBJECTS
 
 __all__ = ["Body", "Compiling", "Line", "Step", "compiled_by", "execute", "value_shape"]
@@ -192,6 +193,10 @@ class Compiling:
         """Subgroups of one workgroup."""
         return -(-prod(self.block) // self.lanes)
 
+    @cached_property
+    def _has_poison(self) -> bool:
+        return has_poison(self.module)
+
     def slots(self) -> list[Any]:
         """Room for all values of what was compiled."""
         return [None] * len(self._numbers)
@@ -273,7 +278,8 @@ class Compiling:
         live = peak = sum(_bytes(argument.type) for argument in block.args)
         for number, operation in enumerate(operations):
             self.peak = 0
-            step = self._traced(operation, self.step(operation))
+            step = self.step(operation)
+            step = self._traced(operation, tracked(operation, step) if self._has_poison else step)
             inside = self.peak
             free = freed.get(number, ())
             live += sum(_bytes(result.type) for result in operation.results if operation not in self._shared)

@@ -25,7 +25,7 @@ def looked_up(node: ast.expr) -> bool:
     return isinstance(node.func.value, ast.Attribute) and node.func.value.attr in DICTIONARIES
 
 
-def tested(text: str) -> list[int]:
+def decided_by_truth(text: str) -> list[int]:
     """The lines where the truth of what was looked up decides."""
     found: list[int] = []
     for node in ast.walk(ast.parse(text)):
@@ -46,12 +46,16 @@ def test_0_and_an_empty_list_are_false_in_xdsl() -> None:
 
 
 def test_the_search_finds_what_was_wrong() -> None:
-    assert tested('found = op.properties.get("kind") or op.attributes.get("kind")') == [1]
+    assert decided_by_truth('found = op.properties.get("kind") or op.attributes.get("kind")') == [1]
 
 
 def test_no_code_asks_for_an_attribute_by_its_truth() -> None:
     # Layouts are never false: the one place that is left is in propagation.
-    wrong = {str(path.relative_to(HOME)): lines for path in HOME.rglob("*.py") if (lines := tested(path.read_text()))}
+    wrong = {
+        str(path.relative_to(HOME)): lines
+        for path in HOME.rglob("*.py")
+        if (lines := decided_by_truth(path.read_text()))
+    }
     assert not {name: lines for name, lines in wrong.items() if name != "propagation/unloadable_layouts.py"}
 
 

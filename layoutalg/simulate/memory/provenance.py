@@ -266,6 +266,6 @@ def shared_bytes(function: Operation, most: int) -> int:
         if operation.name in ("memref.alloc", "memref.alloca", "memref.get_global"):
             kind: Attribute = operation.results[0].type
             if isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu")):
-                key = operation.properties.get("name") or operation
+                key = operation.properties.get("name", operation)
                 sizes[key] = prod(max(1, size) for size in kind.get_shape()) * dtype_of(kind.element_type).itemsize
     return min(most, sum(sizes.values()))
