@@ -52,6 +52,32 @@ class ModulePrinter(Printer):
         super().__init__(stream=stream)
         self.llvm = llvm
 
+    def print_ssa_value(self, value: SSAValue) -> str:
+        """Write the name of a value; no other value that is visible has it, whatever the values are called in the text.
+
+        xDSL calls the second `%a` `%a_1`, and does not ask whether another value is called `%a_1` already.
+
+        >>> from layoutalg.ir import read_module
+        >>> text = "%a = arith.constant 1 : i32 %a_1_0 = arith.addi %a, %a : i32 %a_0 = arith.addi %a_1_0, %a : i32"
+        >>> print(write_module(read_module(text)).partition("\\n")[2], end="")
+          %a = arith.constant 1 : i32
+          %a_1 = arith.addi %a, %a : i32
+          %a_2 = arith.addi %a_1, %a : i32
+        }
+        """
+        hint = _NUMBERS.sub("", value.name_hint or "")
+        if hint and value not in self._ssa_values:
+            number = self.ssa_names.get(hint, 0)
+            name = f"{hint}_{number}" if number else hint
+            while number and name in self.ssa_names:
+                number += 1
+                name = f"{hint}_{number}"
+            self.ssa_names[hint] = number + 1
+            if number:
+                self.ssa_names[name] = 1
+            self._ssa_values[value] = name
+        return super().print_ssa_value(value)
+
     def print_attribute(self, attribute: Attribute) -> None:
         """Write an attribute; the enums of XeGPU are `#xegpu<memory_space slm>` until 23, `#xegpu.memory_space<slm>` in 24."""
         written: Any = attribute
@@ -104,6 +130,10 @@ class ModulePrinter(Printer):
             else:
                 self.print_string(mark)
         self.print_string(text[start:])
+
+
+_NUMBERS = re.compile(r"(_\d+)+$")
+"""What xDSL takes from the end of a name when it reads it, once: `%a_1_0` would be written as `%a_1`, and read as `%a`."""
 
 
 def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:
