@@ -88,7 +88,9 @@ _ROWS = (
         "layoutalg.nested.gpu.reading:read_notation",
         ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<", "MFMA_F32_16x16x16_F16"),
     ),
-    NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
+    NotationText(
+        "AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<", "!x86.amx.tile<")
+    ),
     NotationText(
         "Triton",
         re.compile(r"#(?:ttg|triton_gpu)\.linear"),

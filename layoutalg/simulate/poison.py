@@ -18,7 +18,7 @@ mistake. What was stored is memory's: it is poison there no more, and was report
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +56,15 @@ class Poisoned(np.ndarray[Any, np.dtype[Any]]):
 
 def poisoned(value: Any, mark: Array | None) -> Any:
     """The value, with its marks where there are any."""
-    if mark is None or not isinstance(value, np.ndarray) or not mark.any():
+    if mark is None or not _is_array(value) or not mark.any():
         return value
     made = np.asarray(value).view(Poisoned)
     made.mark = mark
     return made
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
 
 
 def mark_of(value: object) -> Array | None:
@@ -94,7 +98,7 @@ def has_poison(module: Operation) -> bool:
 def _makes(operation: Operation) -> Array | None:
     """Which elements of its result an operation makes poison of, whatever it is given; None where it makes none."""
     if operation.name in ("ub.poison", "llvm.mlir.poison", "llvm.mlir.undef"):
-        return np.True_.reshape(())
+        return np.ones((), np.bool_)
     if operation.name == "vector.shuffle":
         chosen = np.array(static_numbers(property_of(operation, "mask")), np.int64) == -1
         return chosen if chosen.any() else None

@@ -46,7 +46,7 @@ from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE, WORTH_A_
 __all__ = ["Part", "Reading", "read_file_text"]
 
 _CUT = re.compile(
-    r"^[ \t]*//[ \t]*-----(?://[ \t]*(?P<title>IR Dump [^\n]*?)[ \t]*//-----[ \t]*//)?[ \t]*\r?$"
+    r"^[ \t]*(?://[ \t]*-----//[ \t]*(?P<title>IR Dump [^\n]*?)[ \t]*//-----[ \t]*//|// -----)[ \t]*\r?$"
     r"|^[^\n]{0,200}?\*\*\* (?P<older>IR Dump [^\n]*?) \*\*\*[^\n]*$",
     re.MULTILINE,
 )

@@ -358,7 +358,8 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         layout: Attribute = NoneAttr()
         for position, attribute in rest:
             if isinstance(attribute, BlockTensorDescAttr | ScatterTensorDescAttr):
-                encoding = attribute
+                # As in LLVM, a descriptor that says the defaults is the one that says nothing.
+                encoding = NoneAttr() if attribute == BlockTensorDescAttr("") else attribute
             elif isinstance(attribute, LayoutAttr | SliceAttr):
                 layout = attribute
             else:
