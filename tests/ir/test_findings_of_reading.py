@@ -22,8 +22,7 @@ def test_a_text_is_cut_where_mlir_opt_cuts_it(line: str) -> None:
 
 def test_a_comment_of_dashes_inside_of_a_module_is_a_comment() -> None:
     text = (
-        "gpu.module @m {\n  gpu.func @a() {\n    gpu.return\n  }\n//-----\n"
-    text += "  gpu.func @b() {\n    gpu.return\n  }\n}\n"
+        "gpu.module @m {\n  gpu.func @a() {\n    gpu.return\n  }\n//-----\n  gpu.func @b() {\n    gpu.return\n  }\n}\n"
     )
     assert not la.read(text).verify(llvm=22)
 
