@@ -32,7 +32,7 @@ DIALECTS = {
     "iree_gpu": "layoutalg.ir.dialects.iree_gpu:IREE_GPU",
     "iree_vector_ext": "layoutalg.ir.dialects.iree_vector_ext:IREE_VECTOR_EXT",
     "layoutalg": "layoutalg.ir.dialects.unread:LAYOUTALG",
-    "linalg": "xdsl.dialects.linalg:Linalg",
+    "linalg": "layoutalg.ir.dialects.linalg:LINALG",
     "llvm": "layoutalg.ir.dialects.llvm:LLVM",
     "math": "layoutalg.ir.dialects.math:MATH",
     "memref": "layoutalg.ir.dialects.memref:MEMREF",
