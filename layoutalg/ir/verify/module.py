@@ -58,7 +58,17 @@ RULES = (
 """The modules with rules; importing them fills the registry."""
 
 CONTEXTUAL = frozenset(
-    ("func.call", "func.return", "gpu.return", "memref.get_global", "scf.condition", "scf.yield", "cf.br", "cf.cond_br")
+    (
+        "func.call",
+        "func.return",
+        "gpu.return",
+        "memref.get_global",
+        "scf.condition",
+        "scf.yield",
+        "cf.br",
+        "cf.cond_br",
+        "iree_gpu.yield",
+    )
 )
 """Operations whose rules look around them, at the function or at symbols; with a target, at a descriptor's address too."""
 
