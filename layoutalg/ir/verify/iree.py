@@ -189,7 +189,9 @@ def _in_a_region(subject: Subject) -> str | None:
 
 @rule("iree.to_layout.shape", "iree_vector_ext.to_layout")
 def _to_layout(subject: Subject) -> str | None:
-    """A vector has the shape of its layout; a tensor or a memref has its rank."""
+    """A vector, or a memref, has the shape of its layout; a tensor has its rank."""
+    if not subject.operation.operands:
+        return None
     kind, stated = subject.operation.operand_types[0], subject.attribute("layout")
     if not isinstance(kind, ShapedType):
         return "invalid kind of type specified"
@@ -199,7 +201,7 @@ def _to_layout(subject: Subject) -> str | None:
     shape, wanted = shape_of(kind), tuple(value.tensor_shape())
     if len(shape) != len(wanted):
         return f"Rank of vector ({len(shape)}) does not match rank of layout ({len(wanted)})."
-    if kind.name != "vector":
+    if kind.name == "tensor":
         return None
     for dimension, (actual, expected) in enumerate(zip(shape, wanted, strict=True)):
         if actual != expected:
