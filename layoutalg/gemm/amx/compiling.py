@@ -250,7 +250,8 @@ def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[s
 
 
 _HEADERS = (
-    "assert", "complex", "ctype", "errno", "fcntl", "fenv", "inttypes", "limits", "locale", "math", "pthread", "setjmp", "signal",
+    "assert", "complex", "ctype", "errno", "fcntl", "fenv", "inttypes", "limits", "locale", "math", "pthread", "setjmp",
+    "signal",
     "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "sys/mman", "sys/syscall", "time", "unistd", "wchar",
 )  # fmt: skip
 """Headers whose names a library must not take: those of C, and those of POSIX that worker threads and memory need."""
