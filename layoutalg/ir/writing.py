@@ -115,7 +115,7 @@ class ModulePrinter(Printer):
         values: dict[str, SSAValue] = {f"%{argument.name_hint}": argument for argument in entry}
         values.update(zip(written, op.inputs, strict=False))
         bodies = iter(op.bodies)
-        text, start = op.text.data, 0
+        text, start = _obeyed_by_no_terminal(op.text.data), 0
         for found in _MARK.finditer(text):
             mark = found.group()
             if mark not in values and mark != "{...}":
@@ -132,6 +132,24 @@ class ModulePrinter(Printer):
         self.print_string(text[start:])
 
 
+def _obeyed_by_no_terminal(text: str) -> str:
+    """A text without control characters: escaped as MLIR escapes them in strings, a space where they stand in none.
+
+    >>> print(_obeyed_by_no_terminal('my.op "\\x1b[31m" // \\x1b[31m'))
+    my.op "\\1B[31m" //  [31m
+    """
+    if _CONTROL.search(text) is None:
+        return text
+    escaped = _STRING.sub(lambda found: _CONTROL.sub(_hexadecimal, found.group()), text)
+    return _CONTROL.sub(" ", escaped)
+
+
+def _hexadecimal(found: re.Match[str]) -> str:
+    return "".join(f"\\{byte:02X}" for byte in found.group().encode())
+
+
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBERS = re.compile(r"(_\d+)+$")
 """What xDSL takes from the end of a name when it reads it, once: `%a_1_0` would be written as `%a_1`, and read as `%a`."""
 

@@ -151,3 +151,68 @@ def test_tiles_are_layouts_in_both_dialects(dialect: str) -> None:
     module = la.read(f"func.func @f() {{\n%t = {dialect}.tile_zero : !{dialect}.tile<16x64xi8>\nreturn }}")
     [use] = module.layouts
     assert (use.operand, use.shape, use.element, str(use.attribute)) == ("res", (16, 64), "i8", "!amx.tile<16x64xi8>")
+
+
+# What was refused, or accepted, in the wrong words
+
+
+def test_a_descriptor_without_dimensions_is_refused_in_llvms_words() -> None:
+    text = "func.func @f(%a: !xegpu.tensor_desc<f32>) {\nreturn\n}\n"
+    for llvm in (22, 23, 24):
+        program = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
+        assert "expected non-zero rank tensor" in run([program], text).stderr
+        assert [finding.message for finding in la.read(text).verify(llvm=llvm)] == ["expected non-zero rank tensor"]
+
+
+def test_an_attribute_of_the_rfc_is_not_known_to_llvm() -> None:
+    text = """#m = #xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>
+func.func @f(%src: memref<?x?xf16>) {
+  %1 = xegpu.create_nd_tdesc %src[0, 0] : memref<?x?xf16>
+    -> !xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<memory_space = slm, map = #m>>
+  return
+}
+"""
+    words = "unknown attribute `sg_map` in dialect `xegpu`"
+    assert words in run([require("mlir-opt-22")], text).stderr
+    messages = [finding.message for finding in la.read(text).verify(llvm=22)]
+    assert words in messages
+    assert not any("shape 22" in message for message in messages)
+
+
+QUOTED = {
+    "memref.atomic_rmw": '%r = memref.atomic_rmw "addf" %f, %m[%c] : (f32, memref<16xf32>) -> f32',
+    "arith.cmpi": '%r = arith.cmpi "slt", %c, %c : index',
+    "arith.cmpf": '%r = arith.cmpf "oeq", %f, %f : f32',
+    "gpu.thread_id": '%r = gpu.thread_id "x"',
+    "xegpu.atomic_rmw": '%r = xegpu.atomic_rmw "addf" %d, %k, %v : !xegpu.tensor_desc<16xf32, #xegpu.scatter_tdesc_attr<>>, '
+    "vector<16xi1>, vector<16xf32> -> vector<16xf32>",
+}
+
+
+@pytest.mark.parametrize("operation", QUOTED)
+def test_words_in_quotes_are_read_as_mlir_opt_reads_them(operation: str) -> None:
+    descriptor = "%d: !xegpu.tensor_desc<16xf32, #xegpu.scatter_tdesc_attr<>>, %k: vector<16xi1>, %v: vector<16xf32>"
+    text = f"func.func @f(%f: f32, %m: memref<16xf32>, %c: index, {descriptor}) {{\n{QUOTED[operation]}\nreturn\n}}\n"
+    theirs = run([require("mlir-opt-22")], text)
+    assert theirs.returncode == 0, theirs.stderr
+    module = la.read(text)
+    assert not module.verify(llvm=22)
+    written = next(line.partition(operation)[2][:6] for line in module.text(22).splitlines() if operation in line)
+    assert f"{operation}{written}" in theirs.stdout.replace("  ", " ")
+
+
+def test_a_word_in_quotes_that_is_none_is_refused() -> None:
+    text = QUOTED["memref.atomic_rmw"].replace("addf", "addx")
+    text = f"func.func @f(%f: f32, %m: memref<16xf32>, %c: index) {{\n{text}\nreturn\n}}\n"
+    assert "expected one of addf" in la.read(text).findings[0].message
+
+
+def test_a_function_beside_a_module_is_one_module() -> None:
+    text = "func.func @f() {\n  return\n}\nmodule attributes {transform.with_named_sequence} {\n}\n"
+    assert len(la.read(text).parts) == 1
+    theirs = run([require("mlir-opt-22")], text).stdout
+    assert re.sub(r"builtin\.|func\.(?=return)", "", str(la.read(text))).split() == theirs.split()
+
+
+def test_modules_that_follow_one_another_are_parts() -> None:
+    assert len(la.read("module {\n}\nmodule {\n}\n").parts) == 2

@@ -197,6 +197,8 @@ class _Piece(TolerantParser):
             self._read_next(block)
         self.define(block, complain=False)
         operations = list(block.ops)
+        if any("sym_name" in one.properties and not isinstance(one, ModuleOp) for one in operations):
+            return [operations]  # functions beside modules: all of it is one module, as LLVM reads it
         if not any(isinstance(operation, ModuleOp) for operation in operations):
             return [operations] if operations else []
         modules: list[list[Operation]] = []

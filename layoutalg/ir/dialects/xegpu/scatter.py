@@ -72,7 +72,11 @@ class AtomicKind(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the name."""
-        self.kind.set(state, IntegerAttr(ATOMIC_KINDS.index(parser.parse_keyword_in(ATOMIC_KINDS)), 64))
+        start, word = parser.pos, parser.parse_optional_str_literal()  # LLVM reads a string, and writes the word alone
+        if word is not None and word not in ATOMIC_KINDS:
+            parser.raise_error(f"expected one of {', '.join(ATOMIC_KINDS)}", start, parser.pos)
+        word = word or parser.parse_keyword_in(ATOMIC_KINDS)
+        self.kind.set(state, IntegerAttr(ATOMIC_KINDS.index(word), 64))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write the name."""
