@@ -19,6 +19,8 @@ from xdsl.ir import Dialect
 __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
+    "XeGPU": "layoutalg.ir.dialects.rfc:XEGPU_RFC",
+    "XeGpu": "layoutalg.ir.dialects.rfc:XEGPU_RFC_TOO",
     "affine": "layoutalg.ir.dialects.affine:AFFINE",
     "amx": "layoutalg.ir.dialects.amx:AMX",
     "arith": "layoutalg.ir.dialects.arith:ARITH",
