@@ -8,12 +8,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-fast exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
+.PHONY: demo test test-lowest test-fast exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the tests"
 	@echo "make test-fast   run the quick ones, without compilers: about five minutes on two cores"
+	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
 	@echo "make exhaustive  run what takes too long for every change: hostile texts of 16 MB, more generated kernels (half an hour)"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
@@ -55,6 +56,11 @@ test: $(VENV)/installed-test
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "not slow" --ignore=tests/oracle --ignore=tests/attack
+
+test-lowest: $(VENV)/installed
+	@$(PYTHON) -m venv build/lowest
+	@build/lowest/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/lowest_versions.py)
+	build/lowest/bin/python -m pytest -q -m "not slow" tests/core tests/compare tests/memory tests/simulate tests/ir tests/show
 
 exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) -m exhaustive tests

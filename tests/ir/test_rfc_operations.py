@@ -1,6 +1,7 @@
 """The operations of XeGPU's RFC are read as today's, with a note of today's form.
 
-The text is the page's where it holds together. What a sample leaves open is defined before it. Where one contradicts itself, it is refused in words that say what is wrong.
+The text is the page's where it holds together. What a sample leaves open is defined before it. Where one contradicts itself, it
+is refused in words that say what is wrong.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ class _Written:
         self.said |= _dictionary(parser)
         taken, self.results = _types(parser)
         if name in ("nbarrier_arrive", "nbarrier_wait") and not taken:
-            taken = [NbarrierType()]
+            taken.append(NbarrierType())
         if name == "store_scatter":  # the page lists the mask's type before the descriptor's
             taken.sort(key=lambda kind: isinstance(kind, TensorDescType) + 2 * (str(kind).endswith("xi1>")))
         if name == "dpas" and len(taken) == 2 < len(operands) and self.results:

@@ -114,17 +114,17 @@ def _defined(block: Block) -> list[SSAValue]:
 
 def _dominated(region: Region) -> dict[Block, list[Block]]:
     """For each block those that it dominates and no block between them does; blocks that nothing reaches are left out."""
-    import networkx as nx
+    import networkx
 
+    nx: Any = networkx
     blocks = list(region.blocks)
     number = {block: at for at, block in enumerate(blocks)}
-    graph: Any = nx.DiGraph()
-    dominators: Any = nx.immediate_dominators
+    graph = nx.DiGraph()
     graph.add_node(0)
     for at, block in enumerate(blocks):
         last = block.last_op
         graph.add_edges_from((at, number[one]) for one in (last.successors if last else ()) if one in number)
-    found: dict[int, int] = dominators(graph, 0)
+    found: dict[int, int] = nx.immediate_dominators(graph, 0)
     children: dict[Block, list[Block]] = {}
     for at, above in sorted(found.items(), reverse=True):
         if at:
