@@ -38,6 +38,20 @@ def _negative_barriers(subject: Subject) -> Complaint:
     )
 
 
+@ours("ours.too_many_barriers", "xegpu.alloc_nbarrier")
+def _too_many_barriers(subject: Subject) -> Complaint:
+    count: Any = subject.attribute("nbarrier_num")
+    if count.value.data <= _BARRIERS:
+        return None
+    return (
+        f"reserves {count.value.data} named barriers; expected at most {_BARRIERS}",
+        f"the page: up to {_BARRIERS} barriers (range 0-{_BARRIERS - 1}) for each XeCore on PVC",
+    )
+
+
+_BARRIERS = 32
+
+
 @ours("ours.packed_transpose", "xegpu.load_nd")
 def _packed_transpose(subject: Subject) -> Complaint:
     if subject.attribute("packed") is None or subject.attribute("transpose") is None:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
     UnitAttr,
+    UnregisteredAttr,
 )
 from xdsl.ir import Attribute
 
@@ -57,6 +58,8 @@ def refused(attribute: Attribute, llvm: int) -> str | None:
 
 @lru_cache(maxsize=65536)
 def _refused(attribute: Attribute, llvm: int) -> str | None:
+    if isinstance(attribute, UnregisteredAttr) and attribute.attr_name.data.startswith("iree_gpu."):
+        return f"unknown attribute `{attribute.attr_name.data.partition('.')[2]}` in dialect `iree_gpu`"
     if is_vector(attribute):
         sizes = ", ".join(map(str, shape_of(attribute)))
         positive = all(size > 0 for size in shape_of(attribute))

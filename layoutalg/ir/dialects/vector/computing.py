@@ -42,13 +42,21 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, MemoryWriteEffect, Pure, RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.assembly import parse_operand_list, print_attributes, split_attributes
+from layoutalg.ir.assembly import parse_operand_list, print_attributes, split_attributes, static_numbers
 from layoutalg.ir.dialects.inherent import inherent
+from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.dialects.type_directives import Same
 from layoutalg.ir.dialects.vector.attributes import (
     CombiningKindAttr,
@@ -148,6 +156,28 @@ class ReductionOp(IRDLOperation):
         printer.print_attribute(self.dest.type)
 
 
+@irdl_custom_directive
+class ReducedDimensions(CustomDirective):
+    """`[0]`, and the attributes behind it where XeGPU's page writes them."""
+
+    dimensions: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the numbers, and attributes if they stand there."""
+        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        self.dimensions.set(state, DenseArrayBase.from_list(i64, numbers))
+        late = parser.parse_optional_attr_dict()
+        if late:
+            state.attributes |= late
+            note_old_spelling(parser, "`[...] {attributes}`", "`{attributes} [...]`")
+            note_refused_spelling(parser, (22, 23, 24), "expected ':'")
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the numbers."""
+        state.print_whitespace(printer)
+        printer.print_string(str(static_numbers(self.dimensions.get(op))))
+
+
 @irdl_op_definition
 class MultiDimReductionOp(IRDLOperation):
     """A vector combined along some of its dimensions, and with an accumulator."""
@@ -161,10 +191,10 @@ class MultiDimReductionOp(IRDLOperation):
     dest = result_def()
 
     traits = traits_def(Pure())
-    custom_directives = (Same,)
+    custom_directives = (ReducedDimensions, Same)
 
     assembly_format = (
-        "$kind `,` $source `,` $acc attr-dict $reduction_dims `:` "
+        "$kind `,` $source `,` $acc attr-dict custom<ReducedDimensions>($reduction_dims) `:` "
         "type($source) `to` custom<Same>(type($dest), type($acc))"
     )
 
