@@ -230,6 +230,19 @@ CONTRADICTIONS = {
         "to vector<16xf32>",
         "expected one of addf",
     ),
+    "12 lanes": (
+        "%t = XeGPU.create_tdesc %p, %o: uint64, vector<12xindex> into tensor_desc<12xf32, #scattered>",
+        "the number of work items (SIMD lanes) can be 1, 2, 4, 8, 16, 32",
+    ),
+    "a chunk of 5": (
+        "#a = !xegpu.tdesc_attr<scattered=true, chunk_size_per_lane=5>\n"
+        "%t = XeGPU.create_tdesc %p, %o: uint64, vector<16xindex> into tensor_desc<16x5xf32, #a>",
+        "its default value is 1, but can be set to 2, 3, 4, 8",
+    ),
+    "one dimension with a boundary": (
+        "%t = XeGPU.create_nd_tdesc %p, %offset: uint64, index into tensor_desc<16xbf16>",
+        "for a 1D tensor description the attribute boundary_check must be false",
+    ),
     "a hint that is none": (
         "%r = XeGPU.load_nd %t {L1_hint = lukewarm} : tensor_desc<8x16xbf16> into vector<8x16xbf16>",
         "lukewarm",

@@ -242,8 +242,26 @@ def _dynamic(count: int) -> DenseArrayBase[Any]:
     return DenseArrayBase.from_list(i64, [DYNAMIC_INDEX] * count)
 
 
+_LANES, _CHUNKS = (1, 2, 4, 8, 16, 32), (1, 2, 3, 4, 8)
+
+
+def _create(one: _Written) -> Operation:
+    one.need(2)
+    kind = one.results[0] if one.results else None
+    sizes = kind.get_shape() if isinstance(kind, TensorDescType) else (1,)
+    if sizes[0] not in _LANES:
+        one.parser.raise_error(f"{sizes[0]} points: the number of work items (SIMD lanes) can be 1, 2, 4, 8, 16, 32")
+    if len(sizes) > 1 and sizes[1] not in _CHUNKS:
+        one.parser.raise_error(
+            f"chunk_size_per_lane = {sizes[1]}: its default value is 1, but can be set to 2, 3, 4, 8"
+        )
+    return scatter.CreateDescOp.build(operands=one.operands, result_types=one.results)
+
+
 def _create_nd(one: _Written) -> Operation:
     kind: Any = one.results[0]
+    if len(kind.get_shape()) == 1 and "boundary_check = false" not in str(kind.encoding):
+        one.parser.raise_error("for a 1D tensor description the attribute boundary_check must be false")
     rank, places = len(kind.get_shape()), one.operands[1:]
     one.need(1 + rank, 1 + 3 * rank)
     groups: list[Sequence[SSAValue]] = [places[:rank], places[rank : 2 * rank], places[2 * rank :]]
@@ -333,7 +351,7 @@ _MADE: dict[str, Callable[[_Written], Operation]] = {
     "alloc_nbarrier": _alloc,
     "atomic_rmw": _atomic,
     "create_nd_tdesc": _create_nd,
-    "create_tdesc": lambda one: scatter.CreateDescOp.build(operands=one.operands, result_types=one.results),
+    "create_tdesc": _create,
     "dpas": _dpas,
     "fence": _fence,
     "init_nbarrier": lambda one: shared.InitNbarrierOp.build(operands=one.operands, result_types=one.results),
