@@ -6,7 +6,7 @@ import pytest
 
 import layoutalg as la
 from tests.oracle.iree import iree_opt
-from tests.oracle.toolchains import run
+from tests.oracle.toolchains import require, require_new, run
 
 READ = (
     "#iree_gpu<mma_intrinsic MFMA_F32_16x16x16_F16>",
@@ -69,3 +69,27 @@ def test_more_barriers_than_the_page_has_are_refused() -> None:
     assert not la.read("xegpu.alloc_nbarrier 32").verify()
     [finding] = la.read("xegpu.alloc_nbarrier 33").verify()
     assert finding.message == "reserves 33 named barriers; expected at most 32"
+
+
+DYNAMIC = """gpu.module @m {
+  gpu.func @k(%p: memref<?x?xf32>, %h: index, %w: index) kernel
+      attributes {known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32} {
+    %t = xegpu.create_nd_tdesc %pSIZES : memref<?x?xf32> -> !xegpu.tensor_desc<8x16xf32>
+    %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>
+    xegpu.store_nd %x, %t[8, 0] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("llvm", [22, 23, 24])
+def test_a_memref_without_sizes_has_a_finding_where_llvm_crashes_on_it(llvm: int) -> None:
+    program = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
+    pipeline = "--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=bmg binary-format=llvm"
+    for sizes in ("", ", shape : [%h, %w], strides : [%w, 1]"):
+        text = DYNAMIC.replace("SIZES", sizes)
+        works = run([program, pipeline], text).returncode == 0
+        messages = [finding.message for finding in la.read(text).verify(llvm=llvm)]
+        wanted = "source 'memref<?x?xf32>' has no shape information: it has to be explicitly passed"
+        assert messages == ([] if works else [wanted])
