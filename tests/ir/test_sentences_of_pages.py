@@ -1,4 +1,4 @@
-"""Attributes of IREE's pages: as iree-opt writes them, and refused where it knows none of that name."""
+"""Sentences and samples of the dialects' pages: IREE's attributes as iree-opt writes and refuses them, XeGPU's rules."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ DYNAMIC = """gpu.module @m {
 def test_a_memref_without_sizes_has_a_finding_where_llvm_crashes_on_it(llvm: int) -> None:
     program = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
     pipeline = "--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=bmg binary-format=llvm"
-    for sizes in ("", ", shape : [%h, %w], strides : [%w, 1]"):
+    said = ", shape : [%h, %w], strides : [%w, 1]"
+    for sizes in ("", said) if llvm < 24 else ("",):  # 24 takes none where there is a memref
         text = DYNAMIC.replace("SIZES", sizes)
         works = run([program, pipeline], text).returncode == 0
         messages = [finding.message for finding in la.read(text).verify(llvm=llvm)]
