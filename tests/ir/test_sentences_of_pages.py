@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 import layoutalg as la
@@ -94,3 +97,10 @@ def test_a_memref_without_sizes_has_a_finding_where_llvm_crashes_on_it(llvm: int
         messages = [finding.message for finding in la.read(text).verify(llvm=llvm)]
         wanted = "source 'memref<?x?xf32>' has no shape information: it has to be explicitly passed"
         assert messages == ([] if works else [wanted])
+
+
+def test_the_tests_that_the_table_of_pages_names_are_there() -> None:
+    home = Path(__file__).resolve().parents[2]
+    named = set(re.findall(r"`(tests/[\w/.]+)`", (home / "docs" / "dialect_pages.md").read_text(encoding="utf-8")))
+    assert len(named) > 15
+    assert not [path for path in named if not (home / path).exists()]
