@@ -55,7 +55,11 @@ class Poisoned(np.ndarray[Any, np.dtype[Any]]):
 
 
 def poisoned(value: Any, mark: Array | None) -> Any:
-    """The value, with its marks where there are any."""
+    """The value, with its marks where there are any.
+
+    >>> [type(poisoned(np.zeros((1, 1, 1)), np.full((1, 1, 1), bad))).__name__ for bad in (False, True)]
+    ['ndarray', 'Poisoned']
+    """
     if mark is None or not _is_array(value) or not mark.any():
         return value
     made = np.asarray(value).view(Poisoned)
@@ -68,7 +72,11 @@ def _is_array(value: object) -> TypeGuard[Array]:
 
 
 def mark_of(value: object) -> Array | None:
-    """The marks of a value; None of one without poison."""
+    """The marks of a value; None of one without poison.
+
+    >>> print(mark_of(np.zeros((1, 1, 1))))
+    None
+    """
     return getattr(value, "mark", None) if type(value) is Poisoned else None
 
 
@@ -106,7 +114,15 @@ def _makes(operation: Operation) -> Array | None:
 
 
 def tracked(operation: Operation, step: Step) -> Step:
-    """The step of an operation, which also says which elements of its results are poison, and finds those that are stored."""
+    """The step of an operation, which also says which elements of its results are poison, and finds those that are stored.
+
+    >>> from layoutalg.ir import read_module
+    >>> add = read_module("%a = arith.constant 1 : i32 %b = arith.addi %a, %a : i32").body.block.last_op
+    >>> step = tracked(add, lambda run, values: [values[0] + values[1]])
+    >>> bad = poisoned(np.array([[[1, 2]]]), np.array([[[False, True]]]))
+    >>> mark_of(step(None, [bad, np.array([[[3]]])])[0]).tolist()
+    [[[False, True]]]
+    """
     if operation.regions or operation.has_trait(IsTerminator) or operation.name in ("func.call", "gpu.launch_func"):
         return step  # values go into the bodies, and come out of them, as they are
     made = _makes(operation)
