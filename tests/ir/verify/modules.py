@@ -173,6 +173,7 @@ OURS = (
         _function(
             "%m: memref<?x?xf32>", "%t = xegpu.create_nd_tdesc %m : memref<?x?xf32> -> !xegpu.tensor_desc<8x16xf32>"
         ),
+        (22, 23),
     ),
     Example(
         "ours.packed_transpose",
