@@ -265,9 +265,9 @@ def flush_denormals(op: Operation, compiling: Compiling) -> Step:
     smallest = kind.dtype.type(float(cast(Any, ml_dtypes.finfo(kind.dtype)).smallest_normal))
 
     def flushed(value: Array) -> Array:
-        return elementary.sign_bits(
-            value, kind, lambda bits, sign: np.where(np.abs(value) < smallest, bits & sign, bits)
-        )
+        with np.errstate(invalid="ignore"):  # NaN is no denormal
+            small = np.abs(value) < smallest
+        return elementary.sign_bits(value, kind, lambda bits, sign: np.where(small, bits & sign, bits))
 
     return pointwise(flushed)
 
