@@ -224,6 +224,39 @@ def _outside(subject: Subject) -> str:
     return "parent" if subject.llvm == 22 else f"Operation {subject.name}"
 
 
+@rule("scf.index_switch", "scf.index_switch")
+def _switch(subject: Subject) -> str | None:
+    operation: Any = subject.operation
+    cases, wanted = subject.attribute("cases"), operation.results
+    numbers = list(cases.get_values()) if hasattr(cases, "get_values") else []
+    for at, number in enumerate(numbers):
+        if number in numbers[:at]:
+            return f"has duplicate case value: {number}"
+    for at, region in enumerate(operation.regions):
+        last = _last(region, "scf.yield")
+        if last is None:
+            continue
+        name = "default region" if at == 0 else f"case region #{at - 1}"
+        if len(last.operands) != len(wanted):
+            return f"expected each region to return {len(wanted)} values, but {name} returns {len(last.operands)}"
+        for number, (one, other) in enumerate(zip(_types(last.operands), _types(wanted), strict=True)):
+            if one != other:
+                return f"expected result #{number} of each region to be {typed(other)}"
+    return None
+
+
+@rule("scf.execute_region", "scf.execute_region")
+def _executed(subject: Subject) -> str | None:
+    operation = subject.operation
+    for block in (block for region in operation.regions for block in region.blocks):
+        last = block.last_op
+        if last is not None and name_of(last) == "scf.yield":
+            found = _edge("Operation scf.yield", _outside(subject), _types(last.operands), _types(operation.results))
+            if found is not None:
+                return found
+    return None
+
+
 @rule("scf.for.arguments", "scf.for")
 def _for_arguments(subject: Subject) -> str | None:
     operation = subject.operation
