@@ -26,7 +26,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MEMORY_SPAN as SPAN
 from layoutalg.ir.builtin_names import demangled
-from layoutalg.simulate.memory.views import View, dtype_of
+from layoutalg.simulate.memory.views import View, dtype_of, is_shared
 from layoutalg.simulate.symbols import symbol_around
 
 __all__ = ["buffers_of", "shared_bytes", "written_arguments", "written_buffers", "written_outside"]
@@ -265,7 +265,7 @@ def shared_bytes(function: Operation, most: int) -> int:
             return most
         if operation.name in ("memref.alloc", "memref.alloca", "memref.get_global"):
             kind: Attribute = operation.results[0].type
-            if isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu")):
+            if isa(kind, MemRefType[Attribute]) and is_shared(kind):
                 key = operation.properties.get("name", operation)
                 sizes[key] = prod(max(1, size) for size in kind.get_shape()) * dtype_of(kind.element_type).itemsize
     return min(most, sum(sizes.values()))
