@@ -73,6 +73,22 @@ def test_maximumnum_and_minimumnum_give_the_number_and_know_the_sign_of_zero() -
             assert str(value) == str(expected), pair
 
 
+def test_denormals_are_flushed_to_zeros_of_their_sign() -> None:
+    """As mlir-opt-24 folds constants: 0x80400000 becomes 0x80000000, 0x00800000 and a NaN stay."""
+    edges = np.array([0, 1, 0x400000, 0x7FFFFF, 0x800000, 0x7FC00001])
+    for name, dtype, unsigned, exponent, patterns in (
+        ("f16", np.float16, np.uint16, 0x7C00, np.arange(0, 2**16, 17)),
+        ("bf16", bfloat16, np.uint16, 0x7F80, np.arange(0, 2**16, 17)),
+        ("f32", f32, np.uint32, 0x7F800000, np.concatenate([edges, edges | 2**31])),
+    ):
+        bits = patterns.astype(unsigned)
+        kind = f"vector<{len(bits)}x{name}>"
+        operand = bits.view(dtype).reshape(1, 1, 1, -1)
+        (found,), _ = evaluate(f"%r0 = arith.flush_denormals %a : {kind}", {"a": (kind, operand)}, (kind,))
+        sign = bits & unsigned(1 << (bits.itemsize * 8 - 1))
+        assert (found[0, 0, 0].view(unsigned) == np.where(bits & unsigned(exponent), bits, sign)).all()
+
+
 @pytest.mark.parametrize("kind", ["add", "mul", "maximumf", "minnumf"])
 @pytest.mark.parametrize("dims", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
 def test_a_multi_reduction_takes_the_accumulator_then_the_elements_in_row_major_order(

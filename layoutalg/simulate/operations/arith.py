@@ -19,8 +19,9 @@ integer) the launch goes on and has the finding `run.undefined`. `fastmath` chan
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Operation
@@ -255,6 +256,19 @@ def negate(op: Operation, compiling: Compiling) -> Step:
     """`arith.negf`: the sign bit turned, of NaN too."""
     kind = element_of(op.results[0])
     return pointwise(lambda value: elementary.sign_bits(value, kind, lambda bits, sign: bits ^ sign))
+
+
+@compiled_by("arith.flush_denormals")
+def flush_denormals(op: Operation, compiling: Compiling) -> Step:
+    """`arith.flush_denormals`: a denormal becomes a zero of its sign."""
+    kind = element_of(op.results[0])
+    smallest = np.array(cast(Any, ml_dtypes.finfo(kind.dtype)).smallest_normal, kind.dtype)
+    normal = smallest.view(kind.unsigned_dtype)
+
+    def flushed(bits: Array, sign: Any) -> Array:
+        return np.where((bits & ~sign) < normal, bits & sign, bits)
+
+    return pointwise(lambda value: elementary.sign_bits(value, kind, flushed))
 
 
 @compiled_by(*(f"arith.{name}f" for name in ("maximum", "minimum", "maximumnum", "minimumnum", "maxnum", "minnum")))

@@ -60,6 +60,13 @@ func.func @numbers(%a: f32, %b: f32, %v: vector<8xf16>) {
   return
 }
 // -----
+// denormals as zeros: 23 24
+func.func @flush(%a: f32, %v: vector<8xf16>) {
+  %0 = arith.flush_denormals %a : f32
+  %1 = arith.flush_denormals %v fastmath<nnan> {note} : vector<8xf16>
+  return
+}
+// -----
 // rounding of sums: 23 24
 func.func @rounding(%a: f32, %b: f32) {
   %0 = arith.addf %a, %b to_nearest_even : f32
