@@ -262,14 +262,13 @@ def negate(op: Operation, compiling: Compiling) -> Step:
 def flush_denormals(op: Operation, compiling: Compiling) -> Step:
     """`arith.flush_denormals`: a denormal becomes a zero of its sign."""
     kind = element_of(op.results[0])
-    smallest = kind.dtype.type(float(cast(Any, ml_dtypes.finfo(kind.dtype)).smallest_normal))
+    smallest = np.array(cast(Any, ml_dtypes.finfo(kind.dtype)).smallest_normal, kind.dtype)
+    normal = smallest.view(kind.unsigned_dtype)
 
-    def flushed(value: Array) -> Array:
-        with np.errstate(invalid="ignore"):  # NaN is no denormal
-            small = np.abs(value) < smallest
-        return elementary.sign_bits(value, kind, lambda bits, sign: np.where(small, bits & sign, bits))
+    def flushed(bits: Array, sign: Any) -> Array:
+        return np.where((bits & ~sign) < normal, bits & sign, bits)
 
-    return pointwise(flushed)
+    return pointwise(lambda value: elementary.sign_bits(value, kind, flushed))
 
 
 @compiled_by(*(f"arith.{name}f" for name in ("maximum", "minimum", "maximumnum", "minimumnum", "maxnum", "minnum")))
