@@ -65,8 +65,10 @@ class ModulePrinter(Printer):
           %a_2 = arith.addi %a_1, %a : i32
         }
         """
+        if value in self._ssa_values:
+            return super().print_ssa_value(value)
         hint = _NUMBERS.sub("", value.name_hint or "")
-        if hint and value not in self._ssa_values:
+        if hint:
             number = self.ssa_names.get(hint, 0)
             name = f"{hint}_{number}" if number else hint
             while number and name in self.ssa_names:
