@@ -36,6 +36,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import whole_number
@@ -146,10 +147,10 @@ class TileProduct(Distributed):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, llvm: int = 22) -> str:
+    def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The operation as a version of LLVM writes it.
 
-        Raises `VerificationError` for a version that is not known.
+        Raises `LayoutError` for a version that is not known.
 
         >>> TileProduct(16, 16, 64, "i8", "i8").text(llvm=23)[:40]
         'x86.amx.tile_muli %a, %b, %c : !x86.amx.'
@@ -310,7 +311,7 @@ def _text(
     acc: TileType,
     lhs_zext: bool = False,
     rhs_zext: bool = False,
-    llvm: int = 22,
+    llvm: int = DEFAULT_LLVM,
 ) -> str:
     operands = f"%a{' zext' * lhs_zext}, %b{' zext' * rhs_zext}, %c"
     types = ", ".join(tile.text(llvm) for tile in (lhs, rhs, acc))

@@ -32,6 +32,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_TILE_STRIDE as _MOST_STRIDE
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, own_sizes
 from layoutalg.core.reader import Reader
@@ -67,7 +68,6 @@ _ELEMENT_RULE = (
     "8-bit signless integer"
 )
 _MLIR_ELEMENT = re.compile(r"[su]?i[1-9][0-9]*|bf16|tf32|f(?:16|32|64|80|128)|f[468]E[0-9A-Z]+|index")
-_DIALECTS = {22: "amx", 23: "x86.amx", 24: "x86.amx"}
 _DIGITS = re.compile(r"[0-9]*")
 _SHOWN = 40
 
@@ -75,19 +75,15 @@ _SHOWN = 40
 def dialect_of(llvm: int) -> str:
     """How a version of LLVM calls the dialect: `amx` in 22, `x86.amx` in 23 and 24.
 
-    Raises `VerificationError` for another version.
+    Raises `LayoutError` for another version.
 
     >>> dialect_of(22), dialect_of(23)
     ('amx', 'x86.amx')
     >>> dialect_of(21)
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: llvm = 21: the AMX dialect of LLVM 22, 23, 24 is known
+    layoutalg.core.errors.LayoutError: LLVM 21: the rules of LLVM 22, 23, 24 are known
     """
-    if type(llvm) is not int or llvm not in _DIALECTS:
-        raise VerificationError(
-            f"llvm = {shown(llvm)}: the AMX dialect of LLVM {', '.join(map(str, _DIALECTS))} is known"
-        )
-    return _DIALECTS[llvm]
+    return rules(llvm).amx_dialect
 
 
 def as_tile(what: str, value: object) -> TileType:
@@ -132,10 +128,10 @@ class TileType(Notation):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, llvm: int = 22) -> str:
+    def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The MLIR text; LLVM 23 moved the dialect into x86.
 
-        Raises `VerificationError` for a version that is not known.
+        Raises `LayoutError` for a version that is not known.
 
         >>> TileType(16, 64, "i8").text(llvm=24)
         '!x86.amx.tile<16x64xi8>'
@@ -200,7 +196,7 @@ class TileType(Notation):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """LLVM's verdict on the size; a refused tile has no layout.
@@ -209,7 +205,9 @@ class TileType(Notation):
         'bad row height: 17'
         """
         verdict = self.check()
-        return (Note("LLVM 22", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None),)
+        return (
+            Note(f"LLVM {rules(llvm).llvm}", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None),
+        )
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None, *, tmm: int = 0) -> Layout:
         """Where each element starts in register `tmm`: onto `tmm`, `row`, and `col` (bytes).

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import LLVM_VERSION, OneOf, as_shape, json_option, output_option, print_json
+from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, print_json
 from layoutalg.cli.targets import (
     AmxOption,
     Asked,
@@ -73,7 +73,7 @@ def _biases() -> Sequence[str]:
 @click.option("--lda", type=int, help="Elements from one row of A in memory to the next (no padding unless given).")
 @click.option("--ldb", type=int, help="Elements from one row of B in memory to the next (no padding unless given).")
 @click.option("--ldc", type=int, help="Elements from one row of C to the next (n unless given).")
-@click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version that the kernel is for.")
+@llvm_option("The version that the kernel is for.")
 @click.option("--acc", default=None, cls=GpuOption, help="Type of the accumulators (f32, or s32 for integers).")
 @click.option(
     "--batch", type=int, default=1, show_default=True, cls=GpuOption, help="Products of this shape in one launch."

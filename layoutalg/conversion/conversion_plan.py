@@ -31,6 +31,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.hardware.chips import target_info
@@ -259,15 +260,18 @@ class ConversionPlan:
             fragments = program.run(fragments, done)
         return fragments
 
-    def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
+    def emit(
+        self, element: str | None = None, *, kernel: bool = False, name: str = "convert", llvm: int = DEFAULT_LLVM
+    ) -> str:
         """The plan as MLIR at lane level: a function from a lane's fragment to its fragment, or a whole `kernel`.
 
         `element` is the type of the elements, an integer of their size unless given. For Intel's targets, and for none in
         particular, the function asks for the subgroup size that was planned for; Intel's GPUs have 8, 16 and 32 lanes. For
         AMD's and NVIDIA's it is what `--convert-gpu-to-rocdl` and `--convert-gpu-to-nvvm` take, and byte permutes are theirs.
+        `llvm` is the version of LLVM that reads it.
 
         Raises `ConversionError` for a type of another size, for tables of more than 64 subgroups or lanes, and for lanes that
-        the target's warps or wavefronts do not have.
+        the target's warps or wavefronts do not have; `LayoutError` for a version that is not known.
 
         >>> plan = la.convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
         >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles
@@ -280,8 +284,9 @@ class ConversionPlan:
                 "this plan stores to the shared memory of other workgroups, for which the gpu dialect has no operation "
                 "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
             )
+        kind = f"i{self.element_bits}" if element is None else element
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
-        return write(self.programs, f"i{self.element_bits}" if element is None else element, name, self.target)
+        return write(self.programs, kind, name, self.target, llvm)
 
     def substitute(self, **numbers: int) -> ConversionPlan:
         """The plan with numbers for the symbols of its layouts; a plan without symbols is itself.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
@@ -98,7 +99,7 @@ def plan_gemm(
     lda: int | None = None,
     ldb: int | None = None,
     ldc: int | None = None,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
 

@@ -23,13 +23,13 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
-from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr", "fragment_notes"]
 
@@ -207,7 +207,7 @@ class DistributeLayout(Notation, ABC):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout).
@@ -218,10 +218,9 @@ class DistributeLayout(Notation, ABC):
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")
         blocks = as_flag(blocks, "blocks")
-        version = DEFAULT_LLVM if llvm is None else llvm
-        verdict = self.check(shape, version)
+        verdict = self.check(shape, llvm)
         text = "accepts" if verdict is None else f"refuses: {verdict}"
-        found = [Note(f"LLVM {version}", text, "llvm", verdict or "accepts", verdict is not None)]
+        found = [Note(f"LLVM {llvm}", text, "llvm", verdict or "accepts", verdict is not None)]
         level = "lane" if self.distribution().lane_layout is not None else "subgroup"
         try:
             self.layout(shape, machine)

@@ -34,10 +34,10 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE
 from layoutalg.core.limits import MOST_BLOCKS as _MOST_BLOCKS
 from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
+from layoutalg.core.llvm_versions import Rules, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import listed
 from layoutalg.core.work_items import level_steps
-from layoutalg.xegpu.rules import Rules, rules
 
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape", "shortened"]
 

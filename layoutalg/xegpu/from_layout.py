@@ -37,10 +37,10 @@ from typing import NamedTuple, NoReturn
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.notation import Distributed, Machine, sole_layout
 from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
-from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["to_xegpu"]
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.xegpu.integers import integer_text, verify_integer
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["MEMORY_SPACES", "WORDS", "EnumAttr", "NbarrierType", "RangeAttr"]
 

@@ -26,6 +26,7 @@ from layoutalg.amx import TileProduct
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_a_shape, packed_b, packed_b_shape
@@ -65,7 +66,7 @@ class AmxGemm(Distributed):
 
     problem: AmxProblem
     tiling: AmxTiling
-    llvm: int = 24
+    llvm: int = DEFAULT_LLVM
 
     def __post_init__(self) -> None:
         instance_of(self.problem, AmxProblem, "problem", PlanError)
@@ -412,7 +413,7 @@ def plan_amx(
     lda: int | None = None,
     ldb: int | None = None,
     ldc: int | None = None,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
 ) -> AmxGemm:
     """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices on a CPU with AMX.
 

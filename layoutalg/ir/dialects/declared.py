@@ -49,6 +49,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.dialects.old_spellings import note_old_spelling, note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
@@ -136,7 +137,7 @@ class _Dictionaries(AttrDictDirective):
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         inherent = {name: op.properties[name] for name in sorted(op.properties) if name in self.expected_properties}
         other = {name: op.attributes[name] for name in sorted(op.attributes)}
-        if inherent and (self.separate or printed_for(printer) >= 24):
+        if inherent and (self.separate or rules(printed_for(printer)).strict_properties):
             printer.print_string(" ")
             with printer.in_angle_brackets():
                 printer.print_attr_dict(inherent)

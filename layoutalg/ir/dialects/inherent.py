@@ -40,14 +40,13 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.dialects.old_spellings import note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
-__all__ = ["STRICT", "inherent", "parse_inherent", "print_inherent"]
+__all__ = ["inherent", "parse_inherent", "print_inherent"]
 
 Operation = TypeVar("Operation", bound=IRDLOperation)
-STRICT = 24
-"""The first version of LLVM that refuses inherent attributes in `{...}`."""
 
 
 def inherent(*names: str, separator: str = "", equals: bool = True) -> Callable[[type[Operation]], type[Operation]]:
@@ -161,7 +160,7 @@ class _Dictionary(AttrDictDirective):
             note_refused_spelling(parser, (24,), message)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        if printed_for(printer) < STRICT:
+        if not rules(printed_for(printer)).strict_properties:
             super().print(printer, state, op)
             return
         definition = op.get_irdl_definition()

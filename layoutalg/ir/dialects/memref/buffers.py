@@ -52,8 +52,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.hints import isa
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.assembly import print_attributes, split_attributes
-from layoutalg.ir.dialects.inherent import STRICT, inherent, parse_inherent, print_inherent
+from layoutalg.ir.dialects.inherent import inherent, parse_inherent, print_inherent
 from layoutalg.ir.versions import printed_for
 
 __all__ = [
@@ -278,7 +279,7 @@ class GlobalOp(IRDLOperation):
             printer.print_string(" = ")
             printer.print_attribute(self.initial_value)
         aligned: dict[str, Attribute] = {} if self.alignment is None else {"alignment": self.alignment}
-        if printed_for(printer) >= STRICT:
+        if rules(printed_for(printer)).strict_properties:
             print_inherent(printer, aligned, ("alignment",))
             aligned = {}
         shown = {**self.attributes, **aligned}
