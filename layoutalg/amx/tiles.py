@@ -1,9 +1,9 @@
-"""`!amx.tile<16x64xi8>`: what one of the eight AMX tile registers holds. (LLVM 23 and 24 write `!x86.amx.tile`.)
+"""`!x86.amx.tile<16x64xi8>`: what one of the eight AMX tile registers holds. (LLVM 22 writes `!amx.tile`.)
 
 A tile register is 16 rows of 64 bytes. The register file has three axes: `tmm` (which register, 0 to 7), `row`, and `col`,
 which counts **bytes**. An element of two bytes covers `col` and `col + 1`; a layout says where it starts:
 
->>> tile = parse_tile("!amx.tile<16x32xbf16>")
+>>> tile = parse_tile("!x86.amx.tile<16x32xbf16>")
 >>> tile.layout()
 Layout.parse('d0 = 16@row, d1 = 32@col:2')
 >>> tile.layout(tmm=3).owners((5, 7))
@@ -15,7 +15,7 @@ it is part of: the fifteenth byte of row 5 is byte 1 of element (5, 7).
 >>> tile.byte_layout().inverse().owners((0, 5, 15))
 [(5, 7, 1)]
 
-LLVM 22 reads any two-dimensional tile type, and refuses the operation that uses one too large for the register: so a
+LLVM reads any two-dimensional tile type, and refuses the operation that uses one too large for the register: so a
 `TileType` may have any size, `check()` has LLVM's words, and only `layout()` raises. Two things that LLVM lets pass are
 refused here: a dimension of 0, and a type that is not two-dimensional (no operation takes it).
 """
@@ -100,12 +100,12 @@ def as_tile(what: str, value: object) -> TileType:
 
 @dataclass(frozen=True, slots=True)
 class TileType(Notation):
-    """`!amx.tile<rows x cols x element>`: the shape in elements, and the element type.
+    """`!x86.amx.tile<rows x cols x element>`: the shape in elements, and the element type.
 
     Raises `VerificationError` for an element type that LLVM refuses (in its words), and for sizes below 1 or over 2^31.
 
     >>> print(TileType(16, 64, "i8"))
-    !amx.tile<16x64xi8>
+    !x86.amx.tile<16x64xi8>
     >>> TileType(16, 64, "i16")
     Traceback (most recent call last):
     layoutalg.core.errors.VerificationError: failed to verify 'elementType': 32-bit float or 16-bit float or bfloat16
@@ -133,8 +133,8 @@ class TileType(Notation):
 
         Raises `LayoutError` for a version that is not known.
 
-        >>> TileType(16, 64, "i8").text(llvm=24)
-        '!x86.amx.tile<16x64xi8>'
+        >>> TileType(16, 64, "i8").text(llvm=22)
+        '!amx.tile<16x64xi8>'
         """
         return f"!{dialect_of(llvm)}.tile<{self.rows}x{self.cols}x{self.element}>"
 
@@ -186,7 +186,7 @@ class TileType(Notation):
         """Where each element starts, to draw; raises as `layout` does, and for another shape than the tile's.
 
         >>> TileType(4, 16, "f32").operands()[0].name
-        '!amx.tile<4x16xf32>'
+        '!x86.amx.tile<4x16xf32>'
         """
         return (Operand(str(self), self.layout(shape, machine), slots=self.byte_layout()),)
 
@@ -219,7 +219,7 @@ class TileType(Notation):
         >>> TileType(4, 32, "f32").layout()
         Traceback (most recent call last):
         layoutalg.core.errors.VerificationError: bad column width: 128
-        (in !amx.tile<4x32xf32>: a tile has at most 16 rows of 4, 8, .. 64 bytes)
+        (in !x86.amx.tile<4x32xf32>: a tile has at most 16 rows of 4, 8, .. 64 bytes)
         """
         found = self._placed(tmm, [Factor(self.cols, self.itemsize, "col")])
         own_sizes(self, found.shape, shape)
@@ -279,8 +279,8 @@ class TileType(Notation):
 def read_notation(reader: Reader) -> TileType:
     """Read the whole type, in the spelling of LLVM 22 or of 23 and 24, and leave the reader behind it.
 
-    >>> print(read_notation(Reader("!x86.amx.tile<16x64xi8>")))
-    !amx.tile<16x64xi8>
+    >>> print(read_notation(Reader("!amx.tile<16x64xi8>")))
+    !x86.amx.tile<16x64xi8>
     """
     if not reader.accept("!x86.amx.tile"):
         reader.expect("!amx.tile")

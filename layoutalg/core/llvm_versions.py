@@ -52,6 +52,7 @@ class Rules:
     How text is written:
 
     `amx_dialect`: the name of the AMX dialect.
+    `amx_f8`: its tiles may hold floats of 8 bits.
     `strict_properties`: inherent attributes in `{...}` are refused; they stand in `<{...}>` or beside the operands.
     `truths_as_bytes`: a long list of i1 in hexadecimal has a byte each; otherwise a bit.
 
@@ -79,6 +80,7 @@ class Rules:
     lane_shuffle: bool
     loops_take_layouts: bool
     amx_dialect: str
+    amx_f8: bool
     strict_properties: bool
     truths_as_bytes: bool
     large_blocks: bool
@@ -103,6 +105,7 @@ _ROWS = {
             lane_shuffle=False,
             loops_take_layouts=False,
             amx_dialect="amx",
+            amx_f8=False,
             strict_properties=False,
             truths_as_bytes=False,
             large_blocks=False,
@@ -123,6 +126,7 @@ _ROWS = {
             lane_shuffle=False,
             loops_take_layouts=True,
             amx_dialect="x86.amx",
+            amx_f8=True,
             strict_properties=False,
             truths_as_bytes=True,
             large_blocks=True,
@@ -143,6 +147,7 @@ _ROWS = {
             lane_shuffle=True,
             loops_take_layouts=True,
             amx_dialect="x86.amx",
+            amx_f8=True,
             strict_properties=True,
             truths_as_bytes=True,
             large_blocks=True,

@@ -259,7 +259,7 @@ class Distributed:
 
         >>> la.Layout.parse("d0 = 4@lane").report()
         ()
-        >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").report((8, 16))[0].text
+        >>> la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>").report((8, 16))[0].text
         'accepts'
         """
         return ()

@@ -7,7 +7,7 @@ such as a compiler's verdict.
 >>> found.facts["fragment_type"], found.facts["index"]
 ('vector<8xf16>', {'d0': 'reg', 'd1': 'lane'})
 >>> found.lines()[2]
-('LLVM 22', 'accepts')
+('LLVM 24', 'accepts')
 
 A matrix product has a description per operand:
 

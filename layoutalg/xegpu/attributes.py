@@ -87,10 +87,12 @@ class DistributeLayout(Notation, ABC):
 
         >>> attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
         >>> attr.check((8, 17))
+        "'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed."
+        >>> attr.check((8, 17), llvm=22)
         'cannot distribute [8, 17] using #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>'
-        >>> attr.check((8, 1)) is None, attr.check((8, 1), llvm=24) is None
+        >>> attr.check((8, 1), llvm=22) is None, attr.check((8, 1)) is None
         (False, True)
-        >>> LayoutAttr(lane_layout=(1, 16)).check((8, 16), llvm=24)
+        >>> LayoutAttr(lane_layout=(1, 16)).check((8, 16))
         'lane_layout and lane_data must be used together'
         """
         version = rules(llvm)
@@ -212,7 +214,7 @@ class DistributeLayout(Notation, ABC):
     ) -> tuple[Note, ...]:
         """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout).
 
-        >>> [note.text for note in LayoutAttr(lane_layout=(1, 16)).report((8, 16))][:2]
+        >>> [note.text for note in LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).report((8, 16))][:2]
         ['accepts', 'per lane: vector<8xf32>']
         """
         if shape is None:

@@ -107,7 +107,7 @@ class AmxGemm(Distributed):
         """The product of smaller tiles; `depth` in elements of k.
 
         >>> print(plan_amx(64, 64, 64).tile_product(4, 12, 8).rhs_type)
-        !amx.tile<4x24xbf16>
+        !x86.amx.tile<4x24xbf16>
         """
         unsigned = (self.problem.a == "u8", self.problem.b == "u8")
         return TileProduct(rows, columns, depth, self.element, self.element, *unsigned)
