@@ -58,12 +58,9 @@ class ModulePrinter(Printer):
         if attribute.name == DenseIntOrFPElementsAttr.name and written.get_element_type() == i1:
             self._print_truths(written)
             return
-        if (
-            attribute.name not in _ENUMS
-            or not isinstance(attribute, EnumAttribute)
-            or not rules(self.llvm).words_in_angles
-        ):
-            super().print_attribute(attribute)
+        in_angles = attribute.name in _ENUMS and rules(self.llvm).words_in_angles
+        if not in_angles or not isinstance(attribute, EnumAttribute):
+            super().print_attribute(written)
             return
         self.print_string(f"#{attribute.name}")
         with self.in_angle_brackets():
