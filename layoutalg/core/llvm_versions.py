@@ -177,5 +177,9 @@ def rules(llvm: int = DEFAULT_LLVM) -> Rules:
 
 
 def llvm_versions() -> tuple[int, ...]:
-    """The versions whose rules are known."""
+    """The versions whose rules are known.
+
+    >>> llvm_versions()
+    (22, 23, 24)
+    """
     return tuple(_ROWS)
