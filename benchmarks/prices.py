@@ -145,7 +145,8 @@ def spirv(text: str) -> bytes:
 def merged(chains: Sequence[Chain]) -> str:
     """One module of the kernels k0, k1, ... of several conversions."""
     texts = [
-        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}").rstrip().splitlines() for i, chain in enumerate(chains)
+        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", llvm=22).rstrip().splitlines()
+        for i, chain in enumerate(chains)
     ]
     inside = ["\n".join(lines[2:-2]) for lines in texts]
     return "\n".join(

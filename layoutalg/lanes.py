@@ -23,13 +23,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.flow.levels import DEFAULT_TARGET
 from layoutalg.hardware import target_info
 from layoutalg.ir.places import place_of
 from layoutalg.lowering import lower as rewritten
 from layoutalg.propagation.propagating import as_module, completed
-from layoutalg.xegpu.rules import rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 __all__ = ["decided", "lower", "lowered_from"]
 
 
-def lower(module: Module | str, *, level: str | None = None, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lowered:
+def lower(
+    module: Module | str, *, level: str | None = None, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM
+) -> Lowered:
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
     Without a `level`, layouts that the module states are lowered, and what follows from them. With `level="lane"`, layouts that
@@ -68,7 +70,7 @@ def lower(module: Module | str, *, level: str | None = None, target: str = DEFAU
     return lowered_from(decided(file, target=target, llvm=llvm), target=target, llvm=llvm)
 
 
-def decided(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Propagated:
+def decided(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Propagated:
     """The module with a layout for every value: subgroups first (`coarser` has what was decided there), then lanes.
 
     A kernel is dealt out to the subgroups of its workgroup where it has several, states no lanes, and does not ask which
@@ -83,7 +85,7 @@ def decided(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = 2
     return completed([part.module for part in file.parts], file, "lane", target, version, spread=True)
 
 
-def lowered_from(done: Propagated, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lowered:
+def lowered_from(done: Propagated, *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Lowered:
     """What was decided, lowered; findings and exchanges name the places of the text that it was decided for.
 
     >>> lowered_from(decided("gpu.barrier")).exchanges

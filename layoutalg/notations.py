@@ -174,7 +174,7 @@ def read_value(reader: Reader, alone: bool = False) -> Notation:
     """Read one value of whatever notation it is, or an alias; `alone` where it is all that the text has.
 
     >>> print(read_value(Reader("!amx.tile<16x64xi8> more")))
-    !amx.tile<16x64xi8>
+    !x86.amx.tile<16x64xi8>
     """
     found = reader.accept_alias()
     if found is not None:

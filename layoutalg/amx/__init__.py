@@ -5,13 +5,13 @@ A product of int8 matrices, 16x64 times 64x16, the way a kernel does it: pack B,
 >>> from layoutalg.amx import TileConfig, TileProduct, pack_vnni
 >>> product = TileProduct(m=16, n=16, k=64, a="i8", b="i8")
 >>> print(product.lhs_type, product.rhs_type, product.acc_type, product.instruction)
-!amx.tile<16x64xi8> !amx.tile<16x64xi8> !amx.tile<16x16xi32> tdpbssd
+!x86.amx.tile<16x64xi8> !x86.amx.tile<16x64xi8> !x86.amx.tile<16x16xi32> tdpbssd
 >>> a, b = np.full((16, 64), 2, np.int8), np.arange(64 * 16).reshape(64, 16).astype(np.int8)
 >>> c = product.execute(a, pack_vnni(b), np.zeros((16, 16), np.int32))
 >>> bool((c == a.astype(int) @ b.astype(int)).all())
 True
 
-`tiles` has the registers and the type `!amx.tile`, `vnni` the packing, `product` the operands, `configuration` the record
+`tiles` has the registers and the type `!x86.amx.tile`, `vnni` the packing, `product` the operands, `configuration` the record
 that LDTILECFG reads; `arrays` and `execution` are what of it needs numpy.
 """
 

@@ -1,4 +1,4 @@
-"""`amx.tile_mulf` and `amx.tile_muli`: which element of A, B and C each byte of the three tiles is.
+"""`x86.amx.tile_mulf` and `x86.amx.tile_muli`: which element of A, B and C each byte of the three tiles is.
 
 A product C[M, N] += A[M, K] * B[K, N] takes A as it is, a row of the matrix in a row of the tile; B packed (see `amx.vnni`);
 and C in 4-byte elements. For bf16 with M = N = 16 and K = 32:
@@ -9,7 +9,7 @@ d0 = 16@row, d1 = 32@col:2
 d0 = 16@row 2@col:2, d1 = 16@col:4
 d0 = 16@row, d1 = 16@col:4
 >>> print(product)
-amx.tile_mulf %a, %b, %c : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+x86.amx.tile_mulf %a, %b, %c : !x86.amx.tile<16x32xbf16>, !x86.amx.tile<16x32xbf16>, !x86.amx.tile<16x16xf32>
 
 The layouts start from the coordinates of the *matrices*: element (k, n) of B is in row k // 2. The law that holds them
 together: a word of A and a word of B that the hardware multiplies hold the same k.
@@ -36,6 +36,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import whole_number
@@ -55,28 +56,32 @@ _DESCRIBED = {
     ("i8",): "tile of 8-bit signless integer values",
     ("i32",): "tile of 32-bit signless integer values",
 }
+_SMALL = " or f8E4M3FN type or f8E5M2 type"
 _FLOAT_INSTRUCTIONS = {"bf16": "tdpbf16ps", "f16": "tdpfp16ps"}
 _FEATURES = {"bf16": "amx-bf16", "f16": "amx-fp16", "i8": "amx-int8"}
 
 
-def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType) -> str | None:
-    """LLVM's verdict on an operation with three tiles: None where it accepts, else its diagnostic.
+def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType, llvm: int = DEFAULT_LLVM) -> str | None:
+    """The verdict of a version of LLVM on an operation with three tiles: None where it accepts, else its diagnostic.
 
-    In LLVM 22's order: element types, the size of each tile, the sizes together (`bad mult shape`: rows x columns of the
-    accumulator x words in a row of lhs), the combination of types.
+    In LLVM's order: element types, the size of each tile, the sizes together (`bad mult shape`: rows x columns of the
+    accumulator x words in a row of lhs), the combination of types. The operation may be called by its name in any version.
 
     >>> a, b = TileType(16, 64, "i8"), TileType(15, 64, "i8")
     >>> check_product("amx.tile_muli", a, b, TileType(16, 16, "i32"))
     'bad mult shape: 16 x 16 x 16'
-    >>> check_product("amx.tile_mulf", a, b, TileType(16, 16, "i32"))
+    >>> check_product("amx.tile_mulf", a, b, TileType(16, 16, "i32"), llvm=22)
     "operand #0 must be tile of 16-bit float or bfloat16 type values, but got '!amx.tile<16x64xi8>'"
     """
-    if not isinstance(op, str) or op not in _OPERANDS:  # pyright: ignore[reportUnnecessaryIsInstance]
+    name = op.removeprefix("x86.") if isinstance(op, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+    version = rules(llvm)
+    if name not in _OPERANDS:
         raise VerificationError(f"operation {shown(op)}: expected {' or '.join(_OPERANDS)}")
     tiles = (as_tile("lhs", lhs), as_tile("rhs", rhs), as_tile("acc", acc))
-    for i, (tile, accepted) in enumerate(zip(tiles, _OPERANDS[op], strict=True)):
+    for i, (tile, accepted) in enumerate(zip(tiles, _OPERANDS[name], strict=True)):
         if tile.element not in accepted:
-            return f"operand #{i} must be {_DESCRIBED[accepted]}, but got '{tile}'"
+            described = _DESCRIBED[accepted].replace("bfloat16 type", f"bfloat16 type{_SMALL * version.amx_f8}")
+            return f"operand #{i} must be {described}, but got '{tile.text(llvm)}'"
     for tile in tiles:
         problem = tile.check()
         if problem is not None:
@@ -98,8 +103,8 @@ class TileProduct(Distributed):
 
     >>> TileProduct(16, 32, 64, "i8", "i8")
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: bad column width: 128 (in amx.tile_muli %a, %b, %c : !amx.tile<16x64xi8>,
-    !amx.tile<16x128xi8>, !amx.tile<16x32xi32>)
+    layoutalg.core.errors.VerificationError: bad column width: 128 (in x86.amx.tile_muli %a, %b, %c :
+    !x86.amx.tile<16x64xi8>, !x86.amx.tile<16x128xi8>, !x86.amx.tile<16x32xi32>)
     """
 
     m: int
@@ -146,10 +151,10 @@ class TileProduct(Distributed):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, llvm: int = 22) -> str:
+    def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The operation as a version of LLVM writes it.
 
-        Raises `VerificationError` for a version that is not known.
+        Raises `LayoutError` for a version that is not known.
 
         >>> TileProduct(16, 16, 64, "i8", "i8").text(llvm=23)[:40]
         'x86.amx.tile_muli %a, %b, %c : !x86.amx.'
@@ -158,7 +163,7 @@ class TileProduct(Distributed):
 
     @property
     def op(self) -> str:
-        """The operation of LLVM's dialect.
+        """The operation, as LLVM 22 calls it.
 
         >>> TileProduct(16, 16, 64, "i8", "i8").op
         'amx.tile_muli'
@@ -167,7 +172,7 @@ class TileProduct(Distributed):
 
     @property
     def instruction(self) -> str:
-        """The x86 instruction that LLVM 22 selects.
+        """The x86 instruction that LLVM selects.
 
         >>> TileProduct(16, 16, 64, "i8", "i8", lhs_zext=True).instruction
         'tdpbusd'
@@ -201,7 +206,7 @@ class TileProduct(Distributed):
         """The tile of A: m rows of k elements.
 
         >>> print(TileProduct(8, 4, 64, "i8", "i8").lhs_type)
-        !amx.tile<8x64xi8>
+        !x86.amx.tile<8x64xi8>
         """
         return TileType(self.m, self.k, self.a)
 
@@ -210,7 +215,7 @@ class TileProduct(Distributed):
         """The tile of B, packed: k/v rows of v*n elements.
 
         >>> print(TileProduct(8, 4, 64, "i8", "i8").rhs_type)
-        !amx.tile<16x16xi8>
+        !x86.amx.tile<16x16xi8>
         """
         v = vnni_factor(self.b)
         return TileType(self.k // v, self.n * v, self.b)
@@ -220,7 +225,7 @@ class TileProduct(Distributed):
         """The tile of C: m rows of n elements of 4 bytes.
 
         >>> print(TileProduct(8, 4, 64, "i8", "i8").acc_type)
-        !amx.tile<8x4xi32>
+        !x86.amx.tile<8x4xi32>
         """
         return TileType(self.m, self.n, self.acc_element)
 
@@ -310,7 +315,7 @@ def _text(
     acc: TileType,
     lhs_zext: bool = False,
     rhs_zext: bool = False,
-    llvm: int = 22,
+    llvm: int = DEFAULT_LLVM,
 ) -> str:
     operands = f"%a{' zext' * lhs_zext}, %b{' zext' * rhs_zext}, %c"
     types = ", ".join(tile.text(llvm) for tile in (lhs, rhs, acc))

@@ -1,9 +1,9 @@
-"""`!amx.tile<16x64xi8>`: what one of the eight AMX tile registers holds. (LLVM 23 and 24 write `!x86.amx.tile`.)
+"""`!x86.amx.tile<16x64xi8>`: what one of the eight AMX tile registers holds. (LLVM 22 writes `!amx.tile`.)
 
 A tile register is 16 rows of 64 bytes. The register file has three axes: `tmm` (which register, 0 to 7), `row`, and `col`,
 which counts **bytes**. An element of two bytes covers `col` and `col + 1`; a layout says where it starts:
 
->>> tile = parse_tile("!amx.tile<16x32xbf16>")
+>>> tile = parse_tile("!x86.amx.tile<16x32xbf16>")
 >>> tile.layout()
 Layout.parse('d0 = 16@row, d1 = 32@col:2')
 >>> tile.layout(tmm=3).owners((5, 7))
@@ -15,7 +15,7 @@ it is part of: the fifteenth byte of row 5 is byte 1 of element (5, 7).
 >>> tile.byte_layout().inverse().owners((0, 5, 15))
 [(5, 7, 1)]
 
-LLVM 22 reads any two-dimensional tile type, and refuses the operation that uses one too large for the register: so a
+LLVM reads any two-dimensional tile type, and refuses the operation that uses one too large for the register: so a
 `TileType` may have any size, `check()` has LLVM's words, and only `layout()` raises. Two things that LLVM lets pass are
 refused here: a dimension of 0, and a type that is not two-dimensional (no operation takes it).
 """
@@ -32,6 +32,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_TILE_STRIDE as _MOST_STRIDE
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, own_sizes
 from layoutalg.core.reader import Reader
@@ -67,7 +68,6 @@ _ELEMENT_RULE = (
     "8-bit signless integer"
 )
 _MLIR_ELEMENT = re.compile(r"[su]?i[1-9][0-9]*|bf16|tf32|f(?:16|32|64|80|128)|f[468]E[0-9A-Z]+|index")
-_DIALECTS = {22: "amx", 23: "x86.amx", 24: "x86.amx"}
 _DIGITS = re.compile(r"[0-9]*")
 _SHOWN = 40
 
@@ -75,19 +75,15 @@ _SHOWN = 40
 def dialect_of(llvm: int) -> str:
     """How a version of LLVM calls the dialect: `amx` in 22, `x86.amx` in 23 and 24.
 
-    Raises `VerificationError` for another version.
+    Raises `LayoutError` for another version.
 
     >>> dialect_of(22), dialect_of(23)
     ('amx', 'x86.amx')
     >>> dialect_of(21)
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: llvm = 21: the AMX dialect of LLVM 22, 23, 24 is known
+    layoutalg.core.errors.LayoutError: LLVM 21: the rules of LLVM 22, 23, 24 are known
     """
-    if type(llvm) is not int or llvm not in _DIALECTS:
-        raise VerificationError(
-            f"llvm = {shown(llvm)}: the AMX dialect of LLVM {', '.join(map(str, _DIALECTS))} is known"
-        )
-    return _DIALECTS[llvm]
+    return rules(llvm).amx_dialect
 
 
 def as_tile(what: str, value: object) -> TileType:
@@ -104,12 +100,12 @@ def as_tile(what: str, value: object) -> TileType:
 
 @dataclass(frozen=True, slots=True)
 class TileType(Notation):
-    """`!amx.tile<rows x cols x element>`: the shape in elements, and the element type.
+    """`!x86.amx.tile<rows x cols x element>`: the shape in elements, and the element type.
 
     Raises `VerificationError` for an element type that LLVM refuses (in its words), and for sizes below 1 or over 2^31.
 
     >>> print(TileType(16, 64, "i8"))
-    !amx.tile<16x64xi8>
+    !x86.amx.tile<16x64xi8>
     >>> TileType(16, 64, "i16")
     Traceback (most recent call last):
     layoutalg.core.errors.VerificationError: failed to verify 'elementType': 32-bit float or 16-bit float or bfloat16
@@ -132,13 +128,13 @@ class TileType(Notation):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, llvm: int = 22) -> str:
+    def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The MLIR text; LLVM 23 moved the dialect into x86.
 
-        Raises `VerificationError` for a version that is not known.
+        Raises `LayoutError` for a version that is not known.
 
-        >>> TileType(16, 64, "i8").text(llvm=24)
-        '!x86.amx.tile<16x64xi8>'
+        >>> TileType(16, 64, "i8").text(llvm=22)
+        '!amx.tile<16x64xi8>'
         """
         return f"!{dialect_of(llvm)}.tile<{self.rows}x{self.cols}x{self.element}>"
 
@@ -190,7 +186,7 @@ class TileType(Notation):
         """Where each element starts, to draw; raises as `layout` does, and for another shape than the tile's.
 
         >>> TileType(4, 16, "f32").operands()[0].name
-        '!amx.tile<4x16xf32>'
+        '!x86.amx.tile<4x16xf32>'
         """
         return (Operand(str(self), self.layout(shape, machine), slots=self.byte_layout()),)
 
@@ -200,7 +196,7 @@ class TileType(Notation):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """LLVM's verdict on the size; a refused tile has no layout.
@@ -209,7 +205,9 @@ class TileType(Notation):
         'bad row height: 17'
         """
         verdict = self.check()
-        return (Note("LLVM 22", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None),)
+        return (
+            Note(f"LLVM {rules(llvm).llvm}", verdict or "accepts", "llvm", verdict or "accepts", verdict is not None),
+        )
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None, *, tmm: int = 0) -> Layout:
         """Where each element starts in register `tmm`: onto `tmm`, `row`, and `col` (bytes).
@@ -221,7 +219,7 @@ class TileType(Notation):
         >>> TileType(4, 32, "f32").layout()
         Traceback (most recent call last):
         layoutalg.core.errors.VerificationError: bad column width: 128
-        (in !amx.tile<4x32xf32>: a tile has at most 16 rows of 4, 8, .. 64 bytes)
+        (in !x86.amx.tile<4x32xf32>: a tile has at most 16 rows of 4, 8, .. 64 bytes)
         """
         found = self._placed(tmm, [Factor(self.cols, self.itemsize, "col")])
         own_sizes(self, found.shape, shape)
@@ -281,8 +279,8 @@ class TileType(Notation):
 def read_notation(reader: Reader) -> TileType:
     """Read the whole type, in the spelling of LLVM 22 or of 23 and 24, and leave the reader behind it.
 
-    >>> print(read_notation(Reader("!x86.amx.tile<16x64xi8>")))
-    !amx.tile<16x64xi8>
+    >>> print(read_notation(Reader("!amx.tile<16x64xi8>")))
+    !x86.amx.tile<16x64xi8>
     """
     if not reader.accept("!x86.amx.tile"):
         reader.expect("!amx.tile")

@@ -28,6 +28,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from layoutalg.checking.mistakes import UNCOMPARED, Mistake
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.levels import DEFAULT_TARGET
@@ -61,7 +62,7 @@ class Check:
     unknown: tuple[str, ...] = ()
     unsaid: int = 0
     target: str = DEFAULT_TARGET
-    llvm: int = 22
+    llvm: int = DEFAULT_LLVM
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -158,7 +159,7 @@ class Check:
         return f"{self.counts}: {', '.join(verdict)}"
 
 
-def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET, llvm: int = 22) -> Check:
+def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Check:
     """Check the layouts of a module (or of a text, or of the file of a path) by meaning.
 
     `target` is the chip whose messages and prices count, `llvm` the version whose rules layouts have to follow.
@@ -175,7 +176,6 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
     from layoutalg.flow.graph import flows_of
     from layoutalg.flow.written_layouts import about_nothing
     from layoutalg.hardware import target_info
-    from layoutalg.xegpu.rules import rules
 
     rules(llvm)
     chip = target_info(target).name

@@ -17,6 +17,7 @@ import click
 
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = [
     "CHIP",
     "FORMATS",
-    "LLVM_VERSION",
     "OneOf",
     "as_numbers",
     "as_shape",
     "element_option",
     "format_option",
     "json_option",
+    "llvm_option",
     "machine_options",
     "machine_said",
     "output_option",
@@ -89,14 +90,8 @@ def _chips() -> Sequence[str]:
     return target_names()
 
 
-def _llvm_versions() -> Sequence[int]:
-    from layoutalg.xegpu.rules import llvm_versions
-
-    return llvm_versions()
-
-
 CHIP = OneOf(_chips)
-LLVM_VERSION = OneOf(_llvm_versions)
+_LLVM_VERSION = OneOf(llvm_versions)
 
 
 def json_option(command: _Command) -> _Command:
@@ -105,6 +100,14 @@ def json_option(command: _Command) -> _Command:
     >>> json_option(lambda: None)()
     """
     return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
+
+
+def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option `--llvm`, with what the version is for.
+
+    >>> llvm_option("The version that reads it.")(lambda: None)()
+    """
+    return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
 
 
 def element_option(command: _Command) -> _Command:

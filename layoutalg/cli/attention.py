@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json
+from layoutalg.cli.arguments import OneOf, json_option, llvm_option, output_option, print_json
 from layoutalg.cli.targets import model_text
 from layoutalg.core.progress import progress_bar
 
@@ -66,7 +66,7 @@ def _levels() -> Sequence[str]:
 @click.option(
     "--prefetch", type=OneOf(_prefetches), help="Whether subgroups prefetch for one another (chosen unless given)."
 )
-@click.option("--llvm", type=int, default=24, show_default=True, help="The version of LLVM that the kernel is for.")
+@llvm_option("The version of LLVM that the kernel is for.")
 @click.option("--emit", "level", type=OneOf(_levels), help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")

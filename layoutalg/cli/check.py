@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import CHIP, LLVM_VERSION, format_option, json_option, read_whole_module
+from layoutalg.cli.arguments import CHIP, format_option, json_option, llvm_option, read_whole_module
 from layoutalg.cli.check_pass import Compared, compare_files, compare_passes
 from layoutalg.cli.findings import write_findings
 from layoutalg.core.errors import LayoutError
@@ -17,7 +17,7 @@ __all__ = ["check"]
 @click.option("--before", metavar="FILE", help="Compare: the kernel before a pass.")
 @click.option("--after", metavar="FILE", help="Compare: the kernel after it.")
 @click.option("--passes", metavar="PIPELINE", help="Compare FILE after each pass of mlir-opt with the one before.")
-@click.option("--compiler", default="mlir-opt-22", show_default=True, help="The mlir-opt that runs the passes.")
+@click.option("--compiler", help="The mlir-opt that runs the passes (mlir-opt-24 for --llvm 24).")
 @click.option("--grid", default="1", show_default=True, help="Compare: workgroups along x, y and z, such as 8x16.")
 @click.option(
     "--arg", "given", multiple=True, metavar="ARG", help="Compare: an argument, as for run (default: random)."
@@ -25,13 +25,7 @@ __all__ = ["check"]
 @click.option("--kernel", help="Compare: the kernel, where there are several.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Compare: the seed of random arguments.")
 @click.option("--tolerance", type=float, help="Compare: by how much floats may differ, relative to the largest.")
-@click.option(
-    "--llvm",
-    type=LLVM_VERSION,
-    default="22",
-    show_default=True,
-    help="The version of LLVM whose rules the layouts must follow.",
-)
+@llvm_option("The version of LLVM whose rules the layouts must follow.")
 @click.option(
     "--target",
     type=CHIP,
@@ -47,7 +41,7 @@ def check(
     before: str | None,
     after: str | None,
     passes: str | None,
-    compiler: str,
+    compiler: str | None,
     grid: str,
     given: tuple[str, ...],
     kernel: str | None,
@@ -75,7 +69,7 @@ def check(
     if file is None:
         raise LayoutError("expected FILE, or --before and --after")
     if passes is not None:
-        return compare_passes(file, passes, compiler, compared)
+        return compare_passes(file, passes, compiler or f"mlir-opt-{llvm}", compared)
     return _check_layouts(file, llvm, target, written, as_json)
 
 

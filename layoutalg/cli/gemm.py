@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import LLVM_VERSION, OneOf, as_shape, json_option, output_option, print_json
+from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, print_json
 from layoutalg.cli.targets import (
     AmxOption,
     Asked,
@@ -45,7 +45,7 @@ __all__ = ["gemm"]
     "--target", type=OneOf(target_names), default="pvc", show_default=True, help="The chip; amx: any CPU with AMX."
 )
 @planner_options
-@click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version that the kernel is for.")
+@llvm_option("The version that the kernel is for.")
 @click.option("--static", is_flag=True, cls=GpuOption, help="Write the sizes into the kernel as constants.")
 @click.option("--prepacked-b", is_flag=True, cls=AmxOption, help="Write a module that takes B packed.")
 @click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import CHIP, LLVM_VERSION, json_option, output_option, print_json, read_whole_module
+from layoutalg.cli.arguments import CHIP, json_option, llvm_option, output_option, print_json, read_whole_module
 
 __all__ = ["lower"]
 
@@ -15,7 +15,7 @@ __all__ = ["lower"]
 @click.command(short_help="Lower a module to lane level.")
 @click.argument("file")
 @click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help="The chip it is for.")
-@click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version of LLVM that reads it.")
+@llvm_option("The version of LLVM that reads it.")
 @click.option(
     "--level",
     type=click.Choice(("lane",)),

@@ -12,7 +12,7 @@ __all__ = ["migrate"]
 
 
 def _versions() -> tuple[int, ...]:
-    from layoutalg.xegpu.rules import llvm_versions, rules
+    from layoutalg.core.llvm_versions import llvm_versions, rules
 
     return tuple(version for version in llvm_versions() if not rules(version).scattered)
 

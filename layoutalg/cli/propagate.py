@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import CHIP, LLVM_VERSION, json_option, output_option, print_json, read_whole_module
+from layoutalg.cli.arguments import CHIP, json_option, llvm_option, output_option, print_json, read_whole_module
 
 __all__ = ["propagate"]
 
@@ -31,13 +31,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
     show_default=True,
     help="The chip whose messages and prices count.",
 )
-@click.option(
-    "--llvm",
-    type=LLVM_VERSION,
-    default="24",
-    show_default=True,
-    help="The version of LLVM that reads the result.",
-)
+@llvm_option("The version of LLVM that reads the result.")
 @click.option("--like", type=click.Choice(_LIKE), help="Take the layouts that this version of LLVM chooses instead.")
 @click.option("--explain", is_flag=True, help="Print what was decided for every value, why, and what it costs.")
 @output_option("Write the module to a file.")

@@ -8,10 +8,10 @@ import click
 
 from layoutalg.cli.arguments import (
     CHIP,
-    LLVM_VERSION,
     as_numbers,
     as_shape,
     json_option,
+    llvm_option,
     machine_options,
     machine_said,
     print_json,
@@ -36,7 +36,7 @@ __all__ = ["show"]
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
 @click.option("--op", "operation", help="Of a module: one operation in full, by result (%7), name or line.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
-@click.option("--llvm", type=LLVM_VERSION, help="The version of LLVM whose verdict is given.  [default: 22]")
+@llvm_option("The version of LLVM whose verdict is given.")
 @click.option("--target", type=CHIP, metavar="CHIP", help="The chip, for what conversions cost.  [default: pvc]")
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
@@ -50,7 +50,7 @@ def show(
     element_at: str | None,
     operation: str | None,
     element: str,
-    llvm: int | None,
+    llvm: int,
     target: str | None,
     strict: bool,
     blocks: bool,

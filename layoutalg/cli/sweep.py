@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import LLVM_VERSION, json_option, output_option, print_json
+from layoutalg.cli.arguments import json_option, llvm_option, output_option, print_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ __all__ = ["sweep"]
 @click.argument("file", type=str)
 @click.option("--a", default=None, help="Element type of A where a problem has none (f16).")
 @click.option("--target", default=None, help="The chip where a problem has none (pvc).")
-@click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version that kernels are for.")
+@llvm_option("The version that kernels are for.")
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True, help="Processes that plan.")
 @output_option("A file for the rows, a line of JSON each; problems whose rows are there already are not planned again.")
 @json_option

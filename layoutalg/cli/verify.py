@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import CHIP, LLVM_VERSION, format_option, json_option, read_module_file
+from layoutalg.cli.arguments import CHIP, format_option, json_option, llvm_option, read_module_file
 from layoutalg.cli.findings import write_findings
 from layoutalg.core.errors import LayoutError
 
@@ -13,13 +13,7 @@ __all__ = ["verify"]
 
 @click.command(short_help="Say what is wrong with a module.")
 @click.argument("file")
-@click.option(
-    "--llvm",
-    type=LLVM_VERSION,
-    default="22",
-    show_default=True,
-    help="The version of LLVM whose verifiers are used.",
-)
+@llvm_option("The version of LLVM whose verifiers are used.")
 @click.option("--target", type=CHIP, metavar="CHIP", help="Also report block messages that this chip does not have.")
 @format_option
 @json_option

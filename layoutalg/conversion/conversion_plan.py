@@ -31,11 +31,11 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import element_size
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["ConversionPlan"]
 
@@ -268,10 +268,10 @@ class ConversionPlan:
         `element` is the type of the elements, an integer of their size unless given. For Intel's targets, and for none in
         particular, the function asks for the subgroup size that was planned for; Intel's GPUs have 8, 16 and 32 lanes. For
         AMD's and NVIDIA's it is what `--convert-gpu-to-rocdl` and `--convert-gpu-to-nvvm` take, and byte permutes are theirs.
-        The text is that version's of LLVM: 24 has no loads and stores of several elements for a lane in XeGPU.
+        `llvm` is the version of LLVM that reads it.
 
         Raises `ConversionError` for a type of another size, for tables of more than 64 subgroups or lanes, and for lanes that
-        the target's warps or wavefronts do not have.
+        the target's warps or wavefronts do not have; `LayoutError` for a version that is not known.
 
         >>> plan = la.convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
         >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles
@@ -284,17 +284,9 @@ class ConversionPlan:
                 "this plan stores to the shared memory of other workgroups, for which the gpu dialect has no operation "
                 "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
             )
-        version = rules(llvm).llvm
         kind = f"i{self.element_bits}" if element is None else element
-        if as_flag(kernel, "kernel"):
-            text = emit_kernel(self.programs, kind, name, self.target, version)
-        else:
-            text = emit_function(self.programs, kind, name, self.target)
-        if version == DEFAULT_LLVM:
-            return text
-        from layoutalg.ir import read_module, write_module
-
-        return write_module(read_module(text), llvm=version)  # attributes stand elsewhere
+        write = emit_kernel if as_flag(kernel, "kernel") else emit_function
+        return write(self.programs, kind, name, self.target, llvm)
 
     def substitute(self, **numbers: int) -> ConversionPlan:
         """The plan with numbers for the symbols of its layouts; a plan without symbols is itself.

@@ -26,7 +26,7 @@ from layoutalg.conversion.strategies.symbolic_blocks import SymbolicBlocks, has_
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.extents import Extent, extent_text, multiply
 from layoutalg.core.layout import Layout
-from layoutalg.xegpu.rules import DEFAULT_LLVM
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 
 __all__ = ["SymbolicPlan"]
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.extents import as_extent
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 
@@ -246,7 +247,7 @@ class Distributed:
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """What the notation says of itself beyond its layout, for a report: a compiler's verdict, the type of a fragment.
@@ -258,7 +259,7 @@ class Distributed:
 
         >>> la.Layout.parse("d0 = 4@lane").report()
         ()
-        >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").report((8, 16))[0].text
+        >>> la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>").report((8, 16))[0].text
         'accepts'
         """
         return ()

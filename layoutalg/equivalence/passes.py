@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.equivalence.compare import Kept, Trial
@@ -62,7 +63,7 @@ def passes_keep_meaning(
     module: Module | str,
     passes: str,
     *,
-    compiler: str = "mlir-opt-22",
+    compiler: str = f"mlir-opt-{DEFAULT_LLVM}",
     arguments: Sequence[Any] | None = None,
     grid: Sequence[int] = (1, 1, 1),
     kernel: str | None = None,

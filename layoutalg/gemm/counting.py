@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import as_flag, instance_of, whole_number
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
@@ -80,7 +81,7 @@ class Counted:
         return self.total / self.dpas
 
 
-def counted(problem: Problem, tiling: Tiling, llvm: int = 24, *, by_rule: bool = False) -> Counted:
+def counted(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM, *, by_rule: bool = False) -> Counted:
     """The instructions of one step; `by_rule` leaves out what was measured of single tiles (`measured`).
 
     >>> from layoutalg.gemm.tiling import Tile
@@ -134,7 +135,7 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
     return (round(waits * 1.35), extra + 2) if narrow else (waits, extra)
 
 
-def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = 24) -> Grids:
+def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = DEFAULT_LLVM) -> Grids:
     """The instructions of one step for many grids of subgroups at once: `counted(...).total` of each.
 
     >>> from layoutalg.gemm.tiling import Tile

@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
+from layoutalg.core.llvm_versions import rules
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def layouts(gemm: Gemm) -> Layouts:
         for name, transposed in (("A", problem.trans_a), ("B", problem.trans_b)):
             rows, columns = _workgroup_tile(gemm, name)
             stored = (columns, rows) if transposed else (rows, columns)
-            widest = LINE if gemm.llvm > 22 else LINE // 2
+            widest = LINE if rules(gemm.llvm).large_blocks else LINE // 2
             found = _shared(stored, gemm.tiling.count, element_bits(gemm.element_of(name)), widest)
             if found is not None:
                 whole[f"prefetch {name}"] = found
@@ -126,7 +127,7 @@ def _lanes(name: str, bits: int, lanes: int) -> LayoutAttr:
 def _block_of_load(gemm: Gemm, name: str, unit: tuple[int, int]) -> tuple[int, int]:
     """What one load brings: the block of the plan's messages, or what divides all of them; for LLVM 22 one operand of dpas."""
     transposed = gemm.problem.trans_a if name == "A" else gemm.problem.trans_b
-    if gemm.llvm == 22 or transposed:
+    if transposed or not rules(gemm.llvm).large_blocks:
         return unit
     loads = [message.load for message in gemm.messages if message.operand == name]
     return gcd(*(load.rows for load in loads)), gcd(*(load.width * load.count for load in loads))
@@ -150,10 +151,7 @@ def _turned(layout: LayoutAttr, transposed: bool) -> LayoutAttr:
 
 
 def _shared(tile: tuple[int, int], subgroups: int, bits: int, widest: int) -> LayoutAttr | None:
-    """A tile cut so that each subgroup asks for one block, at most 32 rows, as wide as a cache line or half of it.
-
-    LLVM 22 prefetches half lines alone.
-    """
+    """A tile cut so that each subgroup asks for one block, at most 32 rows, as wide as a cache line or half of it."""
     for width in (widest * 8 // bits, widest * 4 // bits):
         for rows in (32, 16, 8, 4, 2, 1):
             down, across = tile[0] // rows, tile[1] // width

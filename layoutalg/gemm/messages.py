@@ -34,6 +34,7 @@ from typing import NamedTuple
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.matrix_in_memory import LIMITS
 from layoutalg.gemm.problem import Problem
@@ -144,7 +145,7 @@ class Message:
         return self.every if self.down else self.unit
 
 
-def messages(problem: Problem, tiling: Tiling, llvm: int = 24) -> tuple[Message, ...]:
+def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tuple[Message, ...]:
     """The messages of a step: those of A, then those of B, each in the order of k.
 
     LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands.
@@ -211,7 +212,7 @@ def _spare(kind: _Kind, tile: Tile, registers: int) -> int:
 def _of_a(kind: _Kind, tile: Tile, registers: int, llvm: int) -> Iterator[Message]:
     """Rows of A: up to 32 of them, of two blocks where the registers allow it."""
     width = kind.dpas.k
-    grown = llvm > 22
+    grown = rules(llvm).large_blocks
     blocks = 2 if grown and _spare(kind, tile, registers) >= _SPARE_FOR_WIDE and tile.k % (2 * width) == 0 else 1
     for k in range(0, tile.k, width * blocks):
         for row, rows in _parts(tile.m, 32 if grown else kind.dpas.m):
@@ -221,7 +222,7 @@ def _of_a(kind: _Kind, tile: Tile, registers: int, llvm: int) -> Iterator[Messag
 def _of_b(kind: _Kind, tile: Tile, registers: int, llvm: int) -> Iterator[Message]:
     """Rows of B, 32 of them where the registers allow it, and up to 2 KiB in all, packed as DPAS wants them."""
     unit, bits = kind.dpas, kind.bits("B")
-    grown = llvm > 22
+    grown = rules(llvm).large_blocks
     most = 512 // (unit.n * bits) if grown and bits < 32 else 1
     deepest = min(32, 512 // bits) if grown else unit.k
     spare = _spare(kind, tile, registers)

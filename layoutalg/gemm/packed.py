@@ -37,6 +37,7 @@ from layoutalg.core import Layout
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.operand_arrays import numbers
@@ -65,7 +66,7 @@ class PackedGemm:
 
     problem: Problem
     tiling: Tiling
-    llvm: int = 24
+    llvm: int = DEFAULT_LLVM
 
     @property
     def dpas(self) -> Dpas:
@@ -272,7 +273,7 @@ def plan_packed(
     tile: Sequence[int] | None = None,
     subgroups: Sequence[int] | None = None,
     registers: int | None = None,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
 ) -> PackedGemm:
     """Plan C = A B for a chip without 2D block messages: how A and B are packed, tiles for its lanes, and a kernel.
 

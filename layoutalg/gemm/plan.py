@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
@@ -65,7 +66,7 @@ class Gemm(Distributed):
 
     problem: Problem
     tiling: Tiling
-    llvm: int = 24
+    llvm: int = DEFAULT_LLVM
 
     @property
     def m(self) -> int:

@@ -18,6 +18,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import LayoutError, PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import found_whole, listed
 from layoutalg.gemm.amx.plan import AmxGemm
@@ -108,7 +109,7 @@ def key_of(arguments: Arguments, llvm: int) -> str:
     return json.dumps({**arguments, "llvm": llvm}, sort_keys=True)
 
 
-def row_of(arguments: Arguments, llvm: int = 24) -> Row:
+def row_of(arguments: Arguments, llvm: int = DEFAULT_LLVM) -> Row:
     """Plan one product; what cannot be planned is said in the row.
 
     >>> row_of({"m": 0, "n": 64, "k": 64})["error"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal, Unpack, overload
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
@@ -57,7 +58,7 @@ def plan_gemm(
     c: str | None = None,
     target: str = "pvc",
     *,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.

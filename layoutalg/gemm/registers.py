@@ -50,6 +50,7 @@ from functools import lru_cache
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
@@ -156,7 +157,7 @@ class Registers:
         return self.least <= self.available - 16 and self.least + addresses <= self.available - _MUCH[self.available]
 
 
-def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
+def registers(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> Registers:
     """The registers of a step, against those that a thread has.
 
     >>> from layoutalg.gemm.tiling import Tile
@@ -189,9 +190,9 @@ def _registers(problem: Problem, tiling: Tiling, llvm: int) -> Registers:
     if narrow:
         most_written = min(_MOST_TF32[tiling.registers], _MOST_TF32_LINES if lines else most_written)
     asked = messages(problem, tiling, llvm)
-    # LLVM 22 is for a distribution's old compiler, which builds the payload of each message anew from one per shape:
-    # a loop of 32x64x64 with 40 messages and a shared prefetch does not spill (IGC 1.0.12504).
-    addresses = payloads(problem, asked) if llvm > 22 else len({(one.operand, one.load) for one in asked})
+    # With one payload per shape, a loop of 32x64x64 with 40 messages and a shared prefetch does not spill (IGC 1.0.12504).
+    shapes = {(one.operand, one.load) for one in asked}
+    addresses = payloads(problem, asked) if rules(llvm).payload_per_message else len(shapes)
     return Registers(
         most["A"],
         most["B"],

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
@@ -175,7 +176,9 @@ class Found(Ranked[Candidate]):
         )
 
 
-def search(problem: Problem, choices: Choices | None = None, llvm: int = 24, chip: XeChip | None = None) -> Found:
+def search(
+    problem: Problem, choices: Choices | None = None, llvm: int = DEFAULT_LLVM, chip: XeChip | None = None
+) -> Found:
     """All tilings of a problem, ranked. `chip` stands in for the product that the target names.
 
     Raises:
@@ -311,7 +314,7 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
                 yield form, f"with {prefetch} prefetch its {needed.used} registers of {held} leave too few", over
 
 
-def refused(problem: Problem, llvm: int = 24) -> tuple[tuple[Tiling, str], ...]:
+def refused(problem: Problem, llvm: int = DEFAULT_LLVM) -> tuple[tuple[Tiling, str], ...]:
     """The loops of one subgroup that are not candidates because their registers would spill, each with a sentence.
 
     >>> [why for tiling, why in refused(Problem.of(512, 512, 512)) if tiling.tile == Tile(64, 64, 64)][3]

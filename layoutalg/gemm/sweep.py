@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.progress import progress_bar
 from layoutalg.core.whole_numbers import instance_of
@@ -46,7 +47,7 @@ def sweep(
     executor: Executor | None = None,
     *,
     file: str | os.PathLike[str] | None = None,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
     progress: Callable[[float], None] | None = None,
 ) -> list[Row]:
     """Plan many products; returns a row for each, in their order.

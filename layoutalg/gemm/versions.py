@@ -21,7 +21,7 @@ def checked_version(llvm: object) -> int:
     >>> checked_version(23)
     23
     """
-    from layoutalg.xegpu.rules import llvm_versions
+    from layoutalg.core.llvm_versions import llvm_versions
 
     known, number = llvm_versions(), found_whole(llvm)
     if number is None or number not in known:

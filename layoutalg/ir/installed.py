@@ -14,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
+
 __all__ = ["LlvmVerdict", "llvm_verdict", "program_path"]
 
 _SECONDS = 120
@@ -49,7 +51,7 @@ class LlvmVerdict:
     diagnostic: str
 
 
-def llvm_verdict(text: str, level: str = "lane", chip: str = "pvc", llvm: int = 22) -> LlvmVerdict | None:
+def llvm_verdict(text: str, level: str = "lane", chip: str = "pvc", llvm: int = DEFAULT_LLVM) -> LlvmVerdict | None:
     """Run LLVM's pipeline from XeGPU at `level` down to SPIR-V; None where that version of LLVM is not installed.
 
     LLVM 22 makes a binary; 23 and 24 would run the graphics compiler for one, so they are asked for SPIR-V as text.

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from xdsl.printer import Printer
 
-from layoutalg.xegpu.rules import DEFAULT_LLVM
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 
 __all__ = ["printed_for"]
 
 
 def printed_for(printer: Printer) -> int:
-    """The version of LLVM that a printer writes for: its `llvm`, or the oldest that layoutalg knows.
+    """The version of LLVM that a printer writes for: its `llvm`, or the default.
 
     >>> printed_for(Printer())
-    22
+    24
     """
     return int(getattr(printer, "llvm", DEFAULT_LLVM))

@@ -25,9 +25,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.versions import printed_for
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["ModulePrinter", "printed_for", "write_module"]
 
@@ -86,8 +86,9 @@ class ModulePrinter(Printer):
         if attribute.name == DenseIntOrFPElementsAttr.name and written.get_element_type() == i1:
             self._print_truths(written)
             return
-        if self.llvm < 24 or attribute.name not in _ENUMS or not isinstance(attribute, EnumAttribute):
-            super().print_attribute(attribute)
+        in_angles = attribute.name in _ENUMS and rules(self.llvm).words_in_angles
+        if not in_angles or not isinstance(attribute, EnumAttribute):
+            super().print_attribute(written)
             return
         self.print_string(f"#{attribute.name}")
         with self.in_angle_brackets():
@@ -99,7 +100,7 @@ class ModulePrinter(Printer):
             super().print_attribute(attribute)
             return
         truths = np.frombuffer(attribute.data.data, np.uint8) != 0
-        data = np.packbits(truths, bitorder="little") if self.llvm < 23 else truths.astype(np.uint8)
+        data = truths.astype(np.uint8) if rules(self.llvm).truths_as_bytes else np.packbits(truths, bitorder="little")
         self.print_string(f'dense<"0x{data.tobytes().hex().upper()}"> : ')
         self.print_attribute(attribute.type)
 

@@ -23,6 +23,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import rules
 from layoutalg.flow.relations.blocks import way_of
 from layoutalg.flow.value_candidates import stated_layout
 from layoutalg.flow.written_layouts import statements_of
@@ -74,8 +75,7 @@ def create(op: Any, kernel: Kernel) -> None:
         space_of(without_count(kind)),
         op.descriptor.name_hint,
     )
-    if not said and kernel.llvm < 24 and "?" in source.kind and surface.strides:
-        # LLVM 22 and 23 crash on a descriptor of a memref whose sizes are not in its type.
+    if not said and not rules(kernel.llvm).dynamic_descriptors and "?" in source.kind and surface.strides:
         surface.source, surface.said = address(op, kernel, surface), True
     kernel.surfaces[op.descriptor] = surface
     for use in list(op.descriptor.uses):
@@ -99,7 +99,7 @@ def _transfer(op: Operation, kernel: Kernel, surface: BlockDescriptor) -> Transf
     if not takes_messages(surface, kernel, bits):
         return Transfer(layout, None)
     there = transfers(layout, bits, way, kernel.target, kernel.llvm)
-    if kernel.llvm == 22 and surface.element == "bf16" and way != "store":
+    if not rules(kernel.llvm).spirv_bf16 and surface.element == "bf16" and way != "store":
         there = tuple(sorted(there, key=lambda one: one.message.registers != _tile_of(op, kernel)))
     for found in there:
         if can_move(surface, kernel, op, found.message) and (op.name != "xegpu.prefetch_nd" or _is_plain(found)):
@@ -111,7 +111,7 @@ def _transfer(op: Operation, kernel: Kernel, surface: BlockDescriptor) -> Transf
 
 
 def _tile_of(op: Any, kernel: Kernel) -> int | None:
-    """The registers of one piece of what is loaded: LLVM 22 has no shuffles of bf16 to cut it from larger ones."""
+    """The registers of one piece of what is loaded, where it cannot be cut from larger ones with shuffles."""
     held = None if op.name != "xegpu.load_nd" else kernel.held.of(op.value)
     return None if held is None or not held.sizes else held.sizes[0]
 

@@ -44,6 +44,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle, Store
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.llvm_versions import rules
 from layoutalg.core.notation import Machine
 from layoutalg.flow.levels import DEFAULT_TARGET, machine_of
 from layoutalg.hardware import target_info
@@ -229,8 +230,8 @@ def exchange(
         shared.name = "slm"
     # Numbers of subgroups count from 0 to those of the workgroup, whatever a program within one was planned for.
     programs = [_for(program, kernel.subgroups) for program in chain]
-    # LLVM 22 refuses shuffles in functions that are no kernels.
-    if shared is None and kernel.llvm > 22 and sum(len(program.steps) for program in programs) > _MOST_INLINE:
+    called = rules(kernel.llvm).shuffles_in_functions
+    if shared is None and called and sum(len(program.steps) for program in programs) > _MOST_INLINE:
         return _called(kernel, plan, programs, pieces, sizes)
     return _written(kernel.indices, plan, programs, shared, pieces, sizes)
 
@@ -274,7 +275,7 @@ def _called(
         name = kernel.functions[key] = f"{kernel.name}_convert{len(kernel.functions)}"
         arguments = [Value(piece.element, piece.size) for piece in pieces]
         writer = RegionWriter(arguments)
-        indices = LaneIndices(writer, kernel.subgroups, kernel.lanes)
+        indices = LaneIndices(writer, kernel.subgroups, kernel.lanes, kernel.llvm)
         made = _written(indices, plan, programs, None, arguments, sizes)
         places = ", ".join(["%s"] * len(made))
         writer.do(f"func.return {places} : {given}", made)

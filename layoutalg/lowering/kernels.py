@@ -33,6 +33,7 @@ from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Machine
 from layoutalg.flow.written_layouts import called
 from layoutalg.ir.findings import Finding
@@ -108,8 +109,8 @@ class LaneIndices(Indices):
 
     writer: RegionWriter
 
-    def __init__(self, writer: RegionWriter, subgroups: int, lanes: int) -> None:
-        super().__init__(writer, subgroups, lanes)
+    def __init__(self, writer: RegionWriter, subgroups: int, lanes: int, llvm: int = DEFAULT_LLVM) -> None:
+        super().__init__(writer, subgroups, lanes, llvm=llvm)
         self._here: dict[object, Value] = {}
         self._early: set[Value] = set()
         self._first = 0
@@ -222,13 +223,15 @@ class KernelText:
     (16, '')
     """
 
-    def __init__(self, name: str, machine: Machine, subgroups: int, *, target: str = "pvc", llvm: int = 24) -> None:
+    def __init__(
+        self, name: str, machine: Machine, subgroups: int, *, target: str = "pvc", llvm: int = DEFAULT_LLVM
+    ) -> None:
         self.name = name
         self.machine = machine
         self.target = target
         self.llvm = llvm
         self.writer = RegionWriter()
-        self.indices = LaneIndices(self.writer, subgroups, machine.lanes or 1)
+        self.indices = LaneIndices(self.writer, subgroups, machine.lanes or 1, llvm)
         self.subgroups = subgroups
         self.is_counted = True
         """Whether it is known how many subgroups a workgroup has: what they share in memory needs it."""

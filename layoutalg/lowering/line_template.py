@@ -23,6 +23,7 @@ from io import StringIO
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.ir.writing import ModulePrinter
 
@@ -82,7 +83,7 @@ def without_layouts(operation: Operation) -> dict[str, Attribute]:
 
 
 def form_of(
-    operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = 22
+    operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = DEFAULT_LLVM
 ) -> LineTemplate:
     """The operation on operands of other types, with results of other types.
 
@@ -105,7 +106,7 @@ def form_of(
     return _printed(made, {value: number for number, value in enumerate(taken)}, llvm)
 
 
-def passed_on(operation: Operation, llvm: int = 22) -> LineTemplate:
+def passed_on(operation: Operation, llvm: int = DEFAULT_LLVM) -> LineTemplate:
     """The operation as it stands.
 
     >>> from layoutalg.ir import read_module

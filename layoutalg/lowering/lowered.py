@@ -25,9 +25,8 @@ lowered so is a finding, and then there is no module.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,6 +36,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
@@ -48,7 +48,6 @@ from layoutalg.ir.dialects import func
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate import migrate_module
-from layoutalg.ir.operations.inherent import STRICT
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import verify_module
 from layoutalg.ir.writing import ModulePrinter
@@ -64,7 +63,6 @@ from layoutalg.lowering.rules import Kernel
 from layoutalg.lowering.shared_memory import SHARED, declared_bytes
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.xegpu import LayoutAttr, SliceAttr
-from layoutalg.xegpu.rules import rules
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Distributed
@@ -92,7 +90,7 @@ class Lowered:
         return "" if self.module is None else self.module.source
 
 
-def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = 24) -> Lowered:
+def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Lowered:
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
     A module that does not verify is not lowered: the findings say what is wrong.
@@ -303,12 +301,7 @@ def _body(kernel: Kernel, function: FuncOp) -> Placed:
     kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
     text = kernel.writer.text(_INDENT)
     free = target_info(kernel.target).slm_bytes - declared_bytes(function)
-    found = placed(text, kernel.writer.names()[shared], free)
-    return replace(found, body=_ALIGNED.sub(r" \1", found.body)) if kernel.llvm >= STRICT else found
-
-
-_ALIGNED = re.compile(r" \{(alignment = \d+) : i64\}(?= :)")
-"""What an access in shared memory is aligned to; LLVM 24 reads no braces around it."""
+    return placed(text, kernel.writer.names()[shared], free)
 
 
 class _LoweredPrinter(ModulePrinter):

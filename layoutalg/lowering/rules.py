@@ -27,6 +27,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.conversion.price import price
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Machine
 from layoutalg.flow.graph import flow_of
 from layoutalg.flow.relations import needed, relation_of, shape_of
@@ -111,7 +112,14 @@ class Kernel(KernelText):
     """
 
     def __init__(
-        self, name: str, machine: Machine, subgroups: int, held: HeldIn, *, target: str = "pvc", llvm: int = 24
+        self,
+        name: str,
+        machine: Machine,
+        subgroups: int,
+        held: HeldIn,
+        *,
+        target: str = "pvc",
+        llvm: int = DEFAULT_LLVM,
     ) -> None:
         super().__init__(name, machine, subgroups, target=target, llvm=llvm)
         self.held = held

@@ -26,6 +26,7 @@ from layoutalg.conversion.cost import cost_of
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.flow.relations import settled
 from layoutalg.flow.relations.blocks import WRITER, slots_of
 from layoutalg.hardware import TargetInfo, target_info
@@ -55,10 +56,10 @@ def writer_of(llvm: int) -> str:
     >>> writer_of(22), writer_of(24)
     ('spirv22', 'spirv')
     """
-    return WRITER if llvm > 22 else f"{WRITER}22"
+    return WRITER if rules(llvm).large_blocks else f"{WRITER}22"
 
 
-def transfers(layout: Layout, bits: int, way: Way, target: str, llvm: int = 24) -> tuple[Delivery, ...]:
+def transfers(layout: Layout, bits: int, way: Way, target: str, llvm: int = DEFAULT_LLVM) -> tuple[Delivery, ...]:
     """The messages that move a block in this layout, those to be written first; none where none does.
 
     >>> transfers(Layout.parse("d0 = 4@lane, d1 = 4@lane:4"), 32, "load", "pvc")
@@ -67,7 +68,7 @@ def transfers(layout: Layout, bits: int, way: Way, target: str, llvm: int = 24) 
     return messages_for(layout, bits, way, target, writer_of(llvm))
 
 
-def cheapest(layout: Layout, bits: int, way: Way, target: str, llvm: int = 24) -> Transfer:
+def cheapest(layout: Layout, bits: int, way: Way, target: str, llvm: int = DEFAULT_LLVM) -> Transfer:
     """How a block is moved that no message moves: in another layout with an exchange, or element by element.
 
     >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import read_file, text_of
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -151,7 +152,7 @@ class Module:
 
         return tuple(conversions_of(self.layouts))
 
-    def verify(self, llvm: int = 22, target: str | None = None) -> tuple[Finding, ...]:
+    def verify(self, llvm: int = DEFAULT_LLVM, target: str | None = None) -> tuple[Finding, ...]:
         """What one version of LLVM reports about the module, in its words, then our findings; empty where nothing is wrong.
 
         What could not be read is among the latter, and with a `target` (such as "pvc") messages that the chip does not have.
@@ -264,7 +265,7 @@ class Module:
         lines = ", ".join(str(part.line) for part in found[:8])
         raise LayoutError(f"{self.file}: {len(found)} modules have {wanted} (at lines {lines}); give the text of one")
 
-    def migrate(self, to: int = 24) -> Migrated:
+    def migrate(self, to: int = DEFAULT_LLVM) -> Migrated:
         """The module in the syntax and with the operations of LLVM `to` (23 or 24).
 
         Raises `LayoutError` for another version.
@@ -282,7 +283,7 @@ class Module:
         findings = (*self.findings, *(finding for one in made for finding in one.findings))
         return Migrated(Module(text, self.file), findings)
 
-    def text(self, llvm: int = 22) -> str:
+    def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.
 
         >>> print(Module("gpu.barrier").text(llvm=24), end="")

@@ -37,6 +37,7 @@ from layoutalg.core.limits import LONGEST_NESTED as _LONGEST_USUAL
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_NESTED_COORDINATES as _MOST_COORDINATES
 from layoutalg.core.limits import MOST_UNCOVERED as _MOST_UNCOVERED
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.reader import Reader
@@ -235,7 +236,7 @@ class NestedLayoutAttr(NestedTiles, Notation):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor.

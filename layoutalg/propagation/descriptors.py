@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.propagation.refinement import leaves_lanes
-from layoutalg.xegpu.rules import rules
 
 __all__ = ["retyped", "write_descriptors"]
 

@@ -34,11 +34,11 @@ from layoutalg.core.carrying import REGISTERS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.levels import layout_at, levels_of, unblocked
 from layoutalg.flow.relations import given, needed, settled, without
 from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
-from layoutalg.xegpu.rules import rules
 
 __all__ = [
     "NamedLayout",
@@ -95,7 +95,7 @@ def as_written(attribute: Distributed, shape: tuple[int, ...]) -> NamedLayout | 
 
 
 @lru_cache(maxsize=_CACHED)
-def if_accepted(attribute: Distributed, shape: tuple[int, ...], llvm: int = 24) -> NamedLayout | None:
+def if_accepted(attribute: Distributed, shape: tuple[int, ...], llvm: int = DEFAULT_LLVM) -> NamedLayout | None:
     """The layout that an attribute says of a tensor, where that version of LLVM accepts it; None otherwise.
 
     >>> if_accepted(LayoutAttr(lane_layout=(1, 16)), (8, 16), 24)
@@ -107,7 +107,9 @@ def if_accepted(attribute: Distributed, shape: tuple[int, ...], llvm: int = 24) 
 
 
 @lru_cache(maxsize=_CACHED)
-def carry_back(relation: Layout, result: NamedLayout, operand: tuple[int, ...], llvm: int = 24) -> NamedLayout | None:
+def carry_back(
+    relation: Layout, result: NamedLayout, operand: tuple[int, ...], llvm: int = DEFAULT_LLVM
+) -> NamedLayout | None:
     """What an operand of this shape must be spread like, for a result that is spread so; None where no attribute says it.
 
     >>> from layoutalg.flow.relations import identity
@@ -172,7 +174,9 @@ def _around(relation: Layout, result: Layout, operand: tuple[int, ...]) -> Layou
 
 
 @lru_cache(maxsize=_CACHED)
-def carry_on(relation: Layout, operand: NamedLayout, result: tuple[int, ...], llvm: int = 24) -> NamedLayout | None:
+def carry_on(
+    relation: Layout, operand: NamedLayout, result: tuple[int, ...], llvm: int = DEFAULT_LLVM
+) -> NamedLayout | None:
     """How a result of this shape is spread, when its operand is spread so; None where no attribute says it.
 
     >>> total = Layout.parse("d0 = 8@d0 | replicas 16@d1")

@@ -48,6 +48,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion.price import Price, price
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
 from layoutalg.core.whole_numbers import instance_of
@@ -69,7 +70,6 @@ from layoutalg.propagation.refinement import has_subgroups, states_subgroups, wi
 from layoutalg.propagation.unloadable_layouts import restate
 from layoutalg.propagation.writing import Placed, Written, write
 from layoutalg.simulate.levels import works_on_fragments
-from layoutalg.xegpu.rules import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -171,7 +171,9 @@ class Propagated:
         return self.module.source
 
 
-def propagate(module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24) -> Propagated:
+def propagate(
+    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM
+) -> Propagated:
     """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
 
     `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM.

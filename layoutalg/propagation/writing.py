@@ -37,6 +37,7 @@ from typing import Any
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from layoutalg.conversion.price import redundant
+from layoutalg.core.llvm_versions import rules
 from layoutalg.flow.graph import Flow
 from layoutalg.flow.levels import levels_of
 from layoutalg.flow.solver import Labelling
@@ -371,7 +372,7 @@ def _state_operand(operation: Operation, number: int, held: NamedLayout, asked: 
     if operation.name in _PRODUCTS:
         _say(operation.properties, _OPERAND_NAMES.get(number, "layout_cd"), attribute)
     elif operation.name == "scf.for":
-        if asked.llvm >= 23:
+        if rules(asked.llvm).loops_take_layouts:
             _say(operation.attributes, f"layout_operand_{number}", attribute)
     elif number == 0 and not operation.results and operation.name in _MESSAGES:
         _say(operation.properties, "layout", attribute)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.amx import REGISTERS
+from layoutalg.amx import REGISTERS, dialect_of
 from layoutalg.core.plurals import counted as number_of
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.strips import Strip, registers_of
@@ -157,7 +157,7 @@ def _choices(plan: AmxGemm) -> list[Row]:
     ]
     if edges := _edges(plan):
         found.append(("edges", edges))
-    found.append(("written for", f"LLVM {plan.llvm}, as {'amx' if plan.llvm == 22 else 'x86.amx'}"))
+    found.append(("written for", f"LLVM {plan.llvm}, as {dialect_of(plan.llvm)}"))
     return found
 
 

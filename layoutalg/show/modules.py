@@ -29,6 +29,7 @@ from layoutalg.conversion.price import DEFAULT_CHIP
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PRINTED
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import printable, shortened
 from layoutalg.core.notation import Machine, as_machine
 from layoutalg.core.plurals import counted
@@ -191,7 +192,7 @@ def describe_module(
     module: Module,
     machine: Machine | None = None,
     *,
-    llvm: int | None = None,
+    llvm: int = DEFAULT_LLVM,
     at: Sequence[int] | None = None,
     holder: Mapping[str, int] | None = None,
     target: str | None = None,
@@ -272,7 +273,7 @@ def layout_uses_of(module: Module, operation: str) -> tuple[LayoutUse, ...]:
 def _row(
     use: LayoutUse,
     machine: Machine,
-    llvm: int | None,
+    llvm: int,
     at: Sequence[int] | None,
     holder: Mapping[str, int] | None,
 ) -> LayoutRow:
@@ -296,7 +297,7 @@ def _row(
     return LayoutRow(use, meaning, refused, answer, facts)
 
 
-def _verdict(use: LayoutUse, machine: Machine, llvm: int | None, facts: dict[str, Any]) -> tuple[bool, str]:
+def _verdict(use: LayoutUse, machine: Machine, llvm: int, facts: dict[str, Any]) -> tuple[bool, str]:
     """Whether a compiler refuses the layout for this shape, and its words."""
     if use.attribute is None or (use.shape is None and use.attribute.needs_shape):
         return False, ""

@@ -7,7 +7,7 @@ such as a compiler's verdict.
 >>> found.facts["fragment_type"], found.facts["index"]
 ('vector<8xf16>', {'d0': 'reg', 'd1': 'lane'})
 >>> found.lines()[2]
-('LLVM 22', 'accepts')
+('LLVM 24', 'accepts')
 
 A matrix product has a description per operand:
 
@@ -27,6 +27,7 @@ from layoutalg.core.expressions import expression_text
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
@@ -110,7 +111,7 @@ def describe(
     holder: dict[str, int] | None = None,
     at: Sequence[int] | None = None,
     blocks: bool = False,
-    llvm: int | None = None,
+    llvm: int = DEFAULT_LLVM,
 ) -> Description:
     """Describe a value of any notation, or its text, for a tensor of `shape` on a `machine`.
 

@@ -23,13 +23,13 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
-from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr", "fragment_notes"]
 
@@ -87,10 +87,12 @@ class DistributeLayout(Notation, ABC):
 
         >>> attr = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
         >>> attr.check((8, 17))
+        "'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed."
+        >>> attr.check((8, 17), llvm=22)
         'cannot distribute [8, 17] using #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>'
-        >>> attr.check((8, 1)) is None, attr.check((8, 1), llvm=24) is None
+        >>> attr.check((8, 1), llvm=22) is None, attr.check((8, 1)) is None
         (False, True)
-        >>> LayoutAttr(lane_layout=(1, 16)).check((8, 16), llvm=24)
+        >>> LayoutAttr(lane_layout=(1, 16)).check((8, 16))
         'lane_layout and lane_data must be used together'
         """
         version = rules(llvm)
@@ -207,21 +209,20 @@ class DistributeLayout(Notation, ABC):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout).
 
-        >>> [note.text for note in LayoutAttr(lane_layout=(1, 16)).report((8, 16))][:2]
+        >>> [note.text for note in LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).report((8, 16))][:2]
         ['accepts', 'per lane: vector<8xf32>']
         """
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")
         blocks = as_flag(blocks, "blocks")
-        version = DEFAULT_LLVM if llvm is None else llvm
-        verdict = self.check(shape, version)
+        verdict = self.check(shape, llvm)
         text = "accepts" if verdict is None else f"refuses: {verdict}"
-        found = [Note(f"LLVM {version}", text, "llvm", verdict or "accepts", verdict is not None)]
+        found = [Note(f"LLVM {llvm}", text, "llvm", verdict or "accepts", verdict is not None)]
         level = "lane" if self.distribution().lane_layout is not None else "subgroup"
         try:
             self.layout(shape, machine)

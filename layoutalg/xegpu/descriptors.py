@@ -5,8 +5,8 @@
 >>> desc.layout()
 Layout.parse('d0 = 8@reg, d1 = 16@lane')
 
-A descriptor is verified when it is made, by LLVM 22 unless another version is given, and any version can be asked for its
-verdict:
+A descriptor is verified when it is made: by the version that is given, otherwise some version must accept it. Any version can
+be asked for its verdict:
 
 >>> whole = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
 >>> column = TensorDescType((8, 1), "f16", layout=whole, llvm=24)
@@ -26,6 +26,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, as_ints
@@ -34,7 +35,6 @@ from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr, 
 from layoutalg.xegpu.fragments import FragmentType
 from layoutalg.xegpu.integers import integer_text, verify_integer
 from layoutalg.xegpu.mem_desc import verify_shape
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 from layoutalg.xegpu.words import EnumAttr
 
 __all__ = ["BlockTensorDescAttr", "Encoding", "ScatterTensorDescAttr", "TensorDescType"]
@@ -168,7 +168,7 @@ class TensorDescType(Notation):
         encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None,
         layout: LayoutAttr | SliceAttr | None = None,
         *,
-        llvm: int = DEFAULT_LLVM,
+        llvm: int | None = None,
     ) -> None:
         if isinstance(encoding, BlockTensorDescAttr) and encoding == BlockTensorDescAttr(
             array_length_type=encoding.array_length_type
@@ -187,9 +187,16 @@ class TensorDescType(Notation):
             raise VerificationError(f"layout {shown(layout)}: expected #xegpu.layout or #xegpu.slice")
         if self.shape:
             verify_shape("tensor_desc", self.shape)
-        problem = self.check(llvm)
+        problem = self._refused_by_all() if llvm is None else self.check(llvm)
         if problem is not None:
             raise VerificationError(problem)
+
+    def _refused_by_all(self) -> str | None:
+        """The words of the newest version that has such descriptors; None where some version accepts the type."""
+        scattered = self.encoding is not None and self.encoding.chunk is not None
+        versions = [version for version in llvm_versions()[::-1] if rules(version).scattered or not scattered]
+        problems = [self.check(version) for version in versions]
+        return None if None in problems else problems[0]
 
     def check(self, llvm: int = DEFAULT_LLVM) -> str | None:
         """The verdict of a version of LLVM on the type: None where it accepts, else its words.
@@ -287,7 +294,7 @@ class TensorDescType(Notation):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """The type of a fragment, and where a 2D block load delivers something else.

@@ -6,7 +6,7 @@ of L in the given `order` (first dimension of the order fastest), its coordinate
 is repeated until the tensor is covered. A slice drops its dimensions only after the id was taken apart: ids that differ
 in a dropped dimension hold the same data. Where ids outnumber blocks they share them, evenly or not at all: 16 lanes share 8
 columns, and cannot share 15. That is `layout`, the exact relation; LLVM is stricter about sharing (`accepts`, which
-`LayoutAttr.check` asks; versions in `xegpu.rules`).
+`LayoutAttr.check` asks; versions in `core.llvm_versions`).
 
 >>> tensor = Distribution(sg_layout=(2, 4), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1), rank=2)
 >>> print(tensor.layout((32, 64), "this layout"))
@@ -34,10 +34,10 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE
 from layoutalg.core.limits import MOST_BLOCKS as _MOST_BLOCKS
 from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
+from layoutalg.core.llvm_versions import Rules, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import listed
 from layoutalg.core.work_items import level_steps
-from layoutalg.xegpu.rules import Rules, rules
 
 __all__ = ["Distribution", "Level", "as_numbers", "as_shape", "shortened"]
 
@@ -182,10 +182,10 @@ class Distribution:
     # What LLVM accepts
 
     def accepts(self, shape: tuple[int, ...], llvm: Rules | None = None) -> bool:
-        """Whether a layout fits a shape, by the rule of a version of LLVM (`rules.Rules`).
+        """Whether a layout fits a shape, by the rule of a version of LLVM (`llvm_versions.Rules`).
 
         >>> mixed = Distribution(sg_layout=(2, 4), sg_data=(16, 32), rank=2)
-        >>> mixed.accepts((64, 32)), mixed.accepts((64, 32), rules(24))
+        >>> mixed.accepts((64, 32), rules(22)), mixed.accepts((64, 32))
         (False, True)
         """
         if len(shape) != self.rank:

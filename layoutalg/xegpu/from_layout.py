@@ -7,22 +7,24 @@ instruction tiles, then each lane's vector:
 
 >>> tile = Layout.parse("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")
 >>> print(to_xegpu(tile))
-#xegpu.layout<sg_layout = [2, 4], lane_layout = [1, 16]>
+#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [16, 1]>
 >>> to_xegpu(tile).layout(tile.shape) == tile
 True
 
 The 16 rows of that tile are one factor. Where columns come between them, 8 rows are an instruction tile:
 
 >>> print(to_xegpu(Layout.parse("d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane")))
-#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16]>
+#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [8, 1]>
 
-Subgroups that hold the same data share the blocks of a dimension, where LLVM takes that; otherwise, and for lanes, the
-layout is a slice of one with more dimensions:
+Where several hold the same data, the layout is a slice of one with more dimensions. LLVM 22 also lets subgroups share the
+blocks of a dimension:
 
->>> print(to_xegpu(Layout.parse("d0 = 8@sg:4 32@reg:32, d1 = 32@reg | replicas 4@sg")))
+>>> shared = Layout.parse("d0 = 8@sg:4 32@reg:32, d1 = 32@reg | replicas 4@sg")
+>>> print(to_xegpu(shared), to_xegpu(shared, llvm=22), sep=chr(10))
+#xegpu.slice<#xegpu.layout<sg_layout = [8, 1, 4], sg_data = [32, 32, 1]>, dims = [2]>
 #xegpu.layout<sg_layout = [8, 4], sg_data = [32, 32]>
 >>> print(to_xegpu(Layout.parse("d0 = 8@lane 4@reg | replicas 2@lane:8")))
-#xegpu.slice<#xegpu.layout<lane_layout = [2, 8]>, dims = [0]>
+#xegpu.slice<#xegpu.layout<lane_layout = [2, 8], lane_data = [1, 4]>, dims = [0]>
 
 The law: `to_xegpu(attr.layout(shape)).layout(shape) == attr.layout(shape)` for every attribute that has a layout, and the
 result always passes `check`.
@@ -37,10 +39,10 @@ from typing import NamedTuple, NoReturn
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.notation import Distributed, Machine, sole_layout
 from layoutalg.core.work_items import MachineFactor, level_steps, machine_factors, refuse
 from layoutalg.xegpu.attributes import LayoutAttr, SliceAttr
-from layoutalg.xegpu.rules import DEFAULT_LLVM, Rules, rules
 
 __all__ = ["to_xegpu"]
 
@@ -74,9 +76,9 @@ def to_xegpu(
     that is not known.
 
     >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
-    #xegpu.layout<lane_layout = [1, 16]>
-    >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane"), llvm=24))
     #xegpu.layout<lane_layout = [1, 16], lane_data = [8, 1]>
+    >>> print(to_xegpu(Layout.parse("d0 = 8@reg, d1 = 16@lane"), llvm=22))
+    #xegpu.layout<lane_layout = [1, 16]>
     >>> to_xegpu(Layout.parse("d0 = 16@lane 2@sg"))
     Traceback (most recent call last):
     layoutalg.core.errors.ConversionError: dimension d0: 2@sg counts inside 16@lane, and XeGPU deals out lanes inside a

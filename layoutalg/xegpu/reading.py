@@ -24,7 +24,6 @@ from layoutalg.xegpu.descriptors import BlockTensorDescAttr, Encoding, ScatterTe
 from layoutalg.xegpu.integers import read_integer, read_integers
 from layoutalg.xegpu.mem_desc import MemDescType, MemLayoutAttr
 from layoutalg.xegpu.rfc import SgMapAttr
-from layoutalg.xegpu.rules import DEFAULT_LLVM
 from layoutalg.xegpu.words import MEMORY_SPACES, WORDS, EnumAttr, NbarrierType, RangeAttr
 
 __all__ = ["Value", "parse_attribute", "read_notation"]
@@ -46,11 +45,11 @@ Value: TypeAlias = (
 _FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
 
 
-def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: int = DEFAULT_LLVM) -> Value:
+def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: int | None = None) -> Value:
     """Read one attribute or type of the dialect; `aliases` are values for `#name` and `!name` (sigils included).
 
-    `llvm` is the version whose verifier a tensor_desc must pass. Raises `ParseError` with line and column,
-    `VerificationError` for what the dialect's rules refuse, `LayoutError` for a version that is not known.
+    A tensor_desc must pass the verifier of the version `llvm`, or of any version where none is given. Raises `ParseError` with
+    line and column, `VerificationError` for what the dialect's rules refuse, `LayoutError` for a version that is not known.
 
     >>> parse_attribute("#xegpu.range<[2, 4]>").ids()
     range(2, 4)
@@ -65,8 +64,8 @@ def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: i
     return value
 
 
-def read_notation(reader: Reader, llvm: int = DEFAULT_LLVM) -> Value:
-    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it; `llvm` verifies a tensor_desc.
+def read_notation(reader: Reader, llvm: int | None = None) -> Value:
+    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it; see `parse_attribute`.
 
     >>> print(read_notation(Reader("!xegpu.tensor_desc<16xf16> and more")))
     !xegpu.tensor_desc<16xf16>
@@ -210,7 +209,7 @@ def _enum(name: str) -> Callable[[Reader], EnumAttr]:
     return read
 
 
-def _tensor_desc(reader: Reader, llvm: int) -> TensorDescType:
+def _tensor_desc(reader: Reader, llvm: int | None) -> TensorDescType:
     reader.expect("<")
     shape, element = _shape(reader)
     encoding: BlockTensorDescAttr | ScatterTensorDescAttr | None = None

@@ -23,6 +23,7 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, as_sizes
 from layoutalg.core.whole_numbers import as_ints, whole_number
@@ -118,7 +119,7 @@ class SgMapAttr(Notation):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """The verdict of the RFC's size rule.

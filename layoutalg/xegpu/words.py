@@ -7,8 +7,8 @@ other's. All spellings are read here:
 >>> slm = parse_attribute("#xegpu<memory_space slm>")
 >>> slm == parse_attribute("#xegpu.memory_space<slm>")
 True
->>> print(slm, slm.text(llvm=24))
-#xegpu<memory_space slm> #xegpu.memory_space<slm>
+>>> print(slm, slm.text(llvm=22))
+#xegpu.memory_space<slm> #xegpu<memory_space slm>
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.xegpu.integers import integer_text, verify_integer
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["MEMORY_SPACES", "WORDS", "EnumAttr", "NbarrierType", "RangeAttr"]
 
@@ -36,12 +36,12 @@ _WITHOUT_ANGLES = ("memory_space", "fence_scope")
 
 @dataclass(frozen=True, slots=True)
 class EnumAttr(Notation):
-    """`#xegpu.cache_hint<cached>`, `#xegpu<memory_space slm>`, `#xegpu<fence_scope gpu>`, `#xegpu.lane_shuffle_mode<pack>`.
+    """`#xegpu.cache_hint<cached>`, `#xegpu.memory_space<slm>`, `#xegpu.fence_scope<gpu>`, `#xegpu.lane_shuffle_mode<pack>`.
 
     Raises `VerificationError` for a word that is not in the attribute's list.
 
     >>> print(EnumAttr("cache_hint", "cached"), EnumAttr("fence_scope", "gpu"))
-    #xegpu.cache_hint<cached> #xegpu<fence_scope gpu>
+    #xegpu.cache_hint<cached> #xegpu.fence_scope<gpu>
     """
 
     name: str
@@ -60,8 +60,8 @@ class EnumAttr(Notation):
 
         Raises `LayoutError` for a version that is not known.
 
-        >>> EnumAttr("memory_space", "slm").text(llvm=24)
-        '#xegpu.memory_space<slm>'
+        >>> EnumAttr("memory_space", "slm").text(llvm=22)
+        '#xegpu<memory_space slm>'
         """
         if self.name in _WITHOUT_ANGLES and not rules(llvm).words_in_angles:
             return f"#xegpu<{self.name} {self.value}>"

@@ -53,11 +53,12 @@ def test_operands_have_the_axes_of_the_register_file() -> None:
     [
         (
             TileProduct(16, 16, 64, "i8", "i8", True, True),
-            "amx.tile_muli %a zext, %b zext, %c : !amx.tile<16x64xi8>, !amx.tile<16x64xi8>, !amx.tile<16x16xi32>",
+            "x86.amx.tile_muli %a zext, %b zext, %c : "
+            "!x86.amx.tile<16x64xi8>, !x86.amx.tile<16x64xi8>, !x86.amx.tile<16x16xi32>",
         ),
         (
             TileProduct(5, 7, 6, "f16", "f16"),
-            "amx.tile_mulf %a, %b, %c : !amx.tile<5x6xf16>, !amx.tile<3x14xf16>, !amx.tile<5x7xf32>",
+            "x86.amx.tile_mulf %a, %b, %c : !x86.amx.tile<5x6xf16>, !x86.amx.tile<3x14xf16>, !x86.amx.tile<5x7xf32>",
         ),
     ],
 )
@@ -93,7 +94,14 @@ def test_k_that_is_no_whole_number_of_words_says_how_to_pad(element: str, k: int
         (16, 16, 68, "i8", "i8", "bad column width: 68"),
         (16, 16, 64, "bf16", "bf16", "bad column width: 128"),
         (16, 16, 32, "bf16", "f16", "unsupported type combination"),
-        (16, 16, 32, "bf16", "i8", "operand #1 must be tile of 16-bit float or bfloat16 type values"),
+        (
+            16,
+            16,
+            32,
+            "bf16",
+            "i8",
+            "operand #1 must be tile of 16-bit float or bfloat16 type or f8E4M3FN type or f8E5M2 type",
+        ),
         (16, 16, 32, "i8", "bf16", "operand #1 must be tile of 8-bit signless integer values"),
         (16, 16, 16, "f32", "f32", "A of 'f32': expected bf16, f16 or i8"),
         (0, 16, 64, "i8", "i8", "m = 0"),
@@ -264,6 +272,21 @@ def test_b_notes_how_many_rows_share_a_word(element: str, v: int) -> None:
 
 def test_the_operation_in_each_version() -> None:
     product = TileProduct(16, 16, 64, "i8", "i8", lhs_zext=True)
-    assert product.text() == str(product)
-    for version in (23, 24):
-        assert product.text(version) == str(product).replace("amx.", "x86.amx.")
+    tiles = "!amx.tile<16x64xi8>, !amx.tile<16x64xi8>, !amx.tile<16x16xi32>"
+    assert product.text(llvm=22) == f"amx.tile_muli %a zext, %b, %c : {tiles}"
+    for text in (str(product), product.text(), product.text(23), product.text(24)):
+        assert text == product.text(llvm=22).replace("amx.", "x86.amx.")
+
+
+def test_the_verdict_on_a_product_is_in_the_words_of_each_version() -> None:
+    """As mlir-opt 22, 23 and 24 say it."""
+    a, b, c = TileType(16, 64, "i8"), TileType(15, 64, "i8"), TileType(16, 16, "i32")
+    for version, small, dialect in (
+        (22, "", "amx"),
+        (23, " or f8E4M3FN type or f8E5M2 type", "x86.amx"),
+        (24, " or f8E4M3FN type or f8E5M2 type", "x86.amx"),
+    ):
+        said = check_product(f"{dialect}.tile_mulf", a, b, c, llvm=version)
+        words = f"tile of 16-bit float or bfloat16 type{small} values"
+        assert said == f"operand #0 must be {words}, but got '!{dialect}.tile<16x64xi8>'"
+    assert check_product("x86.amx.tile_mulf", a, b, c) == said

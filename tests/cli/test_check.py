@@ -54,7 +54,7 @@ def test_exit_codes(wrong: str, tmp_path: Path, capsys: Capture) -> None:
 def test_json_has_both_layouts_the_element_and_the_repairs(wrong: str, capsys: Capture) -> None:
     assert main(["check", wrong, "--json"]) == 1
     facts = json.loads(capsys.readouterr().out)
-    assert (facts["right"], facts["operations"], facts["llvm"], facts["target"]) == (False, 2, 22, "pvc")
+    assert (facts["right"], facts["operations"], facts["llvm"], facts["target"]) == (False, 2, 24, "pvc")
     [mistake] = facts["mistakes"]
     assert mistake["operand"] == "%row"
     assert mistake["axes"] == ["sg"]

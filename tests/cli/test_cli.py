@@ -204,7 +204,7 @@ def test_gemm_prints_the_plan_of_every_option(capsys: Capture) -> None:
 
 
 def test_a_pair_without_a_layout_shows_llvms_blocks_and_the_reason(capsys: Capture) -> None:
-    pair = ("#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 16]>", "8x8")
+    pair = ("#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 16]>", "8x8", "--llvm", "22")
     lines = out(capsys, "show", *pair).splitlines()
     assert "LLVM 22   accepts" in lines
     assert any(

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +78,12 @@ def lower_batch(jobs: Sequence[Job], directory: Path) -> Path:
     return spirv_of(merged([_text(FIRST, "i32", "leading"), *texts]), directory)
 
 
-_text = cache(emit_kernel)
+_text = cache(partial(emit_kernel, llvm=22))
 
 
 def run_functions(jobs: Sequence[Job], directory: Path) -> dict[str, Array]:
     """The same by the emitted functions, called from kernels in OpenCL C; fragments are one vector each."""
-    texts = [emit_function(job.programs, job.element, job.name) for job in jobs]
+    texts = [emit_function(job.programs, job.element, job.name, llvm=22) for job in jobs]
     spirv_of(merged(texts), directory)
     (directory / "caller.cl").write_text(
         "\n".join(["#pragma OPENCL EXTENSION cl_khr_fp16 : enable", *map(_caller, jobs)])

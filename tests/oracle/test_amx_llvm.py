@@ -20,20 +20,21 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
-from layoutalg.amx import TileConfig, TileProduct, TileType, check_product, pack_vnni, parse_tile
+from layoutalg.amx import TileConfig, TileProduct, TileType, check_product, dialect_of, pack_vnni, parse_tile
 from layoutalg.core import ParseError, VerificationError
 from tests.oracle.toolchains import absent, require, require_new, run
 
 WIDTHS = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i8": 1}
 ELEMENTS = list(WIDTHS)
 SIGNS = list(combinations((False, True), repeat=2))
-ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (?:'amx\.\w+' op )?(.*)$", re.MULTILINE)
+ERROR = re.compile(r"^<stdin>:(\d+):\d+: error: (?:'(?:x86\.)?amx\.\w+' op )?(.*)$", re.MULTILINE)
 
 
-def verdicts(functions: list[str]) -> list[str | None]:
+def verdicts(functions: list[str], llvm: int = 22) -> list[str | None]:
     """LLVM's verdict on each function (one line of text each): None, or its first diagnostic."""
+    compiler = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
     text = "".join(f"{function}\n// -----\n" for function in functions)
-    done = run([require("mlir-opt-22"), "--split-input-file", "-o", "/dev/null"], text)
+    done = run([compiler, "--split-input-file", "-o", "/dev/null"], text)
     found: dict[int, str] = {}
     for line, message in ERROR.findall(done.stderr):
         found.setdefault(int(line), message)
@@ -42,8 +43,8 @@ def verdicts(functions: list[str]) -> list[str | None]:
     return [found.get(2 * i + 1) for i in range(len(functions))]
 
 
-def uses(tile: str) -> str:
-    return f"func.func @f() {{ %0 = amx.tile_zero : {tile} func.return }}"
+def uses(tile: str, dialect: str = "amx") -> str:
+    return f"func.func @f() {{ %0 = {dialect}.tile_zero : {tile} func.return }}"
 
 
 def multiplies(op: str, types: tuple[str, str, str], lhs_zext: bool = False, rhs_zext: bool = False) -> str:
@@ -55,10 +56,12 @@ def multiplies(op: str, types: tuple[str, str, str], lhs_zext: bool = False, rhs
 # Verdicts
 
 
-def test_every_verdict_on_a_tile_agrees() -> None:
+@pytest.mark.parametrize("llvm", [22, 24])
+def test_every_verdict_on_a_tile_agrees(llvm: int) -> None:
     tiles = [TileType(r, c, e) for e in ELEMENTS for r in (1, 2, 15, 16, 17, 64, 2**31) for c in range(1, 70)]
     tiles += [TileType(16, c, e) for e in ELEMENTS for c in (128, 1000, 2**26 - 1, 2**26)]
-    found = verdicts([uses(f"!amx.tile<{t.rows}x{t.cols}x{t.element}>") for t in tiles])
+    dialect = dialect_of(llvm)
+    found = verdicts([uses(f"!{dialect}.tile<{t.rows}x{t.cols}x{t.element}>", dialect) for t in tiles], llvm)
     wrong = [(str(t), t.check(), v) for t, v in zip(tiles, found, strict=True) if t.check() != v]
     assert not wrong, (len(wrong), wrong[:5])
     assert {v is None for v in found} == {True, False}
@@ -100,7 +103,7 @@ def test_texts_are_read_as_llvm_reads_them() -> None:
     assert len(readable) == 8
     module = "\n".join(f"func.func private @f{i}({text})" for i, text in enumerate(readable))
     printed = re.findall(r"!amx\.tile<\S+>", run([require("mlir-opt-22")], module).stdout)
-    assert printed == [str(parse_tile(text)) for text in readable]
+    assert printed == [parse_tile(text).text(llvm=22) for text in readable]
 
 
 def some_operands(rng: random.Random) -> tuple[str, list[TileType]]:
@@ -118,15 +121,18 @@ def some_operands(rng: random.Random) -> tuple[str, list[TileType]]:
     return op, [TileType(rows, cols, element) for (rows, cols), element in zip(shapes, elements, strict=True)]
 
 
-def test_every_verdict_on_a_product_agrees() -> None:
+@pytest.mark.parametrize("llvm", [22, 24])
+def test_every_verdict_on_a_product_agrees(llvm: int) -> None:
     seed = secrets.randbits(32)
     rng = random.Random(seed)
     cases = [some_operands(rng) for _ in range(4_000)]
-    texts = [[f"!amx.tile<{t.rows}x{t.cols}x{t.element}>" for t in tiles] for _, tiles in cases]
-    found = verdicts([multiplies(op, (a, b, c)) for (op, _), (a, b, c) in zip(cases, texts, strict=True)])
+    dialect = dialect_of(llvm)
+    texts = [[f"!{dialect}.tile<{t.rows}x{t.cols}x{t.element}>" for t in tiles] for _, tiles in cases]
+    asked = [multiplies(op.replace("amx", dialect), (a, b, c)) for (op, _), (a, b, c) in zip(cases, texts, strict=True)]
+    found = verdicts(asked, llvm)
     wrong = []
     for (op, tiles), verdict in zip(cases, found, strict=True):
-        said = check_product(op, *tiles)
+        said = check_product(op, *tiles, llvm=llvm)
         if said != verdict:
             wrong.append((op, [str(t) for t in tiles], said, verdict))
     assert not wrong, (seed, len(wrong), wrong[:3])
@@ -197,8 +203,12 @@ def test_llvm_selects_the_instruction_with_the_feature_and_the_configuration(til
 
 @pytest.mark.parametrize("tile", PRODUCTS, ids=lambda tile: tile.instruction)
 def test_llvm_reads_the_text_of_a_product(tile: TileProduct) -> None:
-    arguments = f"%a: {tile.lhs_type}, %b: {tile.rhs_type}, %c: {tile.acc_type}"
-    assert verdicts([f"func.func @f({arguments}) {{ %0 = {tile} func.return }}"]) == [None]
+    for version in (22, 23, 24):
+        types = [one.text(version) for one in (tile.lhs_type, tile.rhs_type, tile.acc_type)]
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in zip(("%a", "%b", "%c"), types, strict=True))
+        text = f"func.func @f({arguments}) {{ %0 = {tile.text(version)} func.return }}"
+        assert verdicts([text], version) == [None]
+    assert str(tile) == tile.text(24)
 
 
 # Execution

@@ -34,7 +34,8 @@ from tests.oracle.conversion_cpu import (
     run_on_cpu,
     spirv_functions,
 )
-from tests.oracle.xe_toolchain import Listing, mlir_opt, spirv_of
+from tests.oracle.toolchains import require, require_new, run
+from tests.oracle.xe_toolchain import Listing, spirv_of
 from tests.random_layouts import bits_pair, mixed_pair
 
 Array = NDArray[Any]
@@ -636,7 +637,7 @@ def test_intels_compiler_leaves_no_call_and_no_spill(case: Case, machine_code: d
 
 
 def test_every_function_lowers(tmp_path: Path) -> None:
-    texts = [emit_function(case.programs, case.element, case.name) for case in CASES]
+    texts = [emit_function(case.programs, case.element, case.name, llvm=22) for case in CASES]
     functions = spirv_functions(spirv_of(merged(texts), tmp_path), tmp_path)
     assert {case.name for case in CASES} <= set(functions)
     for case in transposes():
@@ -656,14 +657,14 @@ def test_functions_do_it_when_opencl_c_calls_them(tmp_path: Path) -> None:
 def test_one_alone_lowers_and_runs(tmp_path: Path) -> None:
     """Without the merging of this file's cases."""
     case = next(transposes())
-    spirv_of(emit_function(case.programs, case.element), tmp_path)
+    spirv_of(emit_function(case.programs, case.element, llvm=22), tmp_path)
     given = case.job().fragments[0]
     assert np.array_equal(run_on_cpu(case.programs, given, case.element, tmp_path), given.transpose(0, 2, 1))
 
 
 def test_a_barrier_inside_a_subgroup_is_one_for_llvm_and_intels_compilers(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name == "inside1_0")
-    text = emit_kernel(case.programs, case.element, case.name, target="pvc")
+    text = emit_kernel(case.programs, case.element, case.name, target="pvc", llvm=22)
     binary = spirv_of(text, tmp_path)
     assert spirv_functions(binary, tmp_path)[case.name].count("OpControlBarrier") == 1
     given = case.job()
@@ -674,18 +675,49 @@ def test_a_barrier_inside_a_subgroup_is_one_for_llvm_and_intels_compilers(tmp_pa
     assert "signal barrier" not in listing.text
 
 
-def test_llvm_verifies_the_text_as_it_stands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [22, 23, 24])
+def test_llvm_verifies_the_text_as_it_stands(version: int) -> None:
     case = next(_rounds())
-    for text in (emit_kernel(case.programs, "f32"), emit_function(case.programs, "f32")):
-        mlir_opt(text, tmp_path)
-        written = write_module(read_module(text))
-        # The generic form of these is what all versions read: 24 wants `alignment` elsewhere in the other.
+    compiler = require("mlir-opt-22") if version == 22 else require_new(f"mlir-opt-{version}")
+    for emit in (emit_kernel, emit_function):
+        text = emit(case.programs, "f32", llvm=version)
+        done = run([compiler, "-o", "/dev/null"], text)
+        assert done.returncode == 0, done.stderr
+        written = write_module(read_module(text), llvm=version)
+        # The generic form of a global is what all versions read: 24 wants `alignment` elsewhere in the other.
         assert [text.count("memref.global"), written.count("memref.global")] == [1, 1]
-        assert without_alignment(written) == without_alignment(text)
+        assert without_globals(written) == without_globals(text)
 
 
-def without_alignment(text: str) -> list[str]:
-    return [line for line in text.splitlines() if "alignment" not in line]
+def without_globals(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "memref.global" not in line]
+
+
+@pytest.mark.parametrize("version", [22, 23, 24])
+def test_every_version_makes_spirv_of_the_kernels_and_functions_that_are_written_for_it(version: int) -> None:
+    compiler = require("mlir-opt-22") if version == 22 else require_new(f"mlir-opt-{version}")
+    cases = [*CASES[version % 5 :: 5], next(case for case in CASES if case.name == "inside1_0")]
+    texts = [
+        emit(case.programs, case.element, case.name, target="pvc", llvm=version)
+        for emit in (emit_kernel, emit_function)
+        for case in cases
+    ]
+    kind = "bin" if version == 22 else "isa"
+    pipeline = f"--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=pvc binary-format={kind}"
+    done = run([compiler, "--split-input-file", pipeline], "// -----\n".join(texts))
+    assert done.returncode == 0, done.stderr[:2000]
+    assert done.stdout.count("gpu.binary") == len(texts) > 60
+
+
+def test_unless_a_version_is_named_a_kernel_is_for_llvm_24() -> None:
+    plan = la.convert("d0 = 4@reg, d1 = 16@lane", "d0 = 4@lane, d1 = 4@lane:4 4@reg")
+    assert plan.emit(kernel=True) == plan.emit(kernel=True, llvm=24)
+    done = run([require_new("mlir-opt-24"), "-o", "/dev/null"], plan.emit(kernel=True))
+    assert done.returncode == 0, done.stderr
+    for version in (22, 23):
+        assert "chunk_size = 4" in plan.emit(kernel=True, llvm=version)
+    with pytest.raises(la.LayoutError, match="LLVM 21: the rules of LLVM 22, 23, 24 are known"):
+        plan.emit(kernel=True, llvm=21)
 
 
 ONE = Program(1, 16, 32, 1, 1, (0,), (), (0,))

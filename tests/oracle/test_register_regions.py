@@ -53,8 +53,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Listi
     texts: list[str] = []
     for name, (_, element) in CASES.items():
         plan = plan_of(name)
-        texts.append(plan.emit(element, kernel=True, name=name))
-        texts.append(emit_kernel(without(plan), element, f"{name}_alone"))
+        texts.append(plan.emit(element, kernel=True, name=name, llvm=22))
+        texts.append(emit_kernel(without(plan), element, f"{name}_alone", llvm=22))
     return listings(texts, tmp_path_factory.mktemp("regions"))
 
 
@@ -95,5 +95,5 @@ def test_the_machine_code_does_what_the_plan_says(
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("llc", [23, 24])
 def test_versions_of_llvm_take_inline_assembly(llc: int, tmp_path: Path) -> None:
-    text = plan_of("f32_16x16").emit("f32", kernel=True)
+    text = plan_of("f32_16x16").emit("f32", kernel=True, llvm=23)
     assert spirv_with_assembly([text], tmp_path, 23, llc).stat().st_size > 1000

@@ -15,13 +15,15 @@ from layoutalg.simulate.launching import launch
 from tests.oracle.test_conversions_run import CASES, Case
 
 
+@pytest.mark.parametrize("llvm", [22, 24])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_conversion_does_what_its_program_says(case: Case) -> None:
+def test_a_conversion_does_what_its_program_says(case: Case, llvm: int) -> None:
     job = case.job()
     source: NDArray[np.generic] = np.ascontiguousarray(job.fragments)
     source.flags.writeable = False
     target = np.zeros(job.shape, source.dtype)
-    outcome = launch(emit_kernel(job.programs, job.element, job.name), [source, target], (len(source), 1, 1))
+    text = emit_kernel(job.programs, job.element, job.name, llvm=llvm)
+    outcome = launch(text, [source, target], (len(source), 1, 1))
     assert outcome.findings == ()
     for given, found in zip(source, target, strict=True):
         assert np.array_equal(found, case.run(given))

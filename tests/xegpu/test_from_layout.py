@@ -74,9 +74,9 @@ def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_t
             layout = attr.layout(shape)
         except LayoutError:
             continue
-        found = to_xegpu(layout)
+        found = to_xegpu(layout, llvm=22)
         assert found.layout(shape) == layout, (attr, shape)
-        assert found.check(shape) is None, (attr, shape)
+        assert found.check(shape, llvm=22) is None, (attr, shape)
         assert len(re.findall("=", str(found))) <= len(re.findall("=", str(attr))) + 2, (attr, found)
         converted += 1
         slices += isinstance(found, SliceAttr)
@@ -111,7 +111,7 @@ def test_a_layout_without_replicas_is_never_a_slice_and_has_no_field_too_many() 
             layout = attr.layout(shape)
         except LayoutError:
             continue
-        found = to_xegpu(layout)
+        found = to_xegpu(layout, llvm=22)
         if layout.replicas or not shape:
             continue
         assert isinstance(found, LayoutAttr)
@@ -224,10 +224,37 @@ def test_what_is_refused_no_attribute_means(
         ("() | replicas 4@lane", "#xegpu.slice<#xegpu.layout<lane_layout = [4]>, dims = [0]>"),
     ],
 )
-def test_the_attribute_is_the_one_a_person_would_write(text: str, attribute: str) -> None:
+def test_the_attribute_is_the_one_a_person_would_write_for_llvm_22(text: str, attribute: str) -> None:
+    layout = Layout.parse(text)
+    assert str(to_xegpu(layout, llvm=22)) == attribute
+    assert to_xegpu(layout, llvm=22).layout(layout.shape) == layout
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute"),
+    [
+        ("d0 = 16@reg, d1 = 16@lane", "#xegpu.layout<lane_layout = [1, 16], lane_data = [16, 1]>"),
+        ("d0 = 8@reg:16, d1 = 16@reg", "#xegpu.layout<inst_data = [8, 16]>"),
+        (
+            "d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane",
+            "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [16, 1]>",
+        ),
+        (
+            "d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane",
+            "#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [8, 1]>",
+        ),
+        (
+            "d0 = 8@sg:4 32@reg:32, d1 = 32@reg | replicas 4@sg",
+            "#xegpu.slice<#xegpu.layout<sg_layout = [8, 1, 4], sg_data = [32, 32, 1]>, dims = [2]>",
+        ),
+    ],
+)
+def test_unless_told_otherwise_the_attribute_has_the_data_that_llvm_24_wants(text: str, attribute: str) -> None:
+    """mlir-opt-24 takes each of them on a `convert_layout` of that shape."""
     layout = Layout.parse(text)
     assert str(to_xegpu(layout)) == attribute
     assert to_xegpu(layout).layout(layout.shape) == layout
+    assert to_xegpu(layout).check(layout.shape, llvm=24) is None
 
 
 @pytest.mark.parametrize(

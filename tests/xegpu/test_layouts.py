@@ -149,7 +149,7 @@ def test_same_map_in_different_words_is_equal() -> None:
 
 def test_a_block_larger_than_the_tensor_has_origins_but_no_layout() -> None:
     attr = LayoutAttr(sg_layout=(2,), sg_data=(32,))
-    assert attr.check((16,)) is None
+    assert attr.check((16,), llvm=22) is None
     assert attr.blocks((16,)) == {0: [(0,)], 1: [(0,)]}
     with pytest.raises(la.DistributionError, match=r"dimension 0 .* has size 16: sg_data\[0\] = 32 is larger"):
         attr.layout((16,))
@@ -157,7 +157,7 @@ def test_a_block_larger_than_the_tensor_has_origins_but_no_layout() -> None:
 
 def test_wrapped_blocks_that_overlap_have_origins_but_no_layout() -> None:
     attr = LayoutAttr(sg_layout=(6,), sg_data=(16,))
-    assert attr.check((24,)) is None
+    assert attr.check((24,), llvm=22) is None
     assert attr.blocks((24,))[2] == [(8,)]
     with pytest.raises(la.DistributionError, match="overlap without coinciding"):
         attr.layout((24,))
@@ -173,8 +173,8 @@ def test_each_version_of_llvm_has_its_verdict_and_its_words() -> None:
     ]
     assert [attr.check((8, 1), llvm=version) is None for version in (22, 23, 24)] == [False, True, True]
     bare = LayoutAttr(sg_layout=(2, 2), lane_layout=(1, 16))
-    assert bare.check((16, 32)) is None
-    assert bare.check((16, 32), llvm=24) == "sg_layout and sg_data must be used together"
+    assert bare.check((16, 32), llvm=22) is None
+    assert bare.check((16, 32)) == bare.check((16, 32), llvm=24) == "sg_layout and sg_data must be used together"
     assert SliceAttr(bare, (0,)).check((32,), llvm=23) == "sg_layout and sg_data must be used together"
     assert attr.check((16,), llvm=24) == "expected layout rank to match tensor rank"
     assert str(attr.layout((1, 8))) == "d0 = 1, d1 = 8@lane | replicas 2@lane:8"
@@ -217,10 +217,16 @@ def test_what_a_descriptor_may_carry_depends_on_the_version() -> None:
     with pytest.raises(la.LayoutError, match="LLVM 21"):
         parse_attribute(str(desc), llvm=21)
     with pytest.raises(la.VerificationError, match=r"LLVM 22 crashes on a slice here"):
-        TensorDescType((8, 16), "f16", None, sliced)
+        TensorDescType((8, 16), "f16", None, sliced, llvm=22)
     with pytest.raises(la.VerificationError, match=r"^cannot distribute \[8, 17\] using #xegpu.slice"):
         TensorDescType((8, 17), "f16", None, sliced, llvm=24)
+    assert TensorDescType((8, 16), "f16", None, sliced) == desc  # what any version reads is read
+    with pytest.raises(la.VerificationError, match=r"^cannot distribute \[8, 17\] using #xegpu.slice"):
+        TensorDescType((8, 17), "f16", None, sliced)
+    with pytest.raises(la.VerificationError, match=r"^expected last dim of tensor to match chunk size"):
+        la.parse("!xegpu.tensor_desc<16x4xf32, #xegpu.scatter_tdesc_attr<chunk_size = 8>>")
     scattered = la.parse("!xegpu.tensor_desc<16x8xf32, #xegpu.scatter_tdesc_attr<chunk_size = 8>>")
+    assert scattered.check() == scattered.check(llvm=24)
     assert scattered.check(llvm=23) == "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`"
 
 

@@ -184,7 +184,8 @@ def test_random_conversions_between_subgroup_sizes_move_every_element() -> None:
 def test_to_xegpu_takes_any_value_with_one_operand() -> None:
     rows = la.parse(ROWS)
     tile = rows.layout((8, 2))
-    assert str(to_xegpu(tile)) == "#xegpu.layout<lane_layout = [8, 1]>"
+    assert str(to_xegpu(tile)) == "#xegpu.layout<lane_layout = [8, 1], lane_data = [1, 2]>"
+    assert str(to_xegpu(tile, llvm=22)) == "#xegpu.layout<lane_layout = [8, 1]>"
     assert to_xegpu(rows, (8, 2)) == to_xegpu(tile)
     on_16 = to_xegpu(rows, (8, 2), machine=la.Machine(lanes=16))
     assert on_16.layout((8, 2)) == rows.layout((8, 2), la.Machine(lanes=16))

@@ -23,7 +23,10 @@ each `Shuffle` (on AMD's chips a `gpu.subgroup_broadcast` where all lanes read o
 one `gpu.barrier` for each `Barrier` of the workgroup (and one between two programs that both use shared local memory). Byte
 permutes (`permutes`), moves between register regions (`visa`) and barriers inside a subgroup are written as each chip has them.
 
-What LLVM 22 takes on the way to SPIR-V for Intel GPUs, as it was found by asking it, and what follows here:
+Global memory is moved by `xegpu.load` and `xegpu.store` with `chunk_size` for LLVM 22 and 23. LLVM 24 has no chunks ("Value
+shape must match mask shape"): there `llvm.load` and `llvm.store` move the same vectors.
+
+What LLVM takes on the way to SPIR-V for Intel GPUs, as it was found by asking LLVM 22, and what follows here:
 
 - Vectors have 2, 3, 4, 8 or 16 elements in SPIR-V: others make an invalid binary (1, 5, 6, 12), or the compiler stops
   ("unable to legalize instruction", above 16). So a fragment of another size is passed as several (24 = 16 + 8), and one
@@ -63,24 +66,25 @@ from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.hardware.chips import target_info
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["emit_function", "emit_kernel"]
 
 MESSAGE = 64
 """The bytes that a kernel moves at once, at most; its addresses are multiples of so many."""
-
-_LAST_WITH_CHUNKS = 23
-"""The last LLVM whose `xegpu.load` and `xegpu.store` move several elements for one offset of a lane."""
 _FLOATS = ("f16", "f32", "f64")
 _INDENT = " " * 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def emit_function(
-    programs: Program | Sequence[Program], element: str = "i32", name: str = "convert", target: str = "generic"
+    programs: Program | Sequence[Program],
+    element: str = "i32",
+    name: str = "convert",
+    target: str = "generic",
+    llvm: int = DEFAULT_LLVM,
 ) -> str:
     """A function from one work-item's source fragment to its destination fragment, in a module of its own.
 
@@ -89,10 +93,12 @@ def emit_function(
 
     Several programs are executed one after another, each on the fragments that the one before makes.
 
-    For AMD's and NVIDIA's chips the number of the subgroup is that of the work-item along x, divided by the lanes.
+    For AMD's and NVIDIA's chips the number of the subgroup is that of the work-item along x, divided by the lanes. `llvm` is
+    the version of LLVM that reads it.
 
     Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together,
-    a name that is not an identifier, or lanes that the target's warps or wavefronts do not have.
+    a name that is not an identifier, or lanes that the target's warps or wavefronts do not have; `LayoutError` for a version
+    that is not known.
 
     >>> swap = Program(1, 16, 16, 6, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_function(swap, "bf16", "swap").splitlines()[2].strip().partition(" attributes")[0])
@@ -102,7 +108,7 @@ def emit_function(
     kind = element if element in _FLOATS else cell
     takes, gives = vector_sizes(chain[0].source_registers), vector_sizes(chain[-1].registers)
     writer = Writer([Value(kind, _size(size), "source") for size in takes])
-    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target)
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm)
     source = [cast(indices, argument, cell) for argument in writer.arguments]
     pieces = write_chain(chain, _shared(chain, writer, name), indices, source, gives, calls=True)
     results = [cast(indices, piece, kind) for piece in pieces]
@@ -120,28 +126,31 @@ def emit_kernel(
 ) -> str:
     """A kernel that converts a fragment for each work-item, from one array in global memory to another.
 
+    `llvm` is the version of LLVM that reads it.
+
     Its arguments are two addresses (i64), multiples of 64. A workgroup is `subgroups * lanes` work-items along x; the
     fragments lie one after another in the order [workgroup, subgroup, lane, register]. For LLVM 22 and 23 they go to and
     from Intel's GPUs by XeGPU's messages of several elements for each lane; LLVM 24 has none, and takes loads of vectors.
 
-    Raises `ConversionError` as `emit_function` does, and for a workgroup that is not a number of whole warps or wavefronts.
+    Raises `ConversionError` as `emit_function` does, and for a workgroup that is not a number of whole warps or wavefronts;
+    `LayoutError` for a version that is not known.
 
     >>> swap = Program(2, 16, 32, 2, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_kernel(swap, name="swap").splitlines()[2].strip().partition(" attributes")[0])
     gpu.func @swap(%source: i64, %destination: i64) kernel
     """
+    chunked = rules(llvm).chunked_messages
     chain, cell = _checked(programs, element, name, target)
     source, destination = Value("i64", name="source"), Value("i64", name="destination")
     writer = Writer([source, destination])
-    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target)
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm)
     workgroup = chain[0].subgroups * chain[0].lanes
     if workgroup % indices.width:
         raise ConversionError(
             f"a workgroup of {workgroup} work-items on {target}: expected a multiple of the {indices.width} that execute "
             "together; a function is emitted for it (kernel=False)"
         )
-    chunked = rules(llvm).llvm <= _LAST_WITH_CHUNKS
-    memory = (_Messages if chunked and indices.vendor not in FIXED_WIDTH else _Pointers)(indices, cell)
+    memory = (_Pointers if indices.vendor in FIXED_WIDTH else _Messages if chunked else _FarPointers)(indices, cell)
     needed, takes = _source_messages(chain, cell)
     loaded: list[Value] = []
     for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):
@@ -185,11 +194,14 @@ class _Pointers:
         """Pointers to the vectors of this work-item's fragment."""
         if not sizes:
             return []
-        pointer = self.writer.value("llvm.inttoptr %s : i64 to !llvm.ptr<1>", (base,), "!llvm.ptr<1>")
+        pointer = self._pointer(base)
         whole = self.indices.binary("muli", self.indices.work_item(), self.indices.constant(sum(sizes)))
         first = self._beyond(pointer, "%s", "i32", (whole,))
         starts = [sum(sizes[:i]) for i in range(1, len(sizes))]
         return [(first,), *((self._beyond(first, str(start), "", ()),) for start in starts)]
+
+    def _pointer(self, base: Value) -> Value:
+        return self.writer.value("llvm.inttoptr %s : i64 to !llvm.ptr<1>", (base,), "!llvm.ptr<1>")
 
     def _beyond(self, pointer: Value, distance: str, kind: str, operands: tuple[Value, ...]) -> Value:
         types = ", ".join(["!llvm.ptr<1>", *[kind] * len(operands)])
@@ -202,6 +214,21 @@ class _Pointers:
 
     def store(self, value: Value, place: tuple[Value, ...]) -> None:
         self.writer.do(f"llvm.store %s, %s : {value.kind}, !llvm.ptr<1>", (value, *place))
+
+
+class _FarPointers(_Pointers):
+    """The same, with distances of 64 bits."""
+
+    def places(self, base: Value, sizes: Sequence[int]) -> list[tuple[Value, ...]]:
+        """Pointers to the vectors of this work-item's fragment."""
+        if not sizes:
+            return []
+        pointer = self._pointer(base)
+        places = (
+            self.writer.value("arith.index_cast %s : index to i64", (place,), "i64")
+            for place in _places(self.indices, sizes)
+        )
+        return [(self._beyond(pointer, "%s", "i64", (place,)),) for place in places]
 
 
 def _checked(

@@ -23,6 +23,7 @@ from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_LOOKED_UP as MAX_NUMBERS
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 
@@ -96,12 +97,16 @@ class Indices:
     %lane_in_0x5555 = arith.cmpi eq, %1, %c0 : i32
     """
 
-    def __init__(self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic") -> None:
+    def __init__(
+        self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic", llvm: int = DEFAULT_LLVM
+    ) -> None:
         self.writer = writer
         self.counts = {"sg": subgroups, "lane": lanes}
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
+        self.strict = rules(llvm).strict_properties
+        """Whether the reader wants alignments without braces."""
         self._made: dict[object, Value] = {}
 
     def once(self, key: object, make: Callable[[], Value]) -> Value:

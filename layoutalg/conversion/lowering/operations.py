@@ -388,7 +388,9 @@ class _Body:
             multiple = ALIGNMENT // size_of | address.base | start
             for term in terms:
                 multiple |= term
-            aligned = f"{{alignment = {(multiple & -multiple) * size_of} : i64}}" if size > 1 else ""
+            aligned = f"alignment = {(multiple & -multiple) * size_of}"
+            if self.generic or not self.indices.strict:
+                aligned = f"{{{aligned} : i64}}"
             found.append((self.indices.as_index(place), start, size, aligned))
             start += size
         return found

@@ -28,6 +28,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import one_line
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.gemm.amx.processor import BASE, vector_features
@@ -156,7 +157,7 @@ def features_of(how: str) -> tuple[str, ...]:
     return (*_AMX, *BASE) if checked_how(how) == "amx" else vector_features()
 
 
-def assembly(ir: str, llvm: int = 24, how: str = "amx") -> str:
+def assembly(ir: str, llvm: int = DEFAULT_LLVM, how: str = "amx") -> str:
     """The x86-64 assembly of LLVM IR, with tiles in one of the three ways.
 
     Raises:
@@ -165,7 +166,7 @@ def assembly(ir: str, llvm: int = 24, how: str = "amx") -> str:
     return _llc(ir, llvm, how, "asm").decode("utf-8", "replace")
 
 
-def machine_code(ir: str, llvm: int = 24, how: str = "amx") -> bytes:
+def machine_code(ir: str, llvm: int = DEFAULT_LLVM, how: str = "amx") -> bytes:
     """The object file of LLVM IR, with tiles in one of the three ways.
 
     Raises:

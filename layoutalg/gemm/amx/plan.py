@@ -26,6 +26,7 @@ from layoutalg.amx import TileProduct
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_a_shape, packed_b, packed_b_shape
@@ -66,7 +67,7 @@ class AmxGemm(Distributed):
 
     problem: AmxProblem
     tiling: AmxTiling
-    llvm: int = 24
+    llvm: int = DEFAULT_LLVM
 
     def __post_init__(self) -> None:
         instance_of(self.problem, AmxProblem, "problem", PlanError)
@@ -107,7 +108,7 @@ class AmxGemm(Distributed):
         """The product of smaller tiles; `depth` in elements of k.
 
         >>> print(plan_amx(64, 64, 64).tile_product(4, 12, 8).rhs_type)
-        !amx.tile<4x24xbf16>
+        !x86.amx.tile<4x24xbf16>
         """
         unsigned = (self.problem.a == "u8", self.problem.b == "u8")
         return TileProduct(rows, columns, depth, self.element, self.element, *unsigned)
@@ -403,7 +404,7 @@ def plan_amx(
     c: str | None = None,
     target: str = "amx",
     *,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
     **options: Unpack[AmxOptions],
 ) -> AmxGemm:
     """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices on a CPU with AMX.

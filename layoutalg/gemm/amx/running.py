@@ -31,6 +31,7 @@ from layoutalg.core.limits import (
     MOST_SCALAR_OPERATIONS,
     MOST_SOFT_OPERATIONS,
 )
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import one_line
 from layoutalg.gemm.amx.compiling import WAYS, checked_how, link, llvm_ir, machine_code, usable_version
 from layoutalg.gemm.amx.operands import Operands
@@ -62,7 +63,7 @@ class AmxRun:
     c: NDArray[Any]
     how: str
     seconds: float
-    llvm: int = 24
+    llvm: int = DEFAULT_LLVM
     note: str = ""
 
     def __str__(self) -> str:

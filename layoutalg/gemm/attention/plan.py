@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import one_of, whole_number
@@ -67,7 +68,7 @@ class Attention(Distributed):
     problem: AttentionProblem
     rows: int
     subgroups: int
-    llvm: int = 24
+    llvm: int = DEFAULT_LLVM
     prefetch: str = "none"
     registers: int = _REGISTERS
 
@@ -439,7 +440,7 @@ def plan_attention(
     scale: float | None = None,
     subgroups: int | None = None,
     prefetch: str | None = None,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
 ) -> Attention:
     """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
 

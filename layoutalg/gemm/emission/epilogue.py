@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
@@ -82,7 +83,8 @@ def in_memory(kernel: KernelWriter) -> str:
     ['i16', 'bf16']
     """
     element = kernel.gemm.element_of("C")
-    return "i16" if element == "bf16" and kernel.gemm.llvm == 22 and kernel.gemm.accumulator != "bf16" else element
+    as_words = element == "bf16" and kernel.gemm.accumulator != "bf16" and not rules(kernel.gemm.llvm).spirv_bf16
+    return "i16" if as_words else element
 
 
 def _bias(kernel: KernelWriter, row: Value, column: Value) -> Callable[[int, int], Value | None]:

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.elementwise import Tile, constant_like, elementwise, like
@@ -115,7 +116,7 @@ def write_tiles(
         ask(kernel.plus(step, gemm.tiling.distance * sizes.k))
         after = Tile(gemm.accumulator, before.shape, "after")
         named = "layout_a = #a, layout_b = #b, layout_cd = #c"
-        attributes = f"<{{{named}}}>" if gemm.llvm > 23 else f"{{{named}}}"
+        attributes = f"<{{{named}}}>" if rules(gemm.llvm).strict_properties else f"{{{named}}}"
         kinds = ", ".join(value.kind for value in (*loaded, before))
         form = f"xegpu.dpas %s, %s, %s {attributes} : {kinds} -> {after.kind}"
         writer.values(form, (*loaded, before), (after,))

@@ -24,6 +24,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shortened, shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.listing.reading import Program, read_assembly
@@ -98,7 +99,7 @@ def compile_kernel(
     chip: str = "bmg",
     registers: int = 256,
     *,
-    llvm: int = 24,
+    llvm: int = DEFAULT_LLVM,
     level: str = "lane",
     seconds: float = _SECONDS,
 ) -> Compiled:

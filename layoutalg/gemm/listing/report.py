@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.counting import Counted, counted
 from layoutalg.gemm.listing.annotating import Block, Loop, annotated
@@ -161,7 +162,9 @@ class Listing:
         }
 
 
-def listing_of(problem: Problem, tiling: Tiling, text: str, *, llvm: int = 24, seconds: float = 120.0) -> Listing:
+def listing_of(
+    problem: Problem, tiling: Tiling, text: str, *, llvm: int = DEFAULT_LLVM, seconds: float = 120.0
+) -> Listing:
     """Compile a kernel at lane level for the problem's chip and the tiling's registers, and name the instructions of its loop.
 
     Raises:

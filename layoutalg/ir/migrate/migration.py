@@ -29,13 +29,13 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate.amx import rename_amx
 from layoutalg.ir.migrate.blocks import BLOCK_REWRITES, block_start, keeps_places
 from layoutalg.ir.migrate.carried import Carried
 from layoutalg.ir.migrate.layouts import complete_layouts
 from layoutalg.ir.migrate.scattered import SCATTERED_REWRITES, is_scattered
-from layoutalg.xegpu.rules import rules
 
 __all__ = ["Migration", "migrate_module"]
 

@@ -49,6 +49,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.operations.inherent import InherentDictionary
 from layoutalg.ir.operations.numbers import Numbers
 from layoutalg.ir.operations.old_spellings import note_old_spelling, note_refused_spelling
@@ -160,7 +161,7 @@ class _Dictionaries(AttrDictDirective):
             if name in self.expected_properties and value != definition.properties[name].default_value
         }
         other = {name: op.attributes[name] for name in sorted(op.attributes)}
-        if inherent and (self.separate or printed_for(printer) >= 24):
+        if inherent and (self.separate or rules(printed_for(printer)).strict_properties):
             printer.print_string(" ")
             with printer.in_angle_brackets():
                 printer.print_attr_dict(inherent)

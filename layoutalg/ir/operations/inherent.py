@@ -23,7 +23,6 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute
@@ -37,14 +36,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.operations.old_spellings import note_refused_spelling
 from layoutalg.ir.versions import printed_for
 
-__all__ = ["STRICT", "InherentDictionary", "parse_inherent", "print_inherent"]
-
-Operation = TypeVar("Operation", bound=IRDLOperation)
-STRICT = 24
-"""The first version of LLVM that refuses inherent attributes in `{...}`."""
+__all__ = ["InherentDictionary", "parse_inherent", "print_inherent"]
 
 
 def parse_inherent(
@@ -138,7 +134,7 @@ class InherentDictionary(AttrDictDirective):
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write the spelling of the printer's version."""
-        if printed_for(printer) < STRICT:
+        if not rules(printed_for(printer)).strict_properties:
             super().print(printer, state, op)
             return
         definition = op.get_irdl_definition()

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.hardware import target_info
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.verify.module import findings_of
-from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["verify_module"]
 

@@ -147,7 +147,7 @@ def doubtful(attribute: Attribute, llvm: int) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def layout_value(attribute: Attribute, llvm: int = 22) -> Any:
+def layout_value(attribute: Attribute, llvm: int | None = None) -> Any:
     """The layout or slice that an attribute of a module is.
 
     >>> layout_value(xegpu.LayoutAttr("lane_layout = [1, 16]")).rank

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Machine, Notation, Note, Operand
 
 __all__ = ["OPAQUE", "MatrixProduct", "Product", "titled"]
@@ -88,7 +89,7 @@ class MatrixProduct(Notation):
         machine: Machine | None = None,
         *,
         element: str = "f32",
-        llvm: int | None = None,
+        llvm: int = DEFAULT_LLVM,
         blocks: bool = False,
     ) -> tuple[Note, ...]:
         """The product in one line, its lanes, and what is remarkable.

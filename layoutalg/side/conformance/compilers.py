@@ -95,7 +95,7 @@ def _identified(name: str, path: str) -> Compiler:
         return Compiler(Path(path).name, path, "iree", iree[1])
     if llvm is None:
         raise LayoutError(f"{shown(name)}: --version says neither LLVM nor IREE; expected an mlir-opt or an iree-opt")
-    from layoutalg.xegpu.rules import llvm_versions
+    from layoutalg.core.llvm_versions import llvm_versions
 
     known = llvm_versions()
     if int(llvm[1]) not in known:

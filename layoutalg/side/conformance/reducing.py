@@ -144,7 +144,7 @@ def _written(module: Any) -> str:
     from layoutalg.ir import write_module
 
     inside = list(module.body.block.ops)
-    return write_module(inside[0] if len(inside) == 1 else module)
+    return write_module(inside[0] if len(inside) == 1 else module, llvm=22)
 
 
 def _without_operations(text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.flow.levels import DEFAULT_TARGET
 from layoutalg.flow.malformed import refused_where_malformed
@@ -17,7 +18,6 @@ from layoutalg.propagation import Propagated
 from layoutalg.propagation import propagate as propagated_at_least_cost
 from layoutalg.propagation.propagating import as_module, check_asked, completed, written_module
 from layoutalg.side.llvm_passes.propagating import propagated_like
-from layoutalg.xegpu.rules import llvm_versions
 
 if TYPE_CHECKING:
     from layoutalg.module import Module
@@ -26,7 +26,12 @@ __all__ = ["propagate"]
 
 
 def propagate(
-    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = 24, like: str | None = None
+    module: Module | str,
+    *,
+    level: str = "lane",
+    target: str = DEFAULT_TARGET,
+    llvm: int = DEFAULT_LLVM,
+    like: str | None = None,
 ) -> Propagated:
     """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
 

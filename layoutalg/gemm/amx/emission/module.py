@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.amx.emission.blocks import BLOCK, block_arguments, block_function
 from layoutalg.gemm.amx.emission.finishing import finish_function
 from layoutalg.gemm.amx.emission.packing import PACK_A, PACK_B, pack_a_function, pack_b_function
@@ -70,7 +71,7 @@ def _whole(plan: AmxGemm, prepacked_b: bool) -> str:
     if prepacked_b:
         given["packed_b"] = given["b"]
     zero = function.constant(0)
-    aligned = "alignment = 64" if plan.llvm > 23 else "{alignment = 64 : i64}"
+    aligned = "alignment = 64" if rules(plan.llvm).strict_properties else "{alignment = 64 : i64}"
     made: list[Value] = []
     for name in ("packed_a", "packed_b", "scratch"):
         if name in types and name not in given:

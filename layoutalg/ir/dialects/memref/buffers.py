@@ -44,10 +44,11 @@ from xdsl.traits import (
 )
 from xdsl.utils.hints import isa
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.assembly import print_attributes, split_attributes
 from layoutalg.ir.dialects.memref.operations import AllocaScopeReturnOp
 from layoutalg.ir.dialects.type_directives import ElementOf, element_type
-from layoutalg.ir.operations.inherent import STRICT, parse_inherent, print_inherent
+from layoutalg.ir.operations.inherent import parse_inherent, print_inherent
 from layoutalg.ir.versions import printed_for
 
 __all__ = ["AllocaScopeOp", "DistinctObjectsOp", "GenericAtomicRMWOp", "GlobalOp"]
@@ -164,7 +165,7 @@ class GlobalOp(IRDLOperation):
             printer.print_string(" = ")
             printer.print_attribute(self.initial_value)
         aligned: dict[str, Attribute] = {} if self.alignment is None else {"alignment": self.alignment}
-        if printed_for(printer) >= STRICT:
+        if rules(printed_for(printer)).strict_properties:
             print_inherent(printer, aligned, ("alignment",))
             aligned = {}
         shown = {**self.attributes, **aligned}
