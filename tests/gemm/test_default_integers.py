@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from layoutalg.gemm.counting import asked, instructions, prefetches_per_step
+from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.tiling import Tile, Tiling
 from tests.default_integers import default_integers_of_32_bits
@@ -24,7 +24,7 @@ def test_a_workgroup_of_32_subgroups_asks_for_one_prefetch_each() -> None:
     # 32 subgroups of 32x64 of a step of 64: 256x64 of A are 16 messages of 16 rows, 64x256 of B 16: one for each.
     problem, tiling = Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), (8, 4), 256, "shared")
     with default_integers_of_32_bits():
-        assert prefetches_per_step(problem, tiling) == 1
+        assert asked(problem, tiling, np.array([8]), np.array([4]))[0].tolist() == [1]
 
 
 @pytest.mark.parametrize("prefetch", ["shared", "lines", "none"])
