@@ -56,8 +56,7 @@ def wrong_in(module: Module, llvm: int) -> tuple[Finding, ...]:
     >>> wrong_in(Module("gpu.barrier"), 24)
     ()
     >>> print(*wrong_in(Module('"vector.shuffle"() : () -> ()'), 24))
-    text:1:1: error: 'vector.shuffle' op has other operands, results, attributes or regions than its dialect says
-    [layoutalg: structure.declaration]
+    text:1:1: error: 'vector.shuffle' op requires one result [LLVM 24: vector.shuffle.types]
     """
     wrong = tuple(finding for finding in module.verify(llvm=llvm) if finding.level == "error")
     return wrong or tuple(

@@ -46,6 +46,6 @@ def test_a_lane_of_a_layout_that_was_left_holds_what_it_held() -> None:
 
 
 def test_a_layout_that_does_not_fit_a_tensor_is_still_refused() -> None:
-    exp = f"%e = math.exp %x {{layout_result_0 = {LAYOUT}}} : vector<16x1xf32>"
-    text = f"func.func @f(%x: vector<16x1xf32>) {{\n{exp}\nreturn }}"
+    exp = f"%e = math.exp %x {{layout_result_0 = {LAYOUT}}} : vector<16x17xf32>"
+    text = f"func.func @f(%x: vector<16x17xf32>) {{\n{exp}\nreturn }}"
     assert describe_module(la.read(text)).refused
