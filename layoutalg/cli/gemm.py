@@ -5,7 +5,6 @@ Targets are Intel's GPUs, here, and CPUs with AMX (`cli.amx`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from layoutalg.cli.targets import (
     amx_targets,
     checked_options,
     emit_names,
+    planner_options,
     target_names,
 )
 from layoutalg.core.progress import progress_bar
@@ -28,30 +28,6 @@ if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
 
 __all__ = ["gemm"]
-
-
-def _prefetches() -> Sequence[str]:
-    from layoutalg.gemm.tiling import PREFETCHES
-
-    return PREFETCHES
-
-
-def _orders() -> Sequence[str]:
-    from layoutalg.gemm.amx.tiling import ORDERS
-
-    return ORDERS
-
-
-def _activations() -> Sequence[str]:
-    from layoutalg.gemm.problem import ACTIVATIONS
-
-    return ACTIVATIONS
-
-
-def _biases() -> Sequence[str]:
-    from layoutalg.gemm.problem import BIASES
-
-    return BIASES
 
 
 @click.command(cls=Sectioned, short_help="Plan a matrix product; write, run, check and list its kernel.")
@@ -64,43 +40,9 @@ def _biases() -> Sequence[str]:
 @click.option(
     "--target", type=OneOf(target_names), default="pvc", show_default=True, help="The chip; amx: any CPU with AMX."
 )
-@click.option("--trans-a", is_flag=True, help="A lies in memory as K x M.")
-@click.option("--trans-b", is_flag=True, help="B lies in memory as N x K.")
-@click.option("--alpha", type=float, default=1.0, show_default=True, help="What A B is multiplied by.")
-@click.option("--beta", type=float, default=0.0, show_default=True, help="What the old C is multiplied by and added.")
-@click.option("--bias", type=OneOf(_biases), help="Add a number for every row, or for every column.")
-@click.option("--activation", type=OneOf(_activations), help="What is applied at the end.")
-@click.option("--lda", type=int, help="Elements from one row of A in memory to the next (no padding unless given).")
-@click.option("--ldb", type=int, help="Elements from one row of B in memory to the next (no padding unless given).")
-@click.option("--ldc", type=int, help="Elements from one row of C to the next (n unless given).")
+@planner_options
 @click.option("--llvm", type=LLVM_VERSION, default="24", show_default=True, help="The version that the kernel is for.")
-@click.option("--acc", default=None, cls=GpuOption, help="Type of the accumulators (f32, or s32 for integers).")
-@click.option(
-    "--batch", type=int, default=1, show_default=True, cls=GpuOption, help="Products of this shape in one launch."
-)
-@click.option("--tile", cls=GpuOption, help="The tile of C that a subgroup computes, such as 32x64.")
-@click.option("--subgroups", cls=GpuOption, help="Subgroups of a workgroup, rows x columns, such as 8x4.")
-@click.option("--k-step", type=int, cls=GpuOption, help="How deep a step of the loop is.")
-@click.option("--registers", type=int, cls=GpuOption, help="Registers of a thread, 128 or 256.")
-@click.option("--prefetch", type=OneOf(_prefetches), cls=GpuOption, help="How data is prefetched.")
-@click.option("--distance", type=int, cls=GpuOption, help="How many steps ahead a prefetch asks.")
 @click.option("--static", is_flag=True, cls=GpuOption, help="Write the sizes into the kernel as constants.")
-@click.option("--blocking", cls=AmxOption, help="Tiles of C in registers, rows x columns, such as 2x2.")
-@click.option(
-    "--blocks", cls=AmxOption, help="A cache block: rows and columns of C and a part of K, such as 256x512x1024."
-)
-@click.option(
-    "--order",
-    type=OneOf(_orders),
-    cls=AmxOption,
-    help="Whether register blocks go down a column of C first, or along a row.",
-)
-@click.option(
-    "--pack-a/--no-pack-a", default=None, cls=AmxOption, help="Copy A into whole tiles first, or load it as it lies."
-)
-@click.option(
-    "--scale", type=OneOf(_biases), cls=AmxOption, help="Multiply by a number for every row, or for every column."
-)
 @click.option("--prepacked-b", is_flag=True, cls=AmxOption, help="Write a module that takes B packed.")
 @click.option(
     "--native",

@@ -16,7 +16,7 @@ from layoutalg.cli.arguments import LLVM_VERSION, json_option, output_option, pr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from layoutalg.gemm.rows import Row
+    from layoutalg.gemm.plan_row import Row
 
 __all__ = ["sweep"]
 
@@ -82,7 +82,7 @@ def _problem(line: str) -> dict[str, Any]:
 
     from layoutalg.core.errors import LayoutError
     from layoutalg.core.messages import shown
-    from layoutalg.gemm.rows import arguments_of
+    from layoutalg.gemm.plan_row import arguments_of
 
     if line.startswith("{"):
         try:

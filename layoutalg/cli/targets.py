@@ -9,15 +9,17 @@ The help lists them apart, and one that the target does not know is refused:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 from click.core import ParameterSource
 
+from layoutalg.cli.arguments import OneOf
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.options import AmxOptions, GemmOptions, Option
 
 __all__ = [
     "AmxOption",
@@ -27,8 +29,11 @@ __all__ = [
     "amx_targets",
     "checked_options",
     "emit_names",
+    "planner_options",
     "target_names",
 ]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class GpuOption(click.Option):
@@ -69,6 +74,32 @@ class Sectioned(click.Command):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def planner_options(command: _Command) -> _Command:
+    """The options of `plan_gemm` and of `plan_amx`: those that both have are for all targets.
+
+    >>> command = click.command()(planner_options(lambda **options: None))
+    >>> [option.section for option in command.params if isinstance(option, (GpuOption, AmxOption)) and option.name == "tile"]
+    ['Options for GPUs']
+    """
+    gpu, amx = (get_type_hints(kind, include_extras=True) for kind in (GemmOptions, AmxOptions))
+    for name, hint in reversed((gpu | amx).items()):
+        form = GpuOption if name not in amx else AmxOption if name not in gpu else click.Option
+        kind, said = get_args(hint)
+        command = _planner_option(name, kind, said, form)(command)
+    return command
+
+
+def _planner_option(name: str, hint: Any, said: Option, form: type[click.Option]) -> Callable[[_Command], _Command]:
+    kinds, spelled = set(get_args(hint) or (hint,)), name.replace("_", "-")
+    facts: dict[str, Any] = {"cls": form, "help": said.help}
+    if kinds == {bool}:
+        return click.option(f"--{spelled}", is_flag=True, **facts)
+    if bool in kinds:
+        return click.option(f"--{spelled}/--no-{spelled}", default=None, **facts)
+    facts["type"] = OneOf(lambda: said.names) if said.names else next(iter(kinds & {int, float}), str)
+    return click.option(f"--{spelled}", default=said.default, show_default=said.default is not None, **facts)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,31 @@
 ('32x32x16', (2, 2, 1))
 """
 
-from layoutalg.gemm.fragments import Fragment
-from layoutalg.gemm.messages import Message, Piece
-from layoutalg.gemm.plan import Gemm
-from layoutalg.gemm.planning import plan_gemm
-from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.registers import Registers
-from layoutalg.gemm.surface import Matrix
-from layoutalg.gemm.tiling import Tile, Tiling
+from typing import TYPE_CHECKING
+
+from layoutalg.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.fragments import Fragment
+    from layoutalg.gemm.matrix_in_memory import Matrix
+    from layoutalg.gemm.messages import Message, Piece
+    from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.planning import plan_gemm
+    from layoutalg.gemm.problem import Problem
+    from layoutalg.gemm.registers import Registers
+    from layoutalg.gemm.tiling import Tile, Tiling
 
 __all__ = ["Fragment", "Gemm", "Matrix", "Message", "Piece", "Problem", "Registers", "Tile", "Tiling", "plan_gemm"]
+_HOMES = {
+    "Fragment": "fragments",
+    "Gemm": "plan",
+    "Matrix": "matrix_in_memory",
+    "Message": "messages",
+    "Piece": "messages",
+    "Problem": "problem",
+    "Registers": "registers",
+    "Tile": "tiling",
+    "Tiling": "tiling",
+    "plan_gemm": "planning",
+}
+__getattr__ = lazy_names(__name__, globals(), _HOMES)

@@ -35,8 +35,9 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import instance_of, whole_number
-from layoutalg.gemm.problem import IN_MEMORY, Problem
-from layoutalg.gemm.surface import LIMITS
+from layoutalg.gemm.matrix_in_memory import LIMITS
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 from layoutalg.hardware.messages import Part, parts_of
@@ -185,7 +186,7 @@ class _Kind(NamedTuple):
 
     def bits(self, operand: str) -> int:
         name = self.a if operand == "A" else self.b
-        return element_bits(IN_MEMORY.get(name, name))
+        return element_bits(mlir_type(name))
 
 
 @lru_cache(maxsize=64)

@@ -51,21 +51,22 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.problem import IN_MEMORY, Epilogue, Problem
-from layoutalg.gemm.values import numbers
+from layoutalg.gemm.operand_arrays import check_given, numbers
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import Product, mlir_type
 
 __all__ = [
     "accumulated",
     "after_sums",
-    "check_given",
     "computed",
     "exact",
     "exact_after_sums",
+    "exact_sums",
     "exp_rounded_once",
     "finished",
     "fused",
     "integer_product",
-    "numbers_of_operand",
+    "operands",
     "random_inputs",
     "stated",
     "stated_steps",
@@ -101,7 +102,7 @@ def stated(problem: Problem) -> tuple[str, ...]:
     return total, "; ".join(["x = f32(acc)", *steps, f"C = {problem.c}(x)"])
 
 
-def stated_steps(problem: Epilogue) -> list[str]:
+def stated_steps(problem: Product) -> list[str]:
     """The steps of an epilogue between `x = f32(acc)` and the rounding to C's type.
 
     >>> stated_steps(Problem.of(64, 64, 64, beta=2, activation="relu"))
@@ -133,12 +134,12 @@ def computed(
     np.float32(39.0)
     """
     instance_of(problem, Problem, "problem", PlanError)
-    check_given(problem, c, bias)
+    check_given(problem, c, bias=bias)
     batch = (problem.batch,) if problem.batch > 1 else ()
     if c is not None:
         c = numbers("C", c, (*batch, problem.m, problem.n))
     if bias is not None:
-        bias = numbers("bias", bias, (problem.m if problem.bias == "row" else problem.n,))
+        bias = numbers("bias", bias, (problem.count(problem.bias or "row"),))
     return finished(problem, accumulated(problem, a, b), c, bias)
 
 
@@ -151,15 +152,22 @@ def exact(
     >>> exact(Problem.of(64, 64, 64, "bf16", alpha=0.3), ones, ones)[0, 0].round(9)
     np.float64(19.2)
     """
+    return exact_after_sums(problem, exact_sums(problem, a, b), c, bias)
+
+
+def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """A B in f64, from the matrices as they lie in memory.
+
+    >>> exact_sums(Problem.of(64, 64, 64, trans_a=True), np.eye(64) * 2, np.eye(64))[5, 5]
+    np.float64(2.0)
+    """
     left, right = (np.asarray(matrix).astype(np.float64) for matrix in (a, b))
-    product = np.matmul(
-        left.swapaxes(-1, -2) if problem.trans_a else left, right.swapaxes(-1, -2) if problem.trans_b else right
-    )
-    return exact_after_sums(problem, product, c, bias)
+    left = left.swapaxes(-1, -2) if problem.trans_a else left
+    return np.matmul(left, right.swapaxes(-1, -2) if problem.trans_b else right)
 
 
 def exact_after_sums(
-    problem: Epilogue, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
+    problem: Product, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """An epilogue in f64, straight from the definition.
 
@@ -190,40 +198,19 @@ def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array,
     """
 
     def drawn(kind: str, shape: tuple[int, ...]) -> Array:
-        dtype = numpy_type(IN_MEMORY.get(kind, kind))
+        dtype = numpy_type(mlir_type(kind))
         if dtype.kind == "f" or kind == "bf16":
             return random.standard_normal(shape).astype(dtype)
         return random.integers(0 if kind[0] == "u" else -128, 256 if kind[0] == "u" else 128, shape)
 
     batch = (problem.batch,) if problem.batch > 1 else ()
     of_a, of_b, of_c = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices)
-    count = problem.m if problem.bias == "row" else problem.n
     return (
         drawn(problem.a, of_a),
         drawn(problem.b, of_b),
         drawn(problem.c, of_c) if problem.beta else None,
-        drawn(problem.c, (count,)) if problem.bias else None,
+        drawn(problem.c, (problem.count(problem.bias),)) if problem.bias else None,
     )
-
-
-def check_given(problem: Problem, c: object, bias: object) -> None:
-    """Refuse a C or a bias that the problem does not read, and miss one that it does.
-
-    Raises:
-        PlanError: says which.
-
-    >>> check_given(Problem.of(64, 64, 64, bias="row"), None, None)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: bias: the plan adds one for every row of C; an array of 64 numbers is needed
-    """
-    if (c is None) == (problem.beta != 0):
-        said = f"beta = {problem.beta:g}"
-        raise PlanError(f"c: {said}, so C is {'read, and needed' if c is None else 'not read; leave it out'}")
-    if (bias is None) == (problem.bias is not None):
-        if problem.bias is None:
-            raise PlanError("bias: the plan has none; plan with bias='row' or bias='column'")
-        count = problem.m if problem.bias == "row" else problem.n
-        raise PlanError(f"bias: the plan adds one for every {problem.bias} of C; an array of {count} numbers is needed")
 
 
 def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
@@ -232,26 +219,36 @@ def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
     >>> accumulated(Problem.of(64, 64, 64, "s8"), np.full((64, 64), -3), np.full((64, 64), 5))[0, 0]
     np.int32(-960)
     """
-    batch = (problem.batch,) if problem.batch > 1 else ()
-    of_a, of_b = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices[:2])
-    left = numbers_of_operand(numbers("A", a, of_a), problem.a, problem.trans_a)
-    right = numbers_of_operand(numbers("B", b, of_b), problem.b, problem.trans_b)
+    left, right = operands(problem, a, b)
     if problem.batch > 1:
         return np.stack([_product(problem, x, y) for x, y in zip(left, right, strict=True)])
     return _product(problem, left, right)
 
 
-def numbers_of_operand(given: Array, kind: str, transposed: bool) -> Array:
-    """The numbers of an operand, not transposed: f32 (without what tf32 drops), or f64 for integers of 8 bits.
+def operands(problem: Product, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
+    """A and B as numbers, m x k and k x n, from the matrices as they lie in memory.
 
-    >>> numbers_of_operand(np.array([[-1, 2]]), "u8", transposed=True).tolist()
-    [[255.0], [2.0]]
+    >>> from layoutalg.gemm.problem import Problem
+    >>> [matrix.shape for matrix in operands(Problem.of(64, 96, 32, trans_b=True), np.ones((64, 32)), np.ones((96, 32)))]
+    [(64, 32), (32, 96)]
     """
+    batch = (problem.batch,) if problem.batch > 1 else ()
+    left, right = (
+        _numbers_of_operand(numbers(matrix.name, values, (*batch, matrix.rows, matrix.columns)), kind, transposed)
+        for matrix, values, kind, transposed in zip(
+            problem.matrices, (a, b), (problem.a, problem.b), (problem.trans_a, problem.trans_b), strict=False
+        )
+    )
+    return left, right
+
+
+def _numbers_of_operand(given: Array, kind: str, transposed: bool) -> Array:
+    """The numbers of an operand, not transposed: f32 (without what tf32 drops), or f64 for integers of 8 bits."""
     if kind in ("s8", "u8"):
         number = given.astype(np.int64).astype(np.int8 if kind == "s8" else np.uint8).astype(np.float64)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            number = given.astype(numpy_type(IN_MEMORY.get(kind, kind))).astype(np.float32)
+            number = given.astype(numpy_type(mlir_type(kind))).astype(np.float32)
         if kind == "tf32":
             number = (number.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return number.swapaxes(-1, -2) if transposed else number
@@ -298,7 +295,7 @@ def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, 
     >>> finished(Problem.of(64, 64, 64, c="f16", activation="relu"), np.array([[-1.5, 2.0001]], np.float32))
     array([[0., 2.]], dtype=float16)
     """
-    result = numpy_type(IN_MEMORY.get(problem.c, problem.c))
+    result = numpy_type(mlir_type(problem.c))
     if bias is not None:
         bias = np.asarray(bias).astype(result)
     before = None if c is None else np.asarray(c).astype(result)
@@ -313,7 +310,7 @@ def exp_rounded_once(x: Array) -> Array:
 
 
 def after_sums(
-    problem: Epilogue,
+    problem: Product,
     sums: Array,
     c: Array | None,
     bias: Array | None,

@@ -39,10 +39,11 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.operand_arrays import numbers
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.roofline import Forms, Roofline, roofline, times
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
-from layoutalg.gemm.values import numbers
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, target_info, xe_chip
 
@@ -162,7 +163,7 @@ class PackedGemm:
         found: dict[str, Layout] = {}
         unit = self.dpas
         for name, layout, bits in (("A", unit.a, unit.a_bits), ("B", unit.b, unit.b_bits)):
-            each = bits // element_bits(IN_MEMORY.get(self.problem.a, self.problem.a))
+            each = bits // element_bits(mlir_type(self.problem.a))
             found[name] = _in_memory(layout, each, unit.subgroup_size)
         return MappingProxyType(found)
 

@@ -31,11 +31,12 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
+from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Found, search
-from layoutalg.gemm.surface import Matrix
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas
@@ -138,7 +139,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, "s8").accumulator
         'i32'
         """
-        return IN_MEMORY.get(self.problem.acc, self.problem.acc)
+        return mlir_type(self.problem.acc)
 
     def element_of(self, operand: str) -> str:
         """The MLIR type of the elements of A, B or C in memory.
@@ -435,6 +436,6 @@ class Gemm(Distributed):
         >>> bool((gemm.simulate(a, b) == b[:8]).all())
         True
         """
-        from layoutalg.gemm.run import run_gemm
+        from layoutalg.gemm.run import execute
 
-        return run_gemm(self, a, b, c, bias, text=text, level=level, progress=progress)
+        return execute(self, a, b, c, bias, text=text, level=level, progress=progress)[0]

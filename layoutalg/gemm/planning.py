@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
+from layoutalg.gemm.options import GemmOptions, GpuProductOptions, ProductOptions, TilingOptions, check_names, part
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.search import Choices, search
@@ -32,16 +32,8 @@ def plan_gemm(  # pyright: ignore[reportOverlappingOverload]  a literal is a str
     *,
     target: Literal["amx", "spr", "gnr"],
     acc: str | None = ...,
-    trans_a: bool = ...,
-    trans_b: bool = ...,
-    alpha: float = ...,
-    beta: float = ...,
-    bias: str | None = ...,
-    activation: str | None = ...,
-    lda: int | None = ...,
-    ldb: int | None = ...,
-    ldc: int | None = ...,
     llvm: int = ...,
+    **options: Unpack[ProductOptions],
 ) -> AmxGemm: ...
 @overload
 def plan_gemm(
@@ -53,24 +45,8 @@ def plan_gemm(
     c: str | None = ...,
     target: str = ...,
     *,
-    acc: str | None = ...,
-    trans_a: bool = ...,
-    trans_b: bool = ...,
-    batch: int = ...,
-    alpha: float = ...,
-    beta: float = ...,
-    bias: str | None = ...,
-    activation: str | None = ...,
-    tile: Sequence[int] | None = ...,
-    subgroups: Sequence[int] | None = ...,
-    k_step: int | None = ...,
-    registers: int | None = ...,
-    prefetch: str | None = ...,
-    distance: int | None = ...,
-    lda: int | None = ...,
-    ldb: int | None = ...,
-    ldc: int | None = ...,
     llvm: int = ...,
+    **options: Unpack[GemmOptions],
 ) -> Gemm: ...
 def plan_gemm(
     m: int,
@@ -81,24 +57,8 @@ def plan_gemm(
     c: str | None = None,
     target: str = "pvc",
     *,
-    acc: str | None = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    batch: int = 1,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    bias: str | None = None,
-    activation: str | None = None,
-    tile: Sequence[int] | None = None,
-    subgroups: Sequence[int] | None = None,
-    k_step: int | None = None,
-    registers: int | None = None,
-    prefetch: str | None = None,
-    distance: int | None = None,
-    lda: int | None = None,
-    ldb: int | None = None,
-    ldc: int | None = None,
     llvm: int = 24,
+    **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
 
@@ -120,35 +80,28 @@ def plan_gemm(
     layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
 as a 2D block message needs; a leading dimension lda = 56 would fit
     """
+    check_names("plan_gemm", options, GemmOptions)
+    chosen = part(TilingOptions, options)
     if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        theirs = {
-            "tile": tile, "subgroups": subgroups, "k_step": k_step, "registers": registers, "prefetch": prefetch,
-            "distance": distance,
-        }  # fmt: skip
-        for name, given in theirs.items():
+        for name, given in chosen.items():
             if given is not None:
                 raise PlanError(
                     f"{name} = {shown(given)}: a choice for GPUs; for target {target!r} plan_amx takes blocking, blocks, order "
                     "and pack_a"
                 )
-        if batch != 1:
+        if (batch := options.get("batch", 1)) != 1:
             raise PlanError(f"batch = {shown(batch)}: for target {target!r} one product is planned at a time")
-        plan = plan_amx(
-            m, n, k, "bf16" if a is None else a, b, c, target, trans_a=trans_a, trans_b=trans_b, alpha=alpha, beta=beta,
-            bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc, llvm=llvm,
-        )  # fmt: skip
-        if acc not in (None, plan.problem.acc):
+        shared = part(ProductOptions, options)
+        plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
+        if (acc := options.get("acc")) not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")
         return plan
-    problem = Problem.of(
-        m, n, k, "f16" if a is None else a, b, c, target, acc=acc, trans_a=trans_a, trans_b=trans_b, batch=batch,
-        alpha=alpha, beta=beta, bias=bias, activation=activation, lda=lda, ldb=ldb, ldc=ldc,
-    )  # fmt: skip
+    problem = Problem.of(m, n, k, "f16" if a is None else a, b, c, target, **part(GpuProductOptions, options))
     if problem.dpas.target.surface is None:
         raise PlanError(
             f"target {problem.target} has no 2D block messages: its A and B must be packed, fragment by fragment; "
             "plan_packed plans that, with the order in memory and a kernel"
         )
-    choices = Choices(tile, subgroups, k_step, registers, prefetch, distance)  # pyright: ignore[reportArgumentType]
+    choices = Choices(**chosen)  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
     version = checked_version(llvm)
     return Gemm(problem, search(problem, choices, version).best.tiling, version)

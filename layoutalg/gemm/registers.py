@@ -52,7 +52,8 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.sharing import lines_of_lanes
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import target_info, xe_chip
@@ -171,7 +172,7 @@ def registers(problem: Problem, tiling: Tiling, llvm: int = 24) -> Registers:
 def _registers(problem: Problem, tiling: Tiling, llvm: int) -> Registers:
     size = target_info(problem.target).grf_bytes
     tile = tiling.tile
-    accumulators = -(-tile.m * tile.n * element_bits(IN_MEMORY.get(problem.acc, problem.acc)) // 8 // size)
+    accumulators = -(-tile.m * tile.n * element_bits(mlir_type(problem.acc)) // 8 // size)
     loads = [_Load(one, size) for one in messages(problem, tiling, llvm)]
     depths = range(tile.k // problem.dpas.k)
     held = [{operand: _held(loads, operand, depth) for operand in "AB"} for depth in depths]

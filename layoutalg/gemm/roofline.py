@@ -37,29 +37,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.problem import IN_MEMORY, Problem
-from layoutalg.gemm.tiling import PREFETCHES, Tile, Tiling
+from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.ranking import Numbers, Predicted
+from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "Forms", "Numbers", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "Forms", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
 CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
-
-Numbers: TypeAlias = NDArray[np.float64]
-"""A column of numbers, one entry per tiling."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Roofline:
+class Roofline(Predicted):
     """What a tiling moves and how long it takes on the chip of its problem.
 
     Bytes are those of the whole problem: into registers (`l1_bytes`), into the L1 of all cores (`l3_bytes`), from and to memory
@@ -189,46 +187,7 @@ class Roofline:
     limit_seconds: Mapping[str, float]
     part_seconds: Mapping[str, float]
     seconds: float
-
-    @property
-    def limit(self) -> str:
-        """What takes longest: a name of `LIMITS`. `issue` counts the DPAS too, so it's never less than `matrix`.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> roofline(Problem.of(8, 4096, 4096, target="bmg"), Tiling(Tile(8, 64, 64), (1, 8), 128), 25).limit
-        'memory'
-        """
-        return max(reversed(LIMITS), key=lambda name: self.limit_seconds[name])
-
-    @property
-    def intensity(self) -> float:
-        """Operations per byte of memory.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> round(roofline(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32)), 20).intensity, 1)
-        16.0
-        """
-        return self.flops / self.memory_bytes
-
-    @property
-    def ridge(self) -> float:
-        """The operations per byte from which on the chip's peak, and not its memory, is the roof.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> round(roofline(Problem.of(64, 64, 64, target="bmg"), Tiling(Tile(32, 32, 32)), 20).ridge)
-        256
-        """
-        return self.peak / (self.chip.memory_bandwidth * 1e9)
-
-    @property
-    def part_of_peak(self) -> float:
-        """The operations per second that are predicted, as a part of the peak.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> roofline(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32)), 20).part_of_peak < 0.01
-        True
-        """
-        return self.flops / self.seconds / self.peak
+    ridge: float
 
 
 def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
@@ -243,7 +202,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     """
     chip = xe_chip(problem.target) if chip is None else chip
     unit = problem.dpas
-    of_a, of_b, of_c = (element_bits(IN_MEMORY.get(name, name)) / 8 for name in (problem.a, problem.b, problem.c))
+    of_a, of_b, of_c = (element_bits(mlir_type(name)) / 8 for name in (problem.a, problem.b, problem.c))
     dpas_clocks = chip.dpas_clocks(problem.a, 2 * unit.m * unit.n * unit.k)
     l3_core = chip.l3_clock_bytes / chip.cores
 
@@ -365,4 +324,5 @@ def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip
         MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.limits.items()}),
         MappingProxyType({name: float(clocks[0]) / rate for name, clocks in found.parts.items()}),
         float(found.clocks[0]) / rate,
+        chip.peak(problem.a) / (chip.memory_bandwidth * 1e9),
     )

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
@@ -25,34 +24,15 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.numerics import check_given
-from layoutalg.gemm.values import held, numbers
+from layoutalg.gemm.operand_arrays import check_given, held, poisoned
 
 if TYPE_CHECKING:
+    from layoutalg.gemm.matrix_in_memory import Matrix
     from layoutalg.gemm.plan import Gemm
-    from layoutalg.gemm.surface import Matrix
     from layoutalg.simulate import Executed
     from layoutalg.simulate.counting import Counted
 
-__all__ = ["check_size", "execute", "run_gemm"]
-
-POISON = 85
-"""What fills the padding of integers: it is no neighbour of what tests multiply, and 85 * 85 is odd."""
-
-
-def run_gemm(
-    gemm: Gemm,
-    a: ArrayLike,
-    b: ArrayLike,
-    c: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    *,
-    text: str | None = None,
-    level: str = "lane",
-    progress: Callable[[float], None] | None = None,
-) -> NDArray[Any]:
-    """C, as the kernel computes it from arrays in the shapes that they have in memory; see `execute`."""
-    return execute(gemm, a, b, c, bias, text=text, level=level, progress=progress)[0]
+__all__ = ["check_size", "execute"]
 
 
 def execute(
@@ -85,7 +65,7 @@ def execute(
     from layoutalg.simulate import Memory, run_kernel
 
     problem, (in_a, in_b, in_c) = gemm.problem, gemm.matrices
-    check_given(problem, c, bias)
+    check_given(problem, c, bias=bias)
     check_size(gemm)
     memory, batch, strides = Memory(), problem.batch, problem.strides
     result = _poisoned(in_c, batch, strides[2]) if c is None else _lay_out(in_c, c, batch, strides[2], problem.c)
@@ -94,7 +74,7 @@ def execute(
         "B": _lay_out(in_b, b, batch, strides[1], problem.b),
     }
     if bias is not None:
-        inputs["bias"] = _bias(gemm, bias)
+        inputs["bias"] = held("bias", bias, (problem.count(problem.bias or "row"),), problem.c)
     for array in inputs.values():
         array.flags.writeable = False
     names = [name if name == "bias" else name.upper() for name, kind in gemm.parameters if kind == "i64"]
@@ -142,20 +122,14 @@ def check_size(gemm: Gemm) -> None:
 
 def _poisoned(matrix: Matrix, batch: int, stride: int) -> NDArray[Any]:
     """The matrices of a batch [batch, row, pitch], filled with what shows; there may be rows between them."""
-    kind, rows = numpy_type(matrix.element), matrix.rows if batch == 1 else stride // matrix.pitch
-    return np.full((batch, rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
+    rows = matrix.rows if batch == 1 else stride // matrix.pitch
+    return poisoned((batch, rows, matrix.pitch), numpy_type(matrix.element))
 
 
 def _lay_out(matrix: Matrix, values: ArrayLike, batch: int, stride: int, kind: str) -> NDArray[Any]:
     """The matrices in memory, with poison between their rows where they are padded."""
     shape = (matrix.rows, matrix.columns) if batch == 1 else (batch, matrix.rows, matrix.columns)
-    given = numbers(matrix.name, values, shape)
+    given = held(matrix.name, values, shape, kind)
     made = _poisoned(matrix, batch, stride)
-    made[:, : matrix.rows, : matrix.columns] = held(matrix.name, given, kind).reshape(batch, matrix.rows, -1)
+    made[:, : matrix.rows, : matrix.columns] = given.reshape(batch, matrix.rows, -1)
     return made
-
-
-def _bias(gemm: Gemm, values: ArrayLike) -> NDArray[Any]:
-    problem = gemm.problem
-    count = problem.m if problem.bias == "row" else problem.n
-    return held("bias", numbers("bias", values, (count,)), problem.c)

@@ -21,11 +21,10 @@ question has the same answer always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +33,15 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
+from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.reasons import reason
+from layoutalg.gemm.ranking import Numbers, Ranked, longest
 from layoutalg.gemm.registers import registers
-from layoutalg.gemm.roofline import Forms, Numbers, Roofline, Times, roofline, times
+from layoutalg.gemm.rejections import reason
+from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import takes_whole_lines
-from layoutalg.gemm.surface import whole_number
-from layoutalg.gemm.tiling import PREFETCHES, REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -106,7 +107,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Sequence[Candidate]):
+class Found(Ranked[Candidate]):
     """All candidates, the best one first. Candidates are made when they are asked for.
 
     >>> found = search(Problem.of(512, 512, 512, target="bmg"))
@@ -119,18 +120,6 @@ class Found(Sequence[Candidate]):
     forms: Forms
     times: Times
     order: NDArray[np.intp] = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    @overload
-    def __getitem__(self, index: int) -> Candidate: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Candidate, ...]: ...
-    def __getitem__(self, index: int | slice) -> Candidate | tuple[Candidate, ...]:
-        if isinstance(index, slice):
-            return tuple(self._made(int(row)) for row in self.order[index])
-        return self._made(int(self.order[index]))
 
     @property
     def best(self) -> Candidate:
@@ -181,7 +170,7 @@ class Found(Sequence[Candidate]):
             tiling,
             float(forms.instructions[row]),
             float(self.times.clocks[row]),
-            max(reversed(limits), key=lambda name: limits[name]),
+            longest(limits),
             why,
         )
 

@@ -30,10 +30,10 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.progress import progress_bar
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.rows import Arguments, Row, arguments_of, key_of, lost_row, row_of
+from layoutalg.gemm.executor import Lost, done_by
+from layoutalg.gemm.plan_row import Arguments, Row, arguments_of, key_of, lost_row, row_of
 from layoutalg.gemm.sweep_file import appending, rows_in
 from layoutalg.gemm.versions import checked_version
-from layoutalg.gemm.workers import Lost, done_by
 
 __all__ = ["MOST_PROBLEMS", "sweep"]
 

@@ -30,7 +30,7 @@ from typing import Any, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
-from layoutalg.gemm.rows import COLUMNS, Row, lost_row
+from layoutalg.gemm.plan_row import COLUMNS, Row, lost_row
 
 __all__ = ["appending", "lost_row", "rows_in"]
 

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_of
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import PREFETCHES
 
-__all__ = ["PREFETCHES", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
+__all__ = ["REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 
-PREFETCHES = ("none", "shared", "lines")
-"""`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
-for one cache line."""
 REGISTERS = (128, 256)
 _LARGEST = 2**24
 _LONGEST = 1024

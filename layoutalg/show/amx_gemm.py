@@ -22,7 +22,16 @@ from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.strips import Strip, registers_of
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import walk
-from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, rate_text, seconds_text
+from layoutalg.show.tables import (
+    Row,
+    bytes_text,
+    percent_text,
+    print_line,
+    print_table,
+    rate_text,
+    runners_up_rows,
+    seconds_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +60,7 @@ def print_amx_plan(plan: AmxGemm, console: Console, *, runners_up: int = 5, expl
     if explain:
         tables.append(_explained(plan))
     if runners_up:
-        tables.append(_runners_up(plan, runners_up))
+        tables.append(runners_up_rows(_others(plan, runners_up)))
     for rows in tables:
         print_line(console)
         print_table(console, rows)
@@ -97,13 +106,7 @@ def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
             {
                 "chip": line.chip.name,
                 "cores": line.cores,
-                "intensity": line.intensity,
-                "ridge": line.ridge,
-                "limit": line.limit,
-                "limit_seconds": dict(line.limit_seconds),
-                "part_seconds": dict(line.part_seconds),
-                "seconds": line.seconds,
-                "part_of_peak": line.part_of_peak,
+                **line.as_json(),
                 "bytes": {"L1": line.l1_bytes, "L2": line.l2_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes},
             }
             for line in _rooflines(plan)
@@ -256,7 +259,7 @@ def _rooflines(plan: AmxGemm) -> tuple[AmxRoofline, AmxRoofline]:
 
 
 def _reached(plan: AmxGemm, line: AmxRoofline) -> str:
-    rate = rate_text(line.operations / line.seconds, "OP/s" if plan.problem.acc == "s32" else "FLOP/s")
+    rate = rate_text(line.flops / line.seconds, "OP/s" if plan.problem.acc == "s32" else "FLOP/s")
     return f"{seconds_text(line.seconds)}, {rate}, {percent_text(line.part_of_peak)} of the peak"
 
 
@@ -278,11 +281,3 @@ def _others(plan: AmxGemm, count: int) -> Sequence[AmxCandidate]:
     best = [] if found.best == plan.tiling else [found[0]]
     others = [one for one in found.runners_up(count + 1) if one.tiling != plan.tiling]
     return [*best, *others][:count]
-
-
-def _runners_up(plan: AmxGemm, count: int) -> list[Row]:
-    rows: list[Row] = [("others", "tiling", "why not")]
-    for number, other in enumerate(_others(plan, count), 1):
-        why = other.reason or "predicted to be the best; the plan was asked for otherwise"
-        rows.append((str(number), str(other.tiling), why))
-    return rows

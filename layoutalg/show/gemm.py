@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.plurals import counted as number_of
-from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, seconds_text
+from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, runners_up_rows, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +51,7 @@ def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bo
         print_table(console, _explained(plan, line))
     if runners_up:
         print_line(console)
-        print_table(console, _runners_up(plan, runners_up))
+        print_table(console, runners_up_rows(_others(plan, runners_up)))
 
 
 def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
@@ -113,13 +113,7 @@ def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
         },
         "roofline": {
             "chip": line.chip.product,
-            "intensity": line.intensity,
-            "ridge": line.ridge,
-            "limit": line.limit,
-            "limit_seconds": dict(line.limit_seconds),
-            "part_seconds": dict(line.part_seconds),
-            "seconds": line.seconds,
-            "part_of_peak": line.part_of_peak,
+            **line.as_json(),
             "bytes": {"L1": line.l1_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes},
         },
         "runners_up": [
@@ -227,11 +221,3 @@ def _others(plan: Gemm, count: int) -> Sequence[Candidate]:
     found = plan.candidates
     mine = [] if found.best.tiling == plan.tiling else [found.best]
     return [*mine, *found.runners_up(count - len(mine))] if count else []
-
-
-def _runners_up(plan: Gemm, count: int) -> list[Row]:
-    rows: list[Row] = [("others", "tiling", "why not")]
-    for number, other in enumerate(_others(plan, count), 1):
-        why = other.reason or "predicted to be the best; the plan was asked for otherwise"
-        rows.append((str(number), str(other.tiling), why))
-    return rows

@@ -16,7 +16,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Row", "bytes_text", "percent_text", "print_line", "print_table", "rate_text", "seconds_text"]
+    from layoutalg.gemm.amx.search import AmxCandidate
+    from layoutalg.gemm.search import Candidate
+
+__all__ = [
+    "Row",
+    "bytes_text",
+    "percent_text",
+    "print_line",
+    "print_table",
+    "rate_text",
+    "runners_up_rows",
+    "seconds_text",
+]
 
 Row = tuple[str, ...]
 _UNITS = ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns"))
@@ -84,3 +96,16 @@ def print_table(console: Console, rows: Sequence[Row]) -> None:
     for row in rows:
         cells = [f"{cell:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
         print_line(console, ("  " + "  ".join([*cells, row[-1]])).rstrip())
+
+
+def runners_up_rows(others: Sequence[Candidate | AmxCandidate]) -> list[Row]:
+    """The tilings that lost, and why.
+
+    >>> runners_up_rows(la.plan_gemm(512, 512, 512).candidates[:1])[1][2]
+    'predicted to be the best; the plan was asked for otherwise'
+    """
+    rows: list[Row] = [("others", "tiling", "why not")]
+    for number, other in enumerate(others, 1):
+        why = other.reason or "predicted to be the best; the plan was asked for otherwise"
+        rows.append((str(number), str(other.tiling), why))
+    return rows

@@ -18,9 +18,9 @@ import pytest
 import layoutalg as la
 from layoutalg.cli import main
 from layoutalg.gemm import plan_gemm
+from layoutalg.gemm.executor import Lost, done_by
+from layoutalg.gemm.plan_row import COLUMNS
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.rows import COLUMNS
-from layoutalg.gemm.workers import Lost, done_by
 from tests.oracle.toolchains import require_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # Python 3.12 and later, under xdist
@@ -90,7 +90,7 @@ def test_a_sweep_goes_on_where_it_was(tmp_path: Path, rows: list[dict[str, Any]]
         planned.append(1)
         return real(*arguments, **named)
 
-    monkeypatch.setattr("layoutalg.gemm.rows.plan_gemm", counted)
+    monkeypatch.setattr("layoutalg.gemm.plan_row.plan_gemm", counted)
     assert la.sweep(MIXED[:6] + MIXED[:1], file=file) == rows[:6] + rows[:1]
     assert len(planned) == 3  # the torn one, and two more
     assert la.sweep(MIXED[:6], file=file) == rows[:6]
@@ -188,7 +188,7 @@ def test_a_worker_that_dies_in_a_sweep_is_said_in_the_row(tmp_path: Path, monkey
             os.kill(os.getpid(), signal.SIGKILL)
         return real(m, *arguments, **named)
 
-    monkeypatch.setattr("layoutalg.gemm.rows.plan_gemm", fatal)  # forked workers have it too
+    monkeypatch.setattr("layoutalg.gemm.plan_row.plan_gemm", fatal)  # forked workers have it too
     file = tmp_path / "rows.jsonl"
     with fork() as pool:
         found = la.sweep(SHAPES, pool, file=file)

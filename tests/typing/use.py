@@ -24,3 +24,10 @@ def modules(text: str = "gpu.barrier") -> tuple[str, tuple[la.Layout, ...], tupl
     """A module is read from a file or from text."""
     module: la.Module = la.read(text)
     return module.text(llvm=24), tuple(use.layout() for use in module.layouts), module.findings
+
+
+def products() -> tuple[tuple[int, int, int], str]:
+    """Options of a product are keywords, and the plan's class follows the target."""
+    gemm = la.plan_gemm(64, 64, 64, "bf16", trans_b=True, alpha=0.5, tile=(32, 32))
+    on_cpu = la.plan_gemm(64, 64, 64, target="spr", bias="row")
+    return gemm.grid, la.plan_amx(64, 64, 64, scale="row", pack_a=True).product.instruction + on_cpu.product.instruction

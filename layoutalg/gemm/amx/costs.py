@@ -55,25 +55,21 @@ from dataclasses import dataclass, fields
 from itertools import product as product_of
 from math import gcd
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, listed, one_of, whole_number
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.strips import cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling, Blocking
+from layoutalg.gemm.ranking import Numbers, Predicted
 from layoutalg.hardware import AmxChip, amx_chip
 
 __all__ = ["AMX_LIMITS", "AmxForms", "AmxRoofline", "AmxTimes", "amx_roofline", "amx_times"]
 
 AMX_LIMITS = ("tile unit", "L1", "L2", "L3", "memory")
 """What can limit a product: the tile unit, bytes from L1 into tile registers, bytes from L2, from L3, from memory."""
-
-Numbers: TypeAlias = NDArray[np.float64]
-"""A column of numbers, one entry per tiling."""
 
 _SETS = (64 * 64, 2048 * 64)
 """The bytes after which the sets of L1 and of L2 repeat."""
@@ -341,7 +337,7 @@ def _by_level(total: Numbers, parts: Numbers) -> Mapping[str, Numbers]:
 
 
 @dataclass(frozen=True)
-class AmxRoofline:
+class AmxRoofline(Predicted):
     """What a tiling moves and how long it takes, on so many cores of a chip.
 
     Bytes are those of the whole problem: into tile registers (`l1_bytes`), from L2 (`l2_bytes`), from L3 (`l3_bytes`), from and
@@ -356,7 +352,7 @@ class AmxRoofline:
 
     chip: AmxChip
     cores: int
-    operations: int
+    flops: int
     products: int
     l1_bytes: int
     l2_bytes: int
@@ -367,36 +363,6 @@ class AmxRoofline:
     seconds: float
     peak: float
     ridge: float
-
-    @property
-    def limit(self) -> str:
-        """What alone would take longest: a name of `AMX_LIMITS`.
-
-        >>> tiling = AmxTiling(Blocking(2, 2), 32, 64, 4096, "columns", True)
-        >>> amx_roofline(AmxProblem.of(32, 4096, 4096, target="gnr"), tiling).limit
-        'memory'
-        """
-        return max(reversed(AMX_LIMITS), key=lambda name: self.limit_seconds[name])
-
-    @property
-    def intensity(self) -> float:
-        """Operations per byte of memory.
-
-        >>> tiling = AmxTiling(Blocking(2, 2), 64, 64, 64, "columns", True)
-        >>> amx_roofline(AmxProblem.of(64, 64, 64), tiling).intensity
-        16.0
-        """
-        return self.operations / self.memory_bytes
-
-    @property
-    def part_of_peak(self) -> float:
-        """The operations per second that are predicted, as a part of the peak.
-
-        >>> tiling = AmxTiling(Blocking(2, 2), 256, 512, 256, "columns", True)
-        >>> amx_roofline(AmxProblem.of(64, 64, 64), tiling).part_of_peak < 0.5
-        True
-        """
-        return self.operations / self.seconds / self.peak
 
 
 def amx_roofline(problem: AmxProblem, tiling: AmxTiling, chip: AmxChip | None = None, cores: int = 1) -> AmxRoofline:

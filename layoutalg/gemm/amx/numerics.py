@@ -47,17 +47,18 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.amx.execution import float_chains
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.amx.operands import check_inputs, memory_type
+from layoutalg.gemm.amx.operands import memory_type
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.numerics import (
     after_sums,
     exact_after_sums,
+    exact_sums,
     fused,
     integer_product,
-    numbers_of_operand,
+    operands,
     stated_steps,
 )
-from layoutalg.gemm.values import held, numbers
+from layoutalg.gemm.operand_arrays import check_given, held
 
 __all__ = ["accumulated", "computed", "exact", "exponential", "finished", "stated"]
 
@@ -106,7 +107,7 @@ def computed(
     np.float32(162.0)
     """
     instance_of(problem, AmxProblem, "problem", PlanError)
-    check_inputs(problem, c, bias, scale)
+    check_given(problem, c, "has", bias=bias, scale=scale)
     return finished(problem, accumulated(problem, a, b), c, bias, scale)
 
 
@@ -116,9 +117,7 @@ def accumulated(problem: AmxProblem, a: ArrayLike, b: ArrayLike) -> Array:
     >>> accumulated(AmxProblem.of(64, 64, 64, "s8", "u8"), np.full((64, 64), -3), np.full((64, 64), 250))[0, 0]
     np.int32(-48000)
     """
-    of_a, of_b, _ = problem.matrices
-    left = numbers_of_operand(numbers("A", a, (of_a.rows, of_a.columns)), problem.a, problem.trans_a)
-    right = numbers_of_operand(numbers("B", b, (of_b.rows, of_b.columns)), problem.b, problem.trans_b)
+    left, right = operands(problem, a, b)
     if problem.acc == "s32":
         return integer_product(left, right)
     short = problem.k_padded - problem.k
@@ -142,17 +141,16 @@ def finished(
     >>> finished(AmxProblem.of(1, 2, 4, "u8", c="s8", scale="column"), np.array([[5, 900]], np.int32), scale=[0.5, 0.5])
     array([[  2, 127]], dtype=int8)
     """
-    counts = {"row": problem.m, "column": problem.n}
-    before = None if c is None else held("C", numbers("C", c, (problem.m, problem.n)), problem.c)
+    before = None if c is None else held("C", c, (problem.m, problem.n), problem.c)
     if bias is not None and problem.bias is not None:
-        bias = held("bias", numbers("bias", bias, (counts[problem.bias],)), problem.bias_type)
+        bias = held("bias", bias, (problem.count(problem.bias),), problem.bias_type)
     added = None if bias is None else np.asarray(bias)
     with np.errstate(all="ignore"):
         if problem.c == "s32":
             return after_sums(problem, accumulators, before, added)
         x = accumulators.astype(np.float32)
         if scale is not None and problem.scale is not None:
-            factors = held("scale", numbers("scale", scale, (counts[problem.scale],)), "f32")
+            factors = held("scale", scale, (problem.count(problem.scale),), "f32")
             x = x * (factors[:, None] if problem.scale == "row" else factors)
         if before is not None:
             before = before.view(memory_type(problem.c))
@@ -199,8 +197,7 @@ def exact(
     >>> exact(AmxProblem.of(64, 64, 64, alpha=0.3), ones, ones)[0, 0].round(9)
     np.float64(19.2)
     """
-    left, right = (np.asarray(matrix).astype(np.float64) for matrix in (a, b))
-    sums = (left.T if problem.trans_a else left) @ (right.T if problem.trans_b else right)
+    sums = exact_sums(problem, a, b)
     if scale is not None:
         factors = np.asarray(scale).astype(np.float64)
         sums = sums * (factors[:, None] if problem.scale == "row" else factors)

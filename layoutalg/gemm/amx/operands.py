@@ -22,20 +22,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.problem import IN_MEMORY
-from layoutalg.gemm.values import held, numbers
+from layoutalg.gemm.operand_arrays import POISON, check_given, held, poisoned
+from layoutalg.gemm.product import mlir_type
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.amx.problem import AmxProblem
-    from layoutalg.gemm.surface import Matrix
+    from layoutalg.gemm.matrix_in_memory import Matrix
 
-__all__ = ["Buffer", "Operands", "check_inputs", "memory_type", "random_operands"]
+__all__ = ["Buffer", "Operands", "memory_type", "random_operands"]
 
 Array = NDArray[Any]
 
 _ALIGNMENT = 64
-_POISON = 85
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +58,7 @@ class Buffer:
         array = raw[start : start + size].view(values.dtype).reshape(values.shape)
         array[...] = values
         margin = raw[start + size : start + size + _ALIGNMENT]
-        margin[:] = _POISON
+        margin[:] = POISON
         return cls(array, margin)
 
     @property
@@ -70,7 +69,7 @@ class Buffer:
     @property
     def untouched(self) -> bool:
         """Whether the margin is as it was."""
-        return bool((self.margin == _POISON).all())
+        return bool((self.margin == POISON).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +105,16 @@ class Operands:
             PlanError: an array has another shape than the plan, or values that its type can't hold, or isn't asked for.
         """
         problem = plan.problem
-        check_inputs(problem, c, bias, scale)
+        check_given(problem, c, "has", bias=bias, scale=scale)
         of_a, of_b, of_c = problem.matrices
-        counts = {"row": problem.m, "column": problem.n}
         before = _poisoned(of_c, problem.c) if c is None else _laid(of_c, c, problem.c)
         return cls(
             plan,
             Buffer.of(_laid(of_a, a, problem.a)),
             Buffer.of(_laid(of_b, b, problem.b)),
             Buffer.of(before),
-            None if problem.bias is None else _vector("bias", bias, counts[problem.bias], problem.bias_type),
-            None if problem.scale is None else _vector("scale", scale, counts[problem.scale], "f32"),
+            None if problem.bias is None else _vector("bias", bias, problem.count(problem.bias), problem.bias_type),
+            None if problem.scale is None else _vector("scale", scale, problem.count(problem.scale), "f32"),
         )
 
     @property
@@ -140,29 +138,7 @@ class Operands:
 
 def memory_type(element: str) -> np.dtype[Any]:
     """The numpy type of a problem's elements in memory."""
-    return np.dtype(np.uint8) if element == "u8" else numpy_type(IN_MEMORY.get(element, element))
-
-
-def check_inputs(problem: AmxProblem, c: object, bias: object, scale: object) -> None:
-    """Refuse what the problem does not read, and miss what it does.
-
-    Raises:
-        PlanError: says which.
-
-    >>> from layoutalg.gemm.amx import AmxProblem
-    >>> check_inputs(AmxProblem.of(8, 16, 8, c="bf16", scale="column"), None, None, None)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: scale: the plan has one for every column of C; an array of 16 numbers is needed
-    """
-    if (c is None) == (problem.beta != 0):
-        said = "read, and needed" if c is None else "not read; leave it out"
-        raise PlanError(f"c: beta = {problem.beta:g}, so C is {said}")
-    for name, given, planned in (("bias", bias, problem.bias), ("scale", scale, problem.scale)):
-        if (given is None) != (planned is None):
-            if planned is None:
-                raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'")
-            count = problem.m if planned == "row" else problem.n
-            raise PlanError(f"{name}: the plan has one for every {planned} of C; an array of {count} numbers is needed")
+    return np.dtype(np.uint8) if element == "u8" else numpy_type(mlir_type(element))
 
 
 def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
@@ -183,27 +159,25 @@ def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
 
     of_a, of_b, of_c = problem.matrices
     found = {"a": drawn(problem.a, of_a.rows, of_a.columns), "b": drawn(problem.b, of_b.rows, of_b.columns)}
-    counts = {"row": problem.m, "column": problem.n}
     if problem.beta:
         found["c"] = drawn(problem.c, of_c.rows, of_c.columns)
     if problem.bias:
-        found["bias"] = drawn(problem.bias_type, counts[problem.bias])
+        found["bias"] = drawn(problem.bias_type, problem.count(problem.bias))
     if problem.scale:
-        found["scale"] = (rng.random(counts[problem.scale]) + 0.5).astype(np.float32) / np.float32(problem.k)
+        found["scale"] = (rng.random(problem.count(problem.scale)) + 0.5).astype(np.float32) / np.float32(problem.k)
     return found
 
 
 def _poisoned(matrix: Matrix, kind: str) -> Array:
-    dtype = memory_type(kind)
-    return np.full((matrix.rows, matrix.pitch), _POISON if dtype.kind in "iu" else np.nan, dtype)
+    return poisoned((matrix.rows, matrix.pitch), memory_type(kind))
 
 
 def _laid(matrix: Matrix, values: ArrayLike, kind: str) -> Array:
-    given = held(matrix.name, numbers(matrix.name, values, (matrix.rows, matrix.columns)), kind)
+    given = held(matrix.name, values, (matrix.rows, matrix.columns), kind)
     made = _poisoned(matrix, kind)
     made[:, : matrix.columns] = given.view(made.dtype)
     return made
 
 
 def _vector(name: str, values: ArrayLike | None, count: int, kind: str) -> Buffer:
-    return Buffer.of(held(name, numbers(name, [] if values is None else values, (count,)), kind))
+    return Buffer.of(held(name, [] if values is None else values, (count,), kind))

@@ -27,7 +27,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.tiling import TILE
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.matrix_in_memory import whole_number
 
 __all__ = ["must_pack_a", "packed_a", "packed_a_shape", "packed_b", "packed_b_shape"]
 

@@ -79,8 +79,8 @@ class AmxPaper:
             Roof(
                 level,
                 given.get(level, 0),
-                line.operations / given[level] if given.get(level) else float("inf"),
-                line.operations / line.limit_seconds[level] if line.limit_seconds[level] else float("inf"),
+                line.flops / given[level] if given.get(level) else float("inf"),
+                line.flops / line.limit_seconds[level] if line.limit_seconds[level] else float("inf"),
             )
             for level in AMX_LIMITS
         )
@@ -107,7 +107,7 @@ class AmxPaper:
             notes += [f"ridge at {line.ridge:.0f} operations per byte"] * (roof.level == "memory")
             text = f"{roof.level:<12}  {given:>10}   {each:>19}   {roof.operations_per_second / 1e12:>6.1f} TOP/s"
             rows.append("   ".join([text, ", ".join(notes)]).rstrip())
-        rate = f"{line.operations / line.seconds / 1e12:>6.1f} TOP/s"
+        rate = f"{line.flops / line.seconds / 1e12:>6.1f} TOP/s"
         rows.append(f"{'all together':<12}  {'':>10}   {'':>19}   {rate}, {100 * line.part_of_peak:.0f} % of the peak")
         return "\n".join(rows)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutalg.amx import TileProduct
 from layoutalg.core import Layout
@@ -33,7 +33,8 @@ from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.search import AmxChoices, AmxFound, search_amx
 from layoutalg.gemm.amx.strips import Strip, cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.options import AmxOptions, AmxProductOptions, BlockingOptions, check_names, part
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.versions import checked_version
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class AmxGemm(Distributed):
         >>> plan_amx(64, 64, 64, "u8").element
         'i8'
         """
-        return IN_MEMORY.get(self.problem.a, self.problem.a)
+        return mlir_type(self.problem.a)
 
     @property
     def accumulator(self) -> str:
@@ -91,7 +92,7 @@ class AmxGemm(Distributed):
         >>> plan_amx(64, 64, 64, "u8").accumulator
         'i32'
         """
-        return IN_MEMORY.get(self.problem.acc, self.problem.acc)
+        return mlir_type(self.problem.acc)
 
     @cached_property
     def product(self) -> TileProduct:
@@ -277,9 +278,11 @@ class AmxGemm(Distributed):
         >>> plan_amx(16, 16, 64, "s8").simulate(np.full((16, 64), -2), np.full((64, 16), 3))[0, 0]
         np.int32(-384)
         """
-        from layoutalg.gemm.amx.simulating import simulate_amx
+        from layoutalg.gemm.amx.operands import Operands
+        from layoutalg.gemm.amx.simulating import check_size, simulate_amx
 
-        return simulate_amx(self, a, b, c, bias, scale, text=text, progress=progress)
+        check_size(self)
+        return simulate_amx(Operands.of(self, a, b, c, bias, scale), text=text, progress=progress)
 
     def run(
         self,
@@ -299,9 +302,11 @@ class AmxGemm(Distributed):
         Raises:
             PlanError: LLVM or a C compiler isn't installed, the CPU can't do what is asked for, or an array doesn't fit.
         """
-        from layoutalg.gemm.amx.running import run_amx
+        from layoutalg.gemm.amx.operands import Operands
+        from layoutalg.gemm.amx.running import check_size, run_amx
 
-        return run_amx(self, a, b, c, bias, scale, how=how)
+        check_size(self.problem, how)
+        return run_amx(Operands.of(self, a, b, c, bias, scale), how)
 
     def time(self, seconds: float = 1.0) -> AmxTiming:
         """Operations per second on a CPU that has AMX, against the peak of its tile unit and against numpy.
@@ -398,21 +403,8 @@ def plan_amx(
     c: str | None = None,
     target: str = "amx",
     *,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    bias: str | None = None,
-    scale: str | None = None,
-    activation: str | None = None,
-    blocking: Sequence[int] | None = None,
-    blocks: Sequence[int] | None = None,
-    order: str | None = None,
-    pack_a: bool | None = None,
-    lda: int | None = None,
-    ldb: int | None = None,
-    ldc: int | None = None,
     llvm: int = 24,
+    **options: Unpack[AmxOptions],
 ) -> AmxGemm:
     """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices on a CPU with AMX.
 
@@ -426,9 +418,7 @@ def plan_amx(
     >>> plan_amx(64, 64, 64, "s8", c="s8", scale="column").problem.acc
     's32'
     """
-    problem = AmxProblem.of(
-        m, n, k, a, b, c, target, trans_a=trans_a, trans_b=trans_b, alpha=alpha, beta=beta, bias=bias, scale=scale,
-        activation=activation, lda=lda, ldb=ldb, ldc=ldc,
-    )  # fmt: skip
+    check_names("plan_amx", options, AmxOptions)
+    problem = AmxProblem.of(m, n, k, a, b, c, target, **part(AmxProductOptions, options))
     version = checked_version(llvm)
-    return AmxGemm(problem, search_amx(problem, AmxChoices(blocking, blocks, order, pack_a)).best, version)
+    return AmxGemm(problem, search_amx(problem, AmxChoices(**part(BlockingOptions, options))).best, version)

@@ -16,22 +16,15 @@ bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 from layoutalg.amx import vnni_factor
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.problem import (
-    ACTIVATIONS,
-    BIASES,
-    IN_MEMORY,
-    element_named,
-    finite_factor,
-    leading_dimension,
-    with_epilogue,
-    with_fractions,
-)
-from layoutalg.gemm.surface import Matrix, whole_number
+from layoutalg.core.whole_numbers import one_of
+from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import AmxProductOptions
+from layoutalg.gemm.product import Product, checked_fields, element_named, mlir_type, with_fractions
 
 __all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
 
@@ -45,31 +38,14 @@ _BYTES = ("s8", "u8")
 
 
 @dataclass(frozen=True)
-class AmxProblem:
+class AmxProblem(Product):
     """A product to be planned for AMX; sizes and leading dimensions in elements. `AmxProblem.of` fills in what is not given.
 
     >>> AmxProblem.of(40, 80, 160, "u8").acc
     's32'
     """
 
-    m: int
-    n: int
-    k: int
-    a: str
-    b: str
-    c: str
-    acc: str
-    target: str
-    lda: int
-    ldb: int
-    ldc: int
-    trans_a: bool = False
-    trans_b: bool = False
-    alpha: float = 1.0
-    beta: float = 0.0
-    bias: str | None = None
     scale: str | None = None
-    activation: str | None = None
 
     @classmethod
     def of(
@@ -81,17 +57,7 @@ class AmxProblem:
         b: str | None = None,
         c: str | None = None,
         target: str = "amx",
-        *,
-        trans_a: bool = False,
-        trans_b: bool = False,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-        bias: str | None = None,
-        scale: str | None = None,
-        activation: str | None = None,
-        lda: int | None = None,
-        ldb: int | None = None,
-        ldc: int | None = None,
+        **options: Unpack[AmxProductOptions],
     ) -> AmxProblem:
         """A product, checked. B has A's type unless given, and C that of the accumulators.
 
@@ -106,28 +72,8 @@ class AmxProblem:
         """
         a = element_named("a", a, TYPES)
         acc = "s32" if a in _BYTES else "f32"
-        m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
-        trans_a, trans_b = as_flag(trans_a, "trans_a", PlanError), as_flag(trans_b, "trans_b", PlanError)
-        return cls(
-            m,
-            n,
-            k,
-            a,
-            a if b is None else b,
-            acc if c is None else c,
-            acc,
-            target,
-            lda=leading_dimension("lda", lda, m if trans_a else k),
-            ldb=leading_dimension("ldb", ldb, k if trans_b else n),
-            ldc=leading_dimension("ldc", ldc, n),
-            trans_a=trans_a,
-            trans_b=trans_b,
-            alpha=alpha,
-            beta=beta,
-            bias=bias,
-            scale=scale,
-            activation=activation,
-        )
+        fields = checked_fields(m, n, k, options)
+        return cls(a=a, b=a if b is None else b, c=acc if c is None else c, acc=acc, target=target, **fields)
 
     def __post_init__(self) -> None:
         a, b = element_named("a", self.a, TYPES), element_named("b", self.b, TYPES)
@@ -139,24 +85,13 @@ class AmxProblem:
         c = element_named("c", self.c, ("f32", "bf16", "f16", "s32", "s8", "u8"))
         if c not in RESULTS[acc]:
             raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {', '.join(RESULTS[acc])}")
-        if a == "f16" and one_of(self.target, TARGETS, "target", PlanError) == "spr":
+        target = one_of(self.target, TARGETS, "target", PlanError)
+        if a == "f16" and target == "spr":
             raise PlanError(
                 "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
             )
-        checked: dict[str, object] = {
-            "a": a,
-            "b": b,
-            "c": c,
-            "target": one_of(self.target, TARGETS, "target", PlanError),
-            **{name: whole_number(name, getattr(self, name)) for name in ("m", "n", "k")},
-            **{name: leading_dimension(name, getattr(self, name), 1) for name in ("lda", "ldb", "ldc")},
-            **{name: as_flag(getattr(self, name), name, PlanError) for name in ("trans_a", "trans_b")},
-            **{name: finite_factor(name, getattr(self, name)) for name in ("alpha", "beta")},
-            **{
-                name: None if getattr(self, name) is None else one_of(getattr(self, name), names, name, PlanError)
-                for name, names in (("bias", BIASES), ("scale", BIASES), ("activation", ACTIVATIONS))
-            },
-        }
+        whole_number("batch", self.batch, 1)
+        checked = checked_fields(self.m, self.n, self.k, vars(self)) | {"a": a, "b": b, "c": c, "target": target}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         for matrix in self.matrices:
@@ -191,7 +126,7 @@ class AmxProblem:
         >>> AmxProblem.of(64, 64, 64, "u8").vnni
         4
         """
-        return vnni_factor(IN_MEMORY.get(self.a, self.a))
+        return vnni_factor(mlir_type(self.a))
 
     @property
     def depth(self) -> int:
@@ -230,31 +165,6 @@ class AmxProblem:
         computes = self.alpha != 1 or self.beta or self.bias or self.scale or self.activation
         return self.c == self.acc and not computes
 
-    @property
-    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
-        """A, B and C as they lie in memory; elements are MLIR's types.
-
-        >>> [str(matrix) for matrix in AmxProblem.of(40, 80, 48, trans_a=True, lda=64).matrices]
-        ['A is 48x40 bf16 with 64 elements from row to row', 'B is 48x80 bf16', 'C is 40x80 f32']
-        """
-        of_a = (self.k, self.m) if self.trans_a else (self.m, self.k)
-        of_b = (self.n, self.k) if self.trans_b else (self.k, self.n)
-        a, b, c = (IN_MEMORY.get(name, name) for name in (self.a, self.b, self.c))
-        return (
-            Matrix("A", *of_a, self.lda, a),
-            Matrix("B", *of_b, self.ldb, b),
-            Matrix("C", self.m, self.n, self.ldc, c),
-        )
-
-    @property
-    def flops(self) -> int:
-        """Multiplications and additions of the products.
-
-        >>> AmxProblem.of(64, 64, 64).flops
-        524288
-        """
-        return 2 * self.m * self.n * self.k
-
     def _check_integers(self) -> None:
         """Refuse an epilogue with fractions where C holds the sums themselves."""
         if self.c != "s32":
@@ -272,10 +182,4 @@ class AmxProblem:
         >>> print(AmxProblem.of(64, 96, 32, "s8", c="u8", trans_b=True, scale="column", bias="column", activation="relu"))
         C[64, 96] u8 = relu(scale[column] * A[64, 32] s8 * B[96, 32]^T s8 + bias[column]) on amx
         """
-        of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
-        of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
-        right = f"{of_a} {self.a} * {of_b} {self.b}"
-        if self.scale:
-            right = f"scale[{self.scale}] * {right}"
-        right = with_epilogue(self, right)
-        return f"C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
+        return self.written(f"scale[{self.scale}] * " if self.scale else "")

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import (
@@ -39,7 +39,6 @@ from layoutalg.gemm.amx.rewriting import tile_calls
 from layoutalg.hardware.amx_chips import FEATURES
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.amx.problem import AmxProblem
 
 __all__ = ["AmxRun", "Loaded", "amx_feature", "check_size", "chosen_how", "loaded", "run_amx", "way_of"]
@@ -198,29 +197,19 @@ def loaded(text: str, llvm: int, how: str) -> Loaded:
         return Loaded(path, way)  # Linux keeps a library that is loaded when its file goes
 
 
-def run_amx(
-    plan: AmxGemm,
-    a: ArrayLike,
-    b: ArrayLike,
-    c: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    scale: ArrayLike | None = None,
-    how: str | None = None,
-) -> AmxRun:
-    """Compile the plan's module and execute it on arrays in the shapes that they have in memory.
+def run_amx(operands: Operands, how: str | None = None) -> AmxRun:
+    """Compile the plan's module and execute it on arrays that are laid out.
 
     Raises:
-        PlanError: an array has another shape than the plan or values that its type can't hold; LLVM or a C compiler isn't
-            installed; this machine can't run it in the way that is asked for.
-        SizeError: the matrices or the work are too large for that way.
+        PlanError: LLVM or a C compiler isn't installed; this machine can't run it in the way that is asked for.
 
+    >>> import numpy as np
     >>> from layoutalg.gemm.amx import plan_amx
-    >>> run_amx(plan_amx(16, 16, 32), np.ones((16, 16)), np.ones((32, 16)))
+    >>> run_amx(Operands.of(plan_amx(16, 16, 32), np.ones((16, 32)), np.ones((32, 16))), "native")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: A is planned as 16x32, and the array is 16x16
+    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
     """
-    check_size(plan.problem, how)
-    operands = Operands.of(plan, a, b, c, bias, scale)
+    plan = operands.plan
     way = chosen_how(plan.problem, how)
     version, note = usable_version(plan.llvm)
     seconds = loaded(plan.emit(version), version, way).call("gemm", [buffer.address for buffer in operands.buffers])

@@ -28,7 +28,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +37,14 @@ from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, instance_of, listed, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
-from layoutalg.gemm.amx.costs import AMX_LIMITS, AmxForms, AmxRoofline, AmxTimes, amx_roofline, amx_times
+from layoutalg.gemm.amx.costs import AmxForms, AmxRoofline, AmxTimes, amx_roofline, amx_times
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.problem import AmxProblem
-from layoutalg.gemm.amx.reasons import amx_reason
-from layoutalg.gemm.amx.tiling import BLOCKINGS, ORDERS, TILE, AmxTiling, Blocking
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.amx.rejections import amx_reason
+from layoutalg.gemm.amx.tiling import BLOCKINGS, TILE, AmxTiling, Blocking
+from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import ORDERS
+from layoutalg.gemm.ranking import Ranked, longest
 from layoutalg.hardware import AmxChip, amx_chip
 
 __all__ = ["AmxCandidate", "AmxChoices", "AmxFound", "search_amx"]
@@ -120,7 +121,7 @@ class AmxCandidate:
 
 
 @dataclass(frozen=True, eq=False)
-class AmxFound(Sequence[AmxCandidate]):
+class AmxFound(Ranked[AmxCandidate]):
     """All candidates, the best one first. Candidates are made when they are asked for.
 
     >>> found = search_amx(AmxProblem.of(512, 512, 512), AmxChoices())
@@ -132,19 +133,7 @@ class AmxFound(Sequence[AmxCandidate]):
     chip: AmxChip
     forms: AmxForms
     times: AmxTimes
-    ranking: NDArray[np.intp] = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.ranking)
-
-    @overload
-    def __getitem__(self, index: int) -> AmxCandidate: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[AmxCandidate, ...]: ...
-    def __getitem__(self, index: int | slice) -> AmxCandidate | tuple[AmxCandidate, ...]:
-        if isinstance(index, slice):
-            return tuple(self._made(int(row)) for row in self.ranking[index])
-        return self._made(int(self.ranking[index]))
+    order: NDArray[np.intp] = field(repr=False)
 
     @property
     def best(self) -> AmxTiling:
@@ -153,7 +142,7 @@ class AmxFound(Sequence[AmxCandidate]):
         >>> search_amx(AmxProblem.of(64, 64, 64), AmxChoices()).best.k_block
         64
         """
-        return self.forms.tiling(int(self.ranking[0]))
+        return self.forms.tiling(int(self.order[0]))
 
     def roofline(self, tiling: AmxTiling | None = None, cores: int = 1) -> AmxRoofline:
         """The roofline of a tiling (of the best one, unless given) on so many cores of the chip.
@@ -175,9 +164,9 @@ class AmxFound(Sequence[AmxCandidate]):
             return self.best
         forms, problem = self.forms, self.problem
         blocks = np.ceil(problem.m / forms.m_block) * np.ceil(problem.n / forms.n_block)
-        clocks = (self.times.clocks * np.ceil(blocks / cores) / blocks)[self.ranking]
+        clocks = (self.times.clocks * np.ceil(blocks / cores) / blocks)[self.order]
         near = clocks <= clocks.min() * (1 + _SAME)
-        return forms.tiling(int(self.ranking[int(np.argmax(near))]))
+        return forms.tiling(int(self.order[int(np.argmax(near))]))
 
     def runners_up(self, count: int = 5) -> tuple[AmxCandidate, ...]:
         """The next candidates, the best one for each other blocking.
@@ -187,20 +176,20 @@ class AmxFound(Sequence[AmxCandidate]):
         4
         """
         count = whole(count, "runners-up =", 0, MAX_EXTENT, PlanError)
-        kinds = self.forms.rows[self.ranking] * TILE + self.forms.columns[self.ranking]
+        kinds = self.forms.rows[self.order] * TILE + self.forms.columns[self.order]
         _, firsts = np.unique(kinds, return_index=True)
         return tuple(self[int(row)] for row in np.sort(firsts)[1 : count + 1])
 
     def _made(self, row: int) -> AmxCandidate:
         tiling = self.forms.tiling(row)
-        best = int(self.ranking[0])
+        best = int(self.order[0])
         limits = {name: float(clocks[row]) for name, clocks in self.times.limits.items()}
         return AmxCandidate(
             tiling,
             tiling.blocking.loads_per_step,
             tiling.blocking.products_per_step,
             float(self.times.clocks[row]),
-            max(reversed(AMX_LIMITS), key=lambda name: limits[name]),
+            longest(limits),
             "" if row == best else amx_reason(self.problem, self.forms, self.times, row, best),
         )
 

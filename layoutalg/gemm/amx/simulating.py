@@ -7,7 +7,7 @@ that write one element, an element of C that is left out.
 
 >>> from layoutalg.gemm.amx.plan import plan_amx
 >>> plan = plan_amx(20, 40, 33, "s8", lda=40, trans_b=True)
->>> simulate_amx(plan, np.full((20, 33), -2), np.full((40, 33), 3))[19, 38:]
+>>> plan.simulate(np.full((20, 33), -2), np.full((40, 33), 3))[19, 38:]
 array([-198, -198], dtype=int32)
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MOST_PRODUCTS
@@ -37,28 +37,15 @@ _ENTRY = "gemm"
 
 
 def simulate_amx(
-    plan: AmxGemm,
-    a: ArrayLike,
-    b: ArrayLike,
-    c: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    scale: ArrayLike | None = None,
-    *,
-    text: str | None = None,
-    progress: Callable[[float], None] | None = None,
+    operands: Operands, *, text: str | None = None, progress: Callable[[float], None] | None = None
 ) -> NDArray[Any]:
-    """C [m, n], as the module computes it from arrays in the shapes that they have in memory.
-
-    A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`). `c` is C before, for a beta that is not 0. `text` is
-    the module to run, by default what the plan emits. `progress` is told 0 before the run, and 1 behind it.
+    """C [m, n], as the module computes it from arrays that are laid out. See `AmxGemm.simulate`.
 
     Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold; one is missing.
-        SizeError: the product is too large to be simulated.
         SimulationError: the module does what the hardware would not, or touches what isn't its own.
 
     >>> from layoutalg.gemm.amx.plan import plan_amx
-    >>> simulate_amx(plan_amx(16, 16, 32), np.ones((16, 32)), np.ones((32, 16)))[0, 0]
+    >>> simulate_amx(Operands.of(plan_amx(16, 16, 32), np.ones((16, 32)), np.ones((32, 16))))[0, 0]
     np.float32(32.0)
     """
     from layoutalg.simulate import Memory, SimulationError
@@ -69,9 +56,8 @@ def simulate_amx(
     instance_of(text, (str, type(None)), "text")
     if progress is not None and not callable(progress):
         raise PlanError(f"progress {shown(progress)}: expected a function that takes a number")
-    check_size(plan)
-    operands, memory = Operands.of(plan, a, b, c, bias, scale), Memory()
-    addresses = _bind(plan, operands, memory, read=c is not None)
+    plan, memory = operands.plan, Memory()
+    addresses = _bind(plan, operands, memory)
     module = read_kernel(plan.emit() if text is None else text)
     if progress is not None:
         progress(0.0)
@@ -121,12 +107,12 @@ def _work(plan: AmxGemm) -> int:
     return max(MOST_WORK, (16 << 17) * _products(plan))
 
 
-def _bind(plan: AmxGemm, operands: Operands, memory: Memory, *, read: bool) -> list[int]:
+def _bind(plan: AmxGemm, operands: Operands, memory: Memory) -> list[int]:
     """The addresses of the arrays; rows of C have padding that nobody may write, and the inputs are read-only."""
     problem = plan.problem
     addresses = [memory.bind("A", _read_only(operands.a.array)), memory.bind("B", _read_only(operands.b.array))]
     extent = (problem.m, problem.n)
-    addresses.append(memory.bind("C", operands.c.array, extent=extent, initialised=read))
+    addresses.append(memory.bind("C", operands.c.array, extent=extent, initialised=problem.beta != 0))
     for name, buffer in (("bias", operands.bias), ("scale", operands.scale)):
         if buffer is not None:
             addresses.append(memory.bind(name, _read_only(buffer.array)))

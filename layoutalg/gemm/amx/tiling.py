@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from layoutalg.amx import REGISTERS, ROWS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.gemm.surface import whole_number
+from layoutalg.gemm.matrix_in_memory import whole_number
+from layoutalg.gemm.options import ORDERS
 
-__all__ = ["BLOCKINGS", "ORDERS", "TILE", "AmxTiling", "Blocking"]
+__all__ = ["BLOCKINGS", "TILE", "AmxTiling", "Blocking"]
 
 TILE = ROWS
 """Rows of a tile, and columns of a tile of accumulators, which have 4 bytes each."""
-ORDERS = ("columns", "rows")
 
 
 @dataclass(frozen=True, order=True)

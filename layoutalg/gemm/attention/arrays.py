@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES
-from layoutalg.gemm.values import numbers
+from layoutalg.gemm.operand_arrays import numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention

@@ -409,7 +409,7 @@ class _Kernel:
         return scores
 
     def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
-        """-inf for keys that do not exist or, with a causal mask, that the query may not see (which none of those does)."""
+        """-inf for keys that do not exist or, with a causal mask, that the query may not see."""
         low = self.floats(_MINUS_INFINITY, "hidden")
         own = self.binary("addi", key, self.lane, "own_key")
         starts = [_LANES * j for j in range(len(scores[0]))]

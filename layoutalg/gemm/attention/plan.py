@@ -419,9 +419,9 @@ class Attention(Distributed):
         >>> bool((plan_attention(8, 8, 64).simulate(ones, ones, ones) == 1).all())
         True
         """
-        from layoutalg.gemm.attention.run import run_attention
+        from layoutalg.gemm.attention.run import execute
 
-        return run_attention(self, q, k, v, text, progress=progress)
+        return execute(self, q, k, v, text, progress=progress)[0]
 
 
 def plan_attention(

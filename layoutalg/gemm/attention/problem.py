@@ -21,7 +21,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
-from layoutalg.gemm.surface import Matrix, check_matrix, whole_number
+from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, dpas, target_info
 from layoutalg.hardware.chips import target_names
 

@@ -20,27 +20,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
     from layoutalg.simulate.executed import Executed
 
-__all__ = ["execute", "run_attention"]
-
-
-def run_attention(
-    plan: Attention,
-    q: ArrayLike,
-    k: ArrayLike,
-    v: ArrayLike,
-    text: str | None = None,
-    *,
-    progress: Callable[[float], None] | None = None,
-) -> NDArray[Any]:
-    """O as the kernel computes it; `text` is the kernel to run, by default the plan's own.
-
-    `progress` is told the part of the workgroups that is done.
-
-    Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold.
-        SizeError: the arrays are too large to be laid out.
-    """
-    return execute(plan, q, k, v, text, progress=progress)[0]
+__all__ = ["execute"]
 
 
 def execute(
@@ -53,7 +33,13 @@ def execute(
     progress: Callable[[float], None] | None = None,
     counted: Literal["messages", "lines"] | None = None,
 ) -> tuple[NDArray[Any], Executed | None]:
-    """O, and with `counted` what the launch executed (see `simulate.executed`).
+    """O as the kernel computes it, and with `counted` what the launch executed (see `simulate.executed`).
+
+    `text` is the kernel to run, by default the plan's own. `progress` is told the part of the workgroups that is done.
+
+    Raises:
+        PlanError: an array has another shape than the plan, or values that its type can't hold.
+        SizeError: the arrays are too large to be laid out.
 
     >>> from layoutalg.gemm.attention import plan_attention
     >>> plan, ones = plan_attention(16, 32, 64), np.ones((32, 64))

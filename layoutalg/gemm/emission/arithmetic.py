@@ -39,7 +39,7 @@ import numpy as np
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, exp, fma
 from layoutalg.gemm.emission.function import FunctionWriter
-from layoutalg.gemm.problem import IN_MEMORY, Epilogue
+from layoutalg.gemm.product import Product, mlir_type
 
 __all__ = ["BYTES", "GELU", "arithmetic", "as_computed"]
 
@@ -51,7 +51,7 @@ BYTES = {"s8": (-128.0, 127.0), "u8": (0.0, 255.0)}
 
 def arithmetic(
     function: FunctionWriter,
-    epilogue: Epilogue,
+    problem: Product,
     accumulator: Value,
     bias: Value | None = None,
     before: Value | None = None,
@@ -70,69 +70,69 @@ def arithmetic(
     >>> arithmetic(FunctionWriter(), Problem.of(64, 64, 64, c="f16"), Value("f32", 8, "acc")).kind
     'vector<8xf16>'
     """
-    element = _element(epilogue)
-    computes = epilogue.alpha != 1 or epilogue.activation or any(one is not None for one in (bias, before, scale))
+    element = _element(problem)
+    computes = problem.alpha != 1 or problem.activation or any(one is not None for one in (bias, before, scale))
     if not computes and accumulator.element == element:
         return accumulator
-    value = as_computed(function, epilogue, accumulator)
+    value = as_computed(function, problem, accumulator)
     if before is not None:
-        before = as_computed(function, epilogue, before)
+        before = as_computed(function, problem, before)
     if element == "i32":
         value = value if bias is None else binary(function, "addi", value, bias)
         value = value if before is None else binary(function, "addi", before, value)
-        return _relu(function, value) if epilogue.activation == "relu" else value
+        return _relu(function, value) if problem.activation == "relu" else value
     if scale is not None:
         value = binary(function, "mulf", value, scale)
-    if epilogue.alpha != 1:
+    if problem.alpha != 1:
         added = constant_like(function, 0.0, value) if bias is None else bias
-        value = fma(function, _factor(function, epilogue.alpha, value), value, added)
+        value = fma(function, _factor(function, problem.alpha, value), value, added)
     elif bias is not None:
         value = binary(function, "addf", value, bias)
-    if before is not None and epilogue.beta == 1:
+    if before is not None and problem.beta == 1:
         value = binary(function, "addf", before, value)
     elif before is not None:
-        value = fma(function, _factor(function, epilogue.beta, value), before, value)
-    return _narrowed(function, epilogue, _activated(function, epilogue.activation, value, exp), stored or element)
+        value = fma(function, _factor(function, problem.beta, value), before, value)
+    return _narrowed(function, problem, _activated(function, problem.activation, value, exp), stored or element)
 
 
-def as_computed(function: FunctionWriter, epilogue: Epilogue, value: Value) -> Value:
+def as_computed(function: FunctionWriter, problem: Product, value: Value) -> Value:
     """A value in the type of the epilogue's arithmetic: f32, or i32 where C is of i32. i8 is a number of C, i16 a bf16.
 
     >>> from layoutalg.gemm.problem import Problem
     >>> as_computed(FunctionWriter(), Problem.of(64, 64, 64), Value("bf16", 8, "c")).kind
     'vector<8xf32>'
     """
-    wanted = "i32" if _element(epilogue) == "i32" else "f32"
+    wanted = "i32" if _element(problem) == "i32" else "f32"
     if value.element == wanted:
         return value
     if value.element == "i16":
         return _as_float(function, value)
-    names = {"i32": "sitofp", "i8": "uitofp" if epilogue.c == "u8" else "sitofp"}
+    names = {"i32": "sitofp", "i8": "uitofp" if problem.c == "u8" else "sitofp"}
     return convert(function, names.get(value.element, "extf"), value, wanted)
 
 
-def _element(epilogue: Epilogue) -> str:
-    return IN_MEMORY.get(epilogue.c, epilogue.c)
+def _element(problem: Product) -> str:
+    return mlir_type(problem.c)
 
 
-def _narrowed(function: FunctionWriter, epilogue: Epilogue, value: Value, stored: str) -> Value:
+def _narrowed(function: FunctionWriter, problem: Product, value: Value, stored: str) -> Value:
     if value.element == stored:
         return value
     if stored == "i16":
         return _as_half(function, value)
     if stored == "i8":
-        return _as_byte(function, epilogue, value)
+        return _as_byte(function, problem, value)
     return convert(function, "truncf", value, stored)
 
 
-def _as_byte(function: FunctionWriter, epilogue: Epilogue, value: Value) -> Value:
+def _as_byte(function: FunctionWriter, problem: Product, value: Value) -> Value:
     """The nearest whole number in the range of the type: outside of it the conversion itself is undefined."""
-    least, largest = (constant_like(function, number, value) for number in BYTES[epilogue.c])
+    least, largest = (constant_like(function, number, value) for number in BYTES[problem.c])
     for order, bound in (("olt", least), ("ogt", largest)):
         value = chosen(function, f"cmpf {order}", (value, bound), bound, value)
     value = chosen(function, "cmpf uno", (value, value), constant_like(function, 0.0, value), value)
     value = elementwise(function, f"math.roundeven %s : {value.kind}", (value,), value.element)
-    return convert(function, "fptoui" if epilogue.c == "u8" else "fptosi", value, "i8")
+    return convert(function, "fptoui" if problem.c == "u8" else "fptosi", value, "i8")
 
 
 def _as_float(function: FunctionWriter, value: Value) -> Value:

@@ -21,7 +21,8 @@ from layoutalg.core.errors import PlanError
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
-from layoutalg.gemm.problem import Problem, with_fractions
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import with_fractions
 
 __all__ = ["check_epilogue", "finish", "in_memory"]
 

@@ -34,8 +34,8 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.places import another, hidden
+from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, Piece
-from layoutalg.gemm.surface import Matrix
 
 __all__ = ["HINTS", "Depth", "Loads", "Operands", "counter_unit", "cut", "descriptor", "descriptor_type", "surface"]
 

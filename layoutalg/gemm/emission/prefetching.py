@@ -115,7 +115,7 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         chosen(values, f"prefetch_{name}")
         for name, values in zip(("row", "column"), zip(*corners, strict=True), strict=True)
     )
-    if end > shares.total:  # who has no block asks below the matrix, which asks for nothing
+    if end > shares.total:  # subgroups without a block prefetch out of bounds, a no-op
         busy = kernel.writer.value("arith.cmpi ult, %s, %s : index", (block.value, kernel.constant(shares.total)), "i1")
         row = kernel.writer.value("arith.select %s, %s, %s : index", (busy, row, height), "index")
         row.name = "prefetch_row"

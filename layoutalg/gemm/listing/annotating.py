@@ -41,7 +41,8 @@ from layoutalg.core.layout import Layout
 from layoutalg.gemm.listing.contents import GRF, Bytes, Contents, bytes_of, message_load, span
 from layoutalg.gemm.listing.payloads import Place, followed
 from layoutalg.gemm.listing.reading import Counts, Instruction, Operand, Program, counts
-from layoutalg.gemm.problem import IN_MEMORY, Problem
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tile
 from layoutalg.hardware import BlockLoad, Dpas
 
@@ -155,7 +156,7 @@ class _Reader:
         assert program.inner is not None
         self.problem, self.tile = problem, tile
         self.unit: Dpas = problem.dpas
-        self.bits = element_bits(IN_MEMORY.get(problem.a, problem.a))
+        self.bits = element_bits(mlir_type(problem.a))
         self.body = program.inner_loop
         start = program.inner.start
         places = followed(program.instructions[: program.inner.stop])

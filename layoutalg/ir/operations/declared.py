@@ -48,6 +48,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.ir.operations.inherent import InherentDictionary
 from layoutalg.ir.operations.numbers import Numbers
@@ -90,7 +91,7 @@ INDEX = Assumed(IndexType())
 """The type of the values in an index list."""
 
 
-_BEGINNINGS = ("{", "<", "#", "a")
+_BEGINNINGS = (MLIRTokenKind.L_BRACE, MLIRTokenKind.LESS, MLIRTokenKind.HASH_IDENT, MLIRTokenKind.BARE_IDENT)
 """What dictionaries begin with: `{`, `<{`, `#alias`, `attributes {`."""
 
 
@@ -105,9 +106,7 @@ class _Dictionaries(AttrDictDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         definition = state.op_type.get_irdl_definition()
         start = parser.pos
-        if parser.lexer.input.content[start : start + 1] not in _BEGINNINGS and not hasattr(
-            state.op_type, "OLD_OPERATION"
-        ):
+        if parser._current_token.kind not in _BEGINNINGS and not hasattr(state.op_type, "OLD_OPERATION"):  # pyright: ignore[reportPrivateUsage]
             return
         written = self._inherent(parser)
         other = self._other(parser)

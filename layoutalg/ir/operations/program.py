@@ -54,11 +54,23 @@ class Program(FormatProgram):
         self.missing_operands, self.missing_results = missing[:count], missing[count:]
         self.segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
         self.regions = bool(definition.regions)
+        self.counts = count, len(definition.results), len(definition.regions)
         self.optional_results = [isinstance(one, VarResultDef | OptResultDef) for _, one in definition.results]
+
+    def state(self, op_type: type[IRDLOperation]) -> ParsingState:
+        """What was read so far: nothing. (The constructor of xDSL's class looks the numbers up each time.)"""
+        state = ParsingState.__new__(ParsingState)
+        state.op_type = op_type
+        operands, results, regions = self.counts
+        state.operands, state.operand_types = [None] * operands, [None] * operands
+        state.result_types, state.regions, state.successors = [None] * results, [None] * regions, []
+        state.attributes, state.properties = {}, {}
+        state.context = VerificationContext()
+        return state
 
     def parse(self, parser: Parser, op_type: type[OperationT]) -> OperationT:
         """Read an operation."""
-        state = ParsingState(op_type)
+        state = self.state(op_type)
         start = parser.pos
         for step in self.stmts:
             step.parse(parser, state)

@@ -87,7 +87,7 @@ def test_every_candidate_is_a_tiling_that_fits(sizes: tuple[int, int, int], kind
 def test_the_same_question_has_the_same_answer(sizes: tuple[int, int, int]) -> None:
     problem = AmxProblem.of(*sizes)
     again = _search.__wrapped__(problem, AmxChoices(), amx_chip("spr"))
-    assert again.ranking.tolist() == search_amx(problem).ranking.tolist()
+    assert again.order.tolist() == search_amx(problem).order.tolist()
     assert search_amx(problem, AmxChoices()) is search_amx(problem)
 
 

@@ -18,7 +18,7 @@ from layoutalg.gemm.amx.emission.exponential import exponential
 from layoutalg.gemm.amx.emission.writer import AmxFunction, kinds
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.product import mlir_type
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -64,13 +64,13 @@ def _finished(function: AmxFunction, i: Value, j: Value, width: int) -> None:
     problem, given = function.plan.problem, function.arguments
     place = (function.op("subi", i, given["row"]), function.op("subi", j, given["col"]))
     total = _loaded(function, given["scratch"], place, function.plan.accumulator, width, "total")
-    element = IN_MEMORY.get(problem.c, problem.c)
+    element = mlir_type(problem.c)
     before = _loaded(function, given["c"], (i, j), element, width, "before") if problem.beta else None
     found: dict[str, Value | None] = {"bias": None, "scale": None}
     for name, over, kind in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
         if over is None:
             continue
-        stored = IN_MEMORY.get(kind, kind)
+        stored = mlir_type(kind)
         if over == "column":
             value = _loaded(function, given[name], (j,), stored, width, name)
             found[name] = as_computed(function, problem, value)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from layoutalg.amx import TileType
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.function import FunctionWriter
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.product import mlir_type
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -56,7 +56,7 @@ def kinds(plan: AmxGemm) -> dict[str, str]:
         found["scratch"] = memref((tiling.m_block, tiling.n_block), plan.accumulator)
     for name, over, element in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
         if over is not None:
-            found[name] = memref((problem.m if over == "row" else problem.n,), IN_MEMORY.get(element, element))
+            found[name] = memref((problem.m if over == "row" else problem.n,), mlir_type(element))
     return {
         name: found[name]
         for name in ("a", "packed_a", "b", "packed_b", "c", "scratch", "bias", "scale")

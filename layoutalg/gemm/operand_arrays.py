@@ -1,7 +1,9 @@
 """Arrays that a caller gave, as a plan's matrices hold them: of the planned shape, in the type of the elements.
 
->>> held("A", numbers("A", [[1, 2], [3, 4]], (2, 2)), "f16").dtype
+>>> held("A", [[1, 2], [3, 4]], (2, 2), "f16").dtype
 dtype('float16')
+
+What belongs to nobody (the padding of rows, C before a product that does not read it) is poisoned, so that reading it shows.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.problem import IN_MEMORY
+from layoutalg.gemm.product import Product, mlir_type
 
-__all__ = ["held", "numbers"]
+__all__ = ["POISON", "check_given", "held", "numbers", "poisoned"]
+
+POISON = 85
+"""What fills the padding of integers: far from the values that tests multiply, and 85 * 85 is odd. Floats have NaN."""
 
 
 def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -46,17 +51,47 @@ def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any
     return given
 
 
-def held(name: str, given: NDArray[Any], element: str) -> NDArray[Any]:
-    """Numbers as elements of a type of the problem; floats are rounded, what is too large is refused.
+def poisoned(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    """An array that nobody has written to."""
+    return np.full(shape, POISON if kind.kind in "iu" else np.nan, kind)
+
+
+def check_given(problem: Product, c: object, verb: str = "adds", **vectors: object) -> None:
+    """Refuse a C, a bias or scales that the problem does not read, and miss what it does.
 
     Raises:
-        PlanError: a number does not fit.
+        PlanError: says which.
 
-    >>> held("A", np.array([300]), "u8")
+    >>> from layoutalg.gemm import Problem
+    >>> check_given(Problem.of(64, 64, 64, bias="row"), None, bias=None)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: bias: the plan adds one for every row of C; an array of 64 numbers is needed
+    """
+    if (c is None) == (problem.beta != 0):
+        said = "read, and needed" if c is None else "not read; leave it out"
+        raise PlanError(f"c: beta = {problem.beta:g}, so C is {said}")
+    for name, given in vectors.items():
+        side = getattr(problem, name)
+        if (given is None) == (side is None):
+            continue
+        if side is None:
+            raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'")
+        count = problem.count(side)
+        raise PlanError(f"{name}: the plan {verb} one for every {side} of C; an array of {count} numbers is needed")
+
+
+def held(name: str, values: ArrayLike, shape: tuple[int, ...], element: str) -> NDArray[Any]:
+    """An array of numbers of this shape, as elements of a type of the problem; floats are rounded.
+
+    Raises:
+        PlanError: it is something else, or a number does not fit.
+
+    >>> held("A", [300], (1,), "u8")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: A has the value 300, which u8 cannot hold
     """
-    kind = numpy_type(IN_MEMORY.get(element, element))
+    given = numbers(name, values, shape)
+    kind = numpy_type(mlir_type(element))
     with np.errstate(over="ignore", invalid="ignore"):
         if kind.kind in "iu":
             bits, wide = kind.itemsize * 8, given.astype(np.float64)

@@ -22,6 +22,7 @@ from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import found_whole, listed
 from layoutalg.gemm.amx.plan import AmxGemm
 from layoutalg.gemm.counting import counted
+from layoutalg.gemm.options import TilingOptions
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.planning import plan_gemm
 from layoutalg.gemm.problem import Problem
@@ -35,8 +36,7 @@ Arguments: TypeAlias = dict[str, Any]
 """Arguments of `plan_gemm` by name, as JSON has them."""
 
 _OF_PROBLEM = tuple(field.name for field in fields(Problem))
-_OF_TILING = ("tile", "subgroups", "k_step", "registers", "prefetch", "distance")
-ARGUMENTS = (*_OF_PROBLEM, *_OF_TILING)
+ARGUMENTS = (*_OF_PROBLEM, *TilingOptions.__annotations__)
 """What a problem of a sweep can say: sizes, types, storage, and what is chosen already."""
 _OF_PLAN = (
     "tile",

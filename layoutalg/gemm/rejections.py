@@ -12,9 +12,9 @@
 from __future__ import annotations
 
 from layoutalg.core.plurals import counted
+from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roofline import Forms, Times
-from layoutalg.gemm.tiling import PREFETCHES
 
 __all__ = ["reason"]
 

@@ -127,7 +127,7 @@ def whole_number(name: str, value: object, largest: int = 2**24) -> int:
     """A size that somebody passed, as an int from 1 to `largest`; numpy's integers are welcome.
 
     Raises:
-        PlanError: it is none.
+        PlanError: not an integer from 1 to `largest`.
 
     >>> whole_number("m", 64)
     64

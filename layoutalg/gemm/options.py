@@ -1,0 +1,158 @@
+"""The options of matrix products, each declared once: for the signatures of the planners, and for `layoutalg gemm`.
+
+`plan_gemm`, `plan_amx` and the problems take `**options: Unpack[...]` of these dictionaries, which type checkers and editors
+read as keywords. The command line makes an option of each (`layoutalg.cli.targets`), in the words of its `Option`; what both
+kinds of targets know are the options of `ProductOptions`.
+
+>>> list(part(TilingOptions, {"tile": (32, 64), "alpha": 0.5}))
+['tile']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypedDict, TypeVar, cast
+
+__all__ = [
+    "ACTIVATIONS",
+    "BIASES",
+    "ORDERS",
+    "PREFETCHES",
+    "AmxOptions",
+    "AmxProductOptions",
+    "BlockingOptions",
+    "GemmOptions",
+    "GpuProductOptions",
+    "Option",
+    "ProductOptions",
+    "TilingOptions",
+    "check_names",
+    "part",
+]
+
+ACTIVATIONS = ("relu", "gelu", "silu")
+BIASES = ("row", "column")
+"""A bias has one number for every row of C, or one for every column."""
+PREFETCHES = ("none", "shared", "lines")
+"""`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
+for one cache line."""
+ORDERS = ("columns", "rows")
+"""Which register blocks of a cache block come first: those of a column of C, or those of a row."""
+
+_Options = TypeVar("_Options")
+
+
+@dataclass(frozen=True)
+class Option:
+    """What the command line says of an option: its help, the names that it may have, and what it is unless given.
+
+    >>> Option("How data is prefetched.", PREFETCHES).default is None
+    True
+    """
+
+    help: str
+    names: tuple[str, ...] = ()
+    default: object = None
+
+
+class ProductOptions(TypedDict, total=False):
+    """Storage and epilogue of any product; leading dimensions in elements.
+
+    >>> ProductOptions(trans_b=True, alpha=0.5)["alpha"]
+    0.5
+    """
+
+    trans_a: Annotated[bool, Option("A lies in memory as K x M.")]
+    trans_b: Annotated[bool, Option("B lies in memory as N x K.")]
+    alpha: Annotated[float, Option("What A B is multiplied by.", default=1.0)]
+    beta: Annotated[float, Option("What the old C is multiplied by and added.", default=0.0)]
+    bias: Annotated[str | None, Option("Add a number for every row, or for every column.", BIASES)]
+    activation: Annotated[str | None, Option("What is applied at the end.", ACTIVATIONS)]
+    lda: Annotated[int | None, Option("Elements from one row of A in memory to the next (no padding unless given).")]
+    ldb: Annotated[int | None, Option("Elements from one row of B in memory to the next (no padding unless given).")]
+    ldc: Annotated[int | None, Option("Elements from one row of C to the next (n unless given).")]
+
+
+class GpuProductOptions(ProductOptions, total=False):
+    """What a product for a GPU has besides.
+
+    >>> GpuProductOptions(batch=2, beta=1.0)["batch"]
+    2
+    """
+
+    acc: Annotated[str | None, Option("Type of the accumulators (f32, or s32 for integers).")]
+    batch: Annotated[int, Option("Products of this shape in one launch.", default=1)]
+
+
+class TilingOptions(TypedDict, total=False):
+    """What a caller may choose of a `Tiling`; None leaves it to the search.
+
+    >>> TilingOptions(tile=(32, 64))["tile"]
+    (32, 64)
+    """
+
+    tile: Annotated[Sequence[int] | None, Option("The tile of C that a subgroup computes, such as 32x64.")]
+    subgroups: Annotated[Sequence[int] | None, Option("Subgroups of a workgroup, rows x columns, such as 8x4.")]
+    k_step: Annotated[int | None, Option("How deep a step of the loop is.")]
+    registers: Annotated[int | None, Option("Registers of a thread, 128 or 256.")]
+    prefetch: Annotated[str | None, Option("How data is prefetched.", PREFETCHES)]
+    distance: Annotated[int | None, Option("How many steps ahead a prefetch asks.")]
+
+
+class GemmOptions(GpuProductOptions, TilingOptions, total=False):
+    """The options of `plan_gemm`.
+
+    >>> GemmOptions(acc="f16", k_step=32)["acc"]
+    'f16'
+    """
+
+
+class AmxProductOptions(ProductOptions, total=False):
+    """What a product for AMX has besides.
+
+    >>> AmxProductOptions(scale="row")["scale"]
+    'row'
+    """
+
+    scale: Annotated[str | None, Option("Multiply by a number for every row, or for every column.", BIASES)]
+
+
+class BlockingOptions(TypedDict, total=False):
+    """What a caller may choose of an `AmxTiling`; None leaves it to the search.
+
+    >>> BlockingOptions(pack_a=False)["pack_a"]
+    False
+    """
+
+    blocking: Annotated[Sequence[int] | None, Option("Tiles of C in registers, rows x columns, such as 2x2.")]
+    blocks: Annotated[
+        Sequence[int] | None, Option("A cache block: rows and columns of C and a part of K, such as 256x512x1024.")
+    ]
+    order: Annotated[str | None, Option("Whether register blocks go down a column of C first, or along a row.", ORDERS)]
+    pack_a: Annotated[bool | None, Option("Copy A into whole tiles first, or load it as it lies.")]
+
+
+class AmxOptions(BlockingOptions, AmxProductOptions, total=False):
+    """The options of `plan_amx`.
+
+    >>> AmxOptions(scale="row", order="rows")["order"]
+    'rows'
+    """
+
+
+def part(kind: type[_Options], options: Mapping[str, object]) -> _Options:
+    """Those of the options that a dictionary declares."""
+    return cast("_Options", {name: value for name, value in options.items() if name in kind.__annotations__})
+
+
+def check_names(function: str, options: Mapping[str, object], kind: type) -> None:
+    """Refuse a keyword that a function has not, as Python does.
+
+    >>> check_names("plan_gemm", {"colour": "red"}, GemmOptions)
+    Traceback (most recent call last):
+    TypeError: plan_gemm() got an unexpected keyword argument 'colour'
+    """
+    for name in options:
+        if name not in kind.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")

@@ -1,0 +1,197 @@
+"""What every matrix product has, for GPUs and for AMX: sizes, types, storage, and what is computed behind the sums.
+
+C = activation(alpha * A B + beta * C + bias), row-major. A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with
+`trans_b`). Which types and targets there are is said by `Problem` and `AmxProblem`.
+
+>>> from layoutalg.gemm.problem import Problem
+>>> product: Product = Problem.of(64, 128, 64, "s8", c="f32", trans_b=True, alpha=0.5)
+>>> [str(matrix) for matrix in product.matrices], with_fractions(product)
+(['A is 64x64 i8', 'B is 128x64 i8', 'C is 64x128 f32'], ['alpha = 0.5'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
+from layoutalg.gemm.options import ACTIVATIONS, BIASES
+
+__all__ = ["Product", "checked_fields", "element_named", "mlir_type", "with_fractions"]
+
+_MLIR_TYPES = {"tf32": "f32", "s8": "i8", "u8": "i8", "s32": "i32"}
+_SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
+_MOST_BATCHES = 65535
+
+
+def mlir_type(element: str) -> str:
+    """The MLIR type of an element in memory, where the matrix instruction may have another name for it.
+
+    >>> mlir_type("u8"), mlir_type("bf16")
+    ('i8', 'bf16')
+    """
+    return _MLIR_TYPES.get(element, element)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product to be planned; sizes and leading dimensions in elements.
+
+    `alpha` is the factor of the sums, `beta` that of C before (which isn't read where it is 0). `bias` says what has a number
+    that is added: a row, a column, or nothing. `activation` is relu, gelu, silu, or nothing.
+
+    >>> Product(8, 16, 32, "f16", "f16", "f32", "f32", "pvc", lda=32, ldb=16, ldc=16).batch
+    1
+    """
+
+    m: int
+    n: int
+    k: int
+    a: str
+    b: str
+    c: str
+    acc: str
+    target: str
+    lda: int
+    ldb: int
+    ldc: int
+    trans_a: bool = False
+    trans_b: bool = False
+    batch: int = 1
+    alpha: float = 1.0
+    beta: float = 0.0
+    bias: str | None = None
+    activation: str | None = None
+
+    @property
+    def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
+        """A, B and C as they lie in memory; elements are MLIR's types.
+
+        >>> from layoutalg.gemm import Problem
+        >>> [str(matrix) for matrix in Problem.of(40, 80, 48, "tf32", trans_a=True).matrices]
+        ['A is 48x40 f32', 'B is 48x80 f32', 'C is 40x80 f32']
+        """
+        of_a = (self.k, self.m) if self.trans_a else (self.m, self.k)
+        of_b = (self.n, self.k) if self.trans_b else (self.k, self.n)
+        return (
+            Matrix("A", *of_a, self.lda, mlir_type(self.a)),
+            Matrix("B", *of_b, self.ldb, mlir_type(self.b)),
+            Matrix("C", self.m, self.n, self.ldc, mlir_type(self.c)),
+        )
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions of the products.
+
+        >>> from layoutalg.gemm import Problem
+        >>> Problem.of(64, 64, 64).flops
+        524288
+        """
+        return 2 * self.m * self.n * self.k * self.batch
+
+    def count(self, side: str) -> int:
+        """How many numbers a bias has (or scales have), one for every "row" or every "column" of C.
+
+        >>> from layoutalg.gemm import Problem
+        >>> Problem.of(64, 96, 32).count("column")
+        96
+        """
+        return self.m if one_of(side, BIASES, "side", PlanError) == "row" else self.n
+
+    def written(self, before: str = "") -> str:
+        """The problem in a line; `before` is what the sums are multiplied by first, as text.
+
+        >>> from layoutalg.gemm import Problem
+        >>> print(Problem.of(64, 96, 32, trans_b=True, batch=4, alpha=0.5, bias="column", activation="relu").written())
+        4 x C[64, 96] f32 = relu(0.5 A[64, 32] f16 * B[96, 32]^T f16 + bias[column]) on pvc
+        """
+        of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
+        of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
+        right = f"{before}{of_a} {self.a} * {of_b} {self.b}"
+        if self.alpha != 1:
+            right = f"{self.alpha:g} {right}"
+        if self.beta:
+            right += f" + {'' if self.beta == 1 else f'{self.beta:g} '}C"
+        if self.bias:
+            right += f" + bias[{self.bias}]"
+        if self.activation:
+            right = f"{self.activation}({right})"
+        many = f"{self.batch} x " if self.batch > 1 else ""
+        return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
+
+    def __str__(self) -> str:
+        return self.written()
+
+
+def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a product with what its types don't decide: `given`, checked and with its leading dimensions filled in.
+
+    Raises:
+        PlanError: for a size, a factor or a name that no product has.
+
+    >>> fields = checked_fields(64, 32, 16, {"trans_a": True, "alpha": 2})
+    >>> fields["lda"], fields["ldb"], fields["alpha"]
+    (64, 32, 2.0)
+    """
+    trans_a, trans_b = (as_flag(given.get(name, False), name, PlanError) for name in ("trans_a", "trans_b"))
+    m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
+    pitches = {"lda": m if trans_a else k, "ldb": k if trans_b else n, "ldc": n}
+    checked: dict[str, Any] = {"m": m, "n": n, "k": k}
+    for name, least in pitches.items():
+        pitch = given.get(name)
+        checked[name] = least if pitch is None else whole_number(name, pitch)
+    checked |= {"trans_a": trans_a, "trans_b": trans_b}
+    if "batch" in given:
+        checked["batch"] = whole_number("batch", given["batch"], _MOST_BATCHES)
+    checked |= {name: _factor(name, given[name]) for name in ("alpha", "beta") if name in given}
+    for name, names in (("bias", BIASES), ("scale", BIASES), ("activation", ACTIVATIONS)):
+        if given.get(name) is not None:
+            checked[name] = one_of(given[name], names, name, PlanError)
+    return {**given, **checked}
+
+
+def _factor(name: str, value: object) -> float:
+    """A factor of the epilogue, which computes in f32."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -inf < value < inf:
+        raise PlanError(f"{name} = {shown(value)}: expected a finite number")
+    if abs(value) > 3.4028234e38:
+        raise PlanError(f"{name} = {shown(value)}: the epilogue computes in f32, whose largest number is 3.4028234e38")
+    return float(value)
+
+
+def with_fractions(product: Product) -> list[str]:
+    """The parts of an epilogue that give integer sums a fraction, such as "alpha = 0.5".
+
+    >>> from layoutalg.gemm import Problem
+    >>> with_fractions(Problem.of(64, 64, 64, "s8", alpha=0.5, beta=1))
+    ['alpha = 0.5']
+    """
+    parts = (
+        ("alpha", product.alpha, product.alpha == 1),
+        ("beta", product.beta, product.beta in (0, 1)),
+        ("activation", product.activation, product.activation in (None, "relu")),
+    )
+    return [f"{name} = {value!r}" for name, value, stays_whole in parts if not stays_whole]
+
+
+def element_named(name: str, value: object, known: tuple[str, ...]) -> str:
+    """A type that somebody passed for `a`, `b`, `acc` or `c`, as the matrix instructions name it.
+
+    Raises:
+        PlanError: the type is not supported.
+
+    >>> element_named("a", "i8", ("f16", "s8"))
+    's8'
+    """
+    if not isinstance(value, str):
+        raise PlanError(f"{name} is of type {type(value).__name__}: expected a name, such as 'f16'")
+    found = _SPELLINGS.get(value, value)
+    if found not in known:
+        what = {"a": "A and B", "b": "A and B", "acc": "accumulators", "c": "C"}[name]
+        raise PlanError(f"{name} = {shown(value)}: products are planned for {what} of {', '.join(known)}")
+    return found
