@@ -8,12 +8,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-all times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
+.PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
 	@echo "make test-all    run all tests, those with compilers too; of long families three seconds, by turns"
+	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
 	@echo "make exhaustive  run all of all, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
 	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
@@ -59,6 +60,11 @@ test-all: $(VENV)/installed-test
 
 times: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q --store-times --ignore=tests/attack
+
+test-lowest: $(VENV)/installed
+	@$(PYTHON) -m venv build/lowest
+	@build/lowest/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/lowest_versions.py)
+	build/lowest/bin/python -m pytest -q -m "not slow" tests/core tests/compare tests/memory tests/simulate tests/ir tests/show
 
 exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) --ignore=tests/attack

@@ -84,11 +84,16 @@ _ROWS = (
     ),
     NotationText(
         "IREE GPU",
-        re.compile(r"#iree_gpu[.<]|affine_map<|(?:V?D?MFMA|WMMA|WMMAR[34]|NV_WMMA|NV_MMA_SYNC)_(?!\w*[ \t]*=)"),
+        re.compile(
+            r"#iree_gpu[.<]|#iree_codegen\.(?:xor_shuffle|rotate_rows)<|affine_map<"
+            r"|(?:V?D?MFMA|WMMA|WMMAR[34]|NV_WMMA|NV_MMA_SYNC)_(?!\w*[ \t]*=)"
+        ),
         "layoutalg.nested.gpu.reading:read_notation",
         ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<", "MFMA_F32_16x16x16_F16"),
     ),
-    NotationText("AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<",)),
+    NotationText(
+        "AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<", "!x86.amx.tile<")
+    ),
     NotationText(
         "Triton",
         re.compile(r"#(?:ttg|triton_gpu)\.linear"),

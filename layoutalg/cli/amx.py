@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.cli.arguments import as_shape, print_json
-from layoutalg.cli.targets import Asked
+from layoutalg.cli.targets import Asked, difference_text, differences, model_text, print_results
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.progress import progress_bar
 
@@ -139,10 +139,7 @@ def _compared(plan: AmxGemm, found: NDArray[Any], wanted: NDArray[Any]) -> dict[
     if plan.problem.c in ("s8", "u8"):
         limits = np.iinfo(found.dtype)
         wanted = np.clip(np.rint(wanted), limits.min, limits.max)
-    return {
-        "largest_difference": float(np.abs(found.astype(np.float64) - wanted).max()),
-        "largest_value": float(np.abs(wanted).max()),
-    }
+    return differences(found, wanted)
 
 
 def _llvm_sentence(plan: AmxGemm, text: str) -> str:
@@ -180,16 +177,13 @@ def _print(plan: AmxGemm, facts: dict[str, Any], asked: Asked) -> None:
         rows += zip(("timed", *[""] * (len(lines) - 1)), lines, strict=True)
     if "library" in facts:
         rows.append(("library", facts["library"]))
-    if rows:
-        print()
-    for name, value in rows:
-        print(f"  {name:12}  {value}")
+    print_results(rows)
 
 
 def _comparison(facts: dict[str, Any]) -> str:
-    far = f"largest difference from numpy {facts['largest_difference']:.3g} (largest element {facts['largest_value']:.3g})"
+    far = difference_text(facts)
     if facts["as_modelled"] is None:
         return far
     if facts.get("how") == "scalar" and not facts["as_modelled"]:
         return f"sums in the order of k, so other bits than AMX gives; {far}"
-    return f"{'bit for bit what the model says' if facts['as_modelled'] else 'NOT what the model says'}; {far}"
+    return f"{model_text(facts)}; {far}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json
+from layoutalg.cli.targets import model_text
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -214,10 +215,8 @@ def _print_plan(facts: dict[str, Any]) -> None:
         rows.append(("kernel", facts["output"]))
     if "simulated" in facts:
         found = facts["simulated"]
-        exact = "bit for bit what the model says" if found["as_modelled"] else "NOT what the model says"
-        rows.append(
-            ("simulated", f"{exact}; largest difference from exact arithmetic {found['largest_difference']:.3g}")
-        )
+        far = f"largest difference from exact arithmetic {found['largest_difference']:.3g}"
+        rows.append(("simulated", f"{model_text(found)}; {far}"))
     if "listing" in facts:
         found = facts["listing"]
         spilled = f"{found['spilled']} bytes spilled" if found["spilled"] else "no spill"

@@ -18,8 +18,12 @@ from layoutalg.cli.targets import (
     Sectioned,
     amx_targets,
     checked_options,
+    difference_text,
+    differences,
     emit_names,
+    model_text,
     planner_options,
+    print_results,
     target_names,
 )
 from layoutalg.core.progress import progress_bar
@@ -149,16 +153,10 @@ def _print(plan: Gemm, facts: dict[str, Any], runners_up: int, explain: bool) ->
     if "output" in facts:
         rows.append(("kernel", facts["output"]))
     if "largest_difference" in facts:
-        difference, value = facts["largest_difference"], facts["largest_value"]
-        modelled = "bit for bit what the model says" if facts["as_modelled"] else "NOT what the model says"
-        far = f"largest difference from numpy {difference:.3g} (largest element {value:.3g})"
-        rows.append(("simulated", f"{modelled}; {far}"))
+        rows.append(("simulated", f"{model_text(facts)}; {difference_text(facts)}"))
     if "llvm_says" in facts:
         rows.append((f"LLVM {plan.llvm}", facts["llvm_says"]))
-    if rows:
-        print()
-    for name, value in rows:
-        print(f"  {name:12}  {value}")
+    print_results(rows)
 
 
 def _simulated(plan: Gemm, text: str, seed: int) -> dict[str, Any]:
@@ -175,8 +173,7 @@ def _simulated(plan: Gemm, text: str, seed: int) -> dict[str, Any]:
     wanted = exact(plan.problem, *inputs)
     return {
         "as_modelled": found.tobytes() == computed(plan.problem, *inputs).tobytes(),
-        "largest_difference": float(np.abs(found.astype(np.float64) - wanted).max()),
-        "largest_value": float(np.abs(wanted).max()),
+        **differences(found, wanted),
     }
 
 

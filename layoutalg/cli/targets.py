@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -28,10 +28,17 @@ __all__ = [
     "Sectioned",
     "amx_targets",
     "checked_options",
+    "difference_text",
+    "differences",
     "emit_names",
+    "model_text",
     "planner_options",
+    "print_results",
     "target_names",
 ]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -197,3 +204,37 @@ def checked_options(
         raise PlanError(f"--emit {level}: target {target} has {', '.join(mine)}; {level} is for {whose}")
     names = {option.name for option in foreign}
     return {name: value for name, value in options.items() if name not in names}
+
+
+def differences(found: NDArray[Any], wanted: NDArray[Any]) -> dict[str, float]:
+    """How far a result is from the definition in f64.
+
+    >>> import numpy as np
+    >>> differences(np.array([1, 3], np.int8), np.array([1.0, 2.5]))
+    {'largest_difference': 0.5, 'largest_value': 2.5}
+    """
+    far = abs(found.astype(wanted.dtype) - wanted).max()
+    return {"largest_difference": float(far), "largest_value": float(abs(wanted).max())}
+
+
+def difference_text(facts: Mapping[str, Any]) -> str:
+    """The same in words."""
+    return f"largest difference from numpy {facts['largest_difference']:.3g} (largest element {facts['largest_value']:.3g})"
+
+
+def model_text(facts: Mapping[str, Any]) -> str:
+    """Whether a result has the bits of the model."""
+    return "bit for bit what the model says" if facts["as_modelled"] else "NOT what the model says"
+
+
+def print_results(rows: Sequence[tuple[str, str]]) -> None:
+    """Print what was done with a plan, below it.
+
+    >>> print_results([("library", "gemm.so")])
+    <BLANKLINE>
+      library       gemm.so
+    """
+    if rows:
+        print()
+    for name, value in rows:
+        print(f"  {name:12}  {value}")

@@ -63,7 +63,7 @@ class Places:
 
         table: dict[tuple[int, ...], list[Owner]] = {}
         for owner, element in zip(
-            np.ndindex(subgroups, lanes, registers), held.reshape(-1, rank).tolist(), strict=True
+            np.ndindex(subgroups, lanes, registers), held.reshape(prod(held.shape[:-1]), rank).tolist(), strict=True
         ):
             if min(element, default=0) >= 0:
                 table.setdefault(tuple(element), []).append(owner)

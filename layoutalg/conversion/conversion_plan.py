@@ -35,6 +35,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import element_size
+from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["ConversionPlan"]
 
@@ -259,12 +260,15 @@ class ConversionPlan:
             fragments = program.run(fragments, done)
         return fragments
 
-    def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
+    def emit(
+        self, element: str | None = None, *, kernel: bool = False, name: str = "convert", llvm: int = DEFAULT_LLVM
+    ) -> str:
         """The plan as MLIR at lane level: a function from a lane's fragment to its fragment, or a whole `kernel`.
 
         `element` is the type of the elements, an integer of their size unless given. For Intel's targets, and for none in
         particular, the function asks for the subgroup size that was planned for; Intel's GPUs have 8, 16 and 32 lanes. For
         AMD's and NVIDIA's it is what `--convert-gpu-to-rocdl` and `--convert-gpu-to-nvvm` take, and byte permutes are theirs.
+        The text is that version's of LLVM: 24 has no loads and stores of several elements for a lane in XeGPU.
 
         Raises `ConversionError` for a type of another size, for tables of more than 64 subgroups or lanes, and for lanes that
         the target's warps or wavefronts do not have.
@@ -280,8 +284,17 @@ class ConversionPlan:
                 "this plan stores to the shared memory of other workgroups, for which the gpu dialect has no operation "
                 "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
             )
-        write = emit_kernel if as_flag(kernel, "kernel") else emit_function
-        return write(self.programs, f"i{self.element_bits}" if element is None else element, name, self.target)
+        version = rules(llvm).llvm
+        kind = f"i{self.element_bits}" if element is None else element
+        if as_flag(kernel, "kernel"):
+            text = emit_kernel(self.programs, kind, name, self.target, version)
+        else:
+            text = emit_function(self.programs, kind, name, self.target)
+        if version == DEFAULT_LLVM:
+            return text
+        from layoutalg.ir import read_module, write_module
+
+        return write_module(read_module(text), llvm=version)  # attributes stand elsewhere
 
     def substitute(self, **numbers: int) -> ConversionPlan:
         """The plan with numbers for the symbols of its layouts; a plan without symbols is itself.

@@ -124,7 +124,7 @@ def _elements(layout: Layout, *machine: int) -> NDArray[np.int64] | None:
         return None
     owners = [layout.owner_map(axis).reshape(-1) for axis in MACHINE]
     for factor in layout.replicas:
-        copies = np.arange(int(factor.extent)) * int(factor.stride)
+        copies = np.arange(int(factor.extent), dtype=np.int64) * int(factor.stride)
         owners = [
             np.add.outer(copies * (axis == factor.axis), places) for axis, places in zip(MACHINE, owners, strict=True)
         ]

@@ -26,6 +26,7 @@ from layoutalg.conversion.strategies.symbolic_blocks import SymbolicBlocks, has_
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.extents import Extent, extent_text, multiply
 from layoutalg.core.layout import Layout
+from layoutalg.xegpu.rules import DEFAULT_LLVM
 
 __all__ = ["SymbolicPlan"]
 
@@ -187,7 +188,9 @@ class SymbolicPlan(ConversionPlan):
         """
         raise self._needs_numbers("applying")
 
-    def emit(self, element: str | None = None, *, kernel: bool = False, name: str = "convert") -> str:
+    def emit(
+        self, element: str | None = None, *, kernel: bool = False, name: str = "convert", llvm: int = DEFAULT_LLVM
+    ) -> str:
         """Raises `ConversionError`: numbers are needed first.
 
         >>> la.convert("d0 = n@reg, d1 = 4@lane", "d0 = n@reg, d1 = 4@lane").emit()

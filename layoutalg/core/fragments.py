@@ -328,6 +328,10 @@ def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
     return np.asarray(_steps(replicas, axis, np.dtype(np.int64)), np.int64)
 
 
+_MOST_DIMENSIONS = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
+"""The dimensions of an array of this numpy."""
+
+
 def owner_map(layout: Relation, axis: str) -> Indices:
     """The coordinate on `axis` of each element's lowest owner, shape `layout.shape` (see `Layout.owner_map`).
 
@@ -338,6 +342,11 @@ def owner_map(layout: Relation, axis: str) -> Indices:
     if not isinstance(axis, str) or axis not in layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(layout.codomain)} (of {layout})")
     shape = layout.shape
+    if len(shape) > _MOST_DIMENSIONS:
+        raise SizeError(
+            f"a tensor of {len(shape)} dimensions: numpy {np.__version__} has arrays of at most {_MOST_DIMENSIONS}; ask for "
+            "the owners of an element, or for what a lane holds"
+        )
     _limit(layout, shape, 1, layout.names)
     start = layout.offsets.get(axis, 0)
     dtype = _index_type(start, start + layout.spans().get(axis, 1))

@@ -1,4 +1,4 @@
-"""Levels that a layout leaves open, as what stands beside it says them: at the other end of a conversion, or of a tie.
+"""Levels that a layout leaves open, as the other end of a conversion says them, or another value of the same operation.
 
 A layout may say which subgroup has which block, and leave open which lane of it has which element. Where a conversion leads
 from such a layout to one that says lanes, or back, both ends have the same lanes, as in the price of a conversion:
@@ -126,7 +126,8 @@ def _is_of(want: Candidate, edge: Edge) -> bool:
 def with_levels_of(own: Candidate, other: Candidate, machine: Machine, *, deal: bool = True) -> Candidate:
     """A layout with the levels that it leaves open as another one of the same tensor says them; as it was where it has them.
 
-    Lanes that do not fit a subgroup's block are dealt to it as in the price of a conversion, with `deal`.
+    First the attributes are put together, then the layouts of each level. Where neither fits, `deal` deals the lanes to each
+    subgroup's block, as in the price of a conversion: right at a conversion, and a guess anywhere else.
 
     >>> blocks = Candidate(Layout.parse("d0 = 4@sg 2@reg | replicas 16@lane"), frozenset({"sg"}), None, "stated", None)
     >>> lanes = Candidate(Layout.parse("d0 = 4@reg 2@lane | replicas 8@lane:2 4@sg"), frozenset({"lane"}), None, "stated", None)
@@ -175,7 +176,8 @@ def ends_in(
     """The two ends of a conversion: what its operand is when it is converted, and what is made of it.
 
     `held` and `made` are the layouts that are chosen for the operand and the result, `taken` is what the conversion says of its
-    operand. An operand that says more, and the same where both speak, is converted as it is held. None without a layout.
+    operand. If the operand is held with more levels than the conversion says, and they agree, the held layout is converted.
+    None without a layout.
 
     >>> one, other = (Candidate(Layout.parse(text), frozenset({"lane"}), None, "stated", None)
     ...     for text in ("d0 = 8@reg, d1 = 16@lane", "d0 = 8@lane:2, d1 = 8@reg 2@lane"))

@@ -6,15 +6,17 @@ Three values in a row, each of which passes its numbers on, one higher. A value 
 ...     most = 2
 ...     def key(self, one): return one
 ...     def order(self, one): return one
-...     def passed_on(self, number, fresh): yield from ((number + 1, [one + 1 for one in fresh]) for _ in (0,) if number < 2)
+...     def passed_on(self, number, fresh):
+...         if number < 2:
+...             yield number + 1, [one + 1 for one in fresh]
 >>> search = Higher(3)
 >>> search.offer(0, 7, 5, 5, 9)
 >>> search.settle()
 >>> [list(found) for found in search.of], search.dropped
 ([[5, 7], [6, 8], [7, 9]], 1)
 
-No order of values or neighbours counts, since a round is taken as a whole, in an order that depends on the candidates alone.
-The rounds end by themselves: a value takes each key once, and at most `most` of them.
+The order of values and neighbours does not count: a value looks at all that a round offers it, and what it takes first depends
+on the candidates alone. The rounds end by themselves: a value takes each key once, and at most `most` of them.
 """
 
 from __future__ import annotations

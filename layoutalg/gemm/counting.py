@@ -50,7 +50,7 @@ _PREFETCH = 7
 
 Grids: TypeAlias = NDArray[np.int64]
 _FORMS = [(height, abreast) for height in (1, 2, 4, 8, 16, 32) for abreast in (1, 2, 4, 8)]
-_HEIGHTS, _ABREAST = (np.array([form[side] for form in _FORMS])[:, None] for side in (0, 1))
+_HEIGHTS, _ABREAST = (np.array([form[side] for form in _FORMS], np.int64)[:, None] for side in (0, 1))
 """The blocks that a shared prefetch may have: rows, and cache lines side by side, one message each."""
 
 
@@ -162,6 +162,7 @@ def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tupl
     [[1, 6], [True, False]]
     """
     instance_of(problem, Problem, "problem")
+    rows, columns = rows.astype(np.int64), columns.astype(np.int64)  # costs take up to 62 bits
     count = rows * columns
     if tiling.prefetch == "none":
         return np.zeros_like(count), np.zeros(count.shape, np.bool_)
@@ -194,5 +195,5 @@ def _slice(extent: Grids, deep: int, line: int, *, down: bool) -> tuple[Grids, G
 
 def _asked_by(problem: Problem, tiling: Tiling) -> tuple[int, bool]:
     rows, columns = tiling.subgroups
-    ahead, mixed = asked(problem, tiling, np.array([rows]), np.array([columns]))
+    ahead, mixed = asked(problem, tiling, np.array([rows], np.int64), np.array([columns], np.int64))
     return int(ahead[0]), bool(mixed[0])

@@ -22,7 +22,7 @@ from functools import lru_cache
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import printable, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.work_items import cover_all, machine_for
 from layoutalg.hardware.block_messages import row_fragment
@@ -190,7 +190,9 @@ def dpas(a: str, b: str, acc: str = "", target: str = "pvc", m: int = 8) -> Dpas
     types = _TYPES.get(chip.subgroup_size, [])
     if (a, b, acc) not in types:
         there = ", ".join(f"{x} x {y} -> {z}" for x, y, z in types)
-        raise VerificationError(f"dpas {a} x {b} -> {acc} on {chip}: no such instruction; there are {there}")
+        raise VerificationError(
+            f"dpas {printable(f'{a} x {b} -> {acc}')} on {chip}: no such instruction; there are {there}"
+        )
     if type(m) is not int or not 1 <= m <= 8:
         raise VerificationError(f"dpas with m = {shown(m)}: expected 1 to 8 rows")
     return _made(chip, a, b, acc, m)

@@ -21,12 +21,27 @@ from xdsl.utils.exceptions import VerifyException
 __all__ = [
     "parse_operand_list",
     "print_attributes",
+    "property_of",
     "split_attributes",
     "static_numbers",
     "verify_index_lists",
 ]
 
 HIDDEN = ("const_offsets", "const_shape", "const_strides", "operandSegmentSizes")
+
+
+def property_of(operation: Operation, name: str) -> Attribute | None:
+    """A property, or the attribute of that name where the operation was read from an older spelling; None without one.
+
+    An attribute whose value is 0, or that is empty, is false: `properties.get(name) or attributes.get(name)` loses it.
+
+    >>> from xdsl.dialects.builtin import IntegerAttr
+    >>> from xdsl.dialects.test import TestOp
+    >>> print(property_of(TestOp(properties={"kind": IntegerAttr(0, i64)}), "kind"), property_of(TestOp(), "kind"))
+    0 : i64 None
+    """
+    found = operation.properties.get(name)
+    return operation.attributes.get(name) if found is None else found
 
 
 def parse_operand_list(parser: Parser, count: int) -> list[UnresolvedOperand]:

@@ -52,6 +52,34 @@ class ModulePrinter(Printer):
         super().__init__(stream=stream)
         self.llvm = llvm
 
+    def print_ssa_value(self, value: SSAValue) -> str:
+        """Write the name of a value; no other value that is visible has it, whatever the values are called in the text.
+
+        xDSL calls the second `%a` `%a_1`, and does not ask whether another value is called `%a_1` already.
+
+        >>> from layoutalg.ir import read_module
+        >>> text = "%a = arith.constant 1 : i32 %a_1_0 = arith.addi %a, %a : i32 %a_0 = arith.addi %a_1_0, %a : i32"
+        >>> print(write_module(read_module(text)).partition("\\n")[2], end="")
+          %a = arith.constant 1 : i32
+          %a_1 = arith.addi %a, %a : i32
+          %a_2 = arith.addi %a_1, %a : i32
+        }
+        """
+        if value in self._ssa_values:
+            return super().print_ssa_value(value)
+        hint = _NUMBERS.sub("", value.name_hint or "")
+        if hint:
+            number = self.ssa_names.get(hint, 0)
+            name = f"{hint}_{number}" if number else hint
+            while number and name in self.ssa_names:
+                number += 1
+                name = f"{hint}_{number}"
+            self.ssa_names[hint] = number + 1
+            if number:
+                self.ssa_names[name] = 1
+            self._ssa_values[value] = name
+        return super().print_ssa_value(value)
+
     def print_attribute(self, attribute: Attribute) -> None:
         """Write an attribute; the enums of XeGPU are `#xegpu<memory_space slm>` until 23, `#xegpu.memory_space<slm>` in 24."""
         written: Any = attribute
@@ -89,7 +117,7 @@ class ModulePrinter(Printer):
         values: dict[str, SSAValue] = {f"%{argument.name_hint}": argument for argument in entry}
         values.update(zip(written, op.inputs, strict=False))
         bodies = iter(op.bodies)
-        text, start = op.text.data, 0
+        text, start = _obeyed_by_no_terminal(op.text.data), 0
         for found in _MARK.finditer(text):
             mark = found.group()
             if mark not in values and mark != "{...}":
@@ -104,6 +132,28 @@ class ModulePrinter(Printer):
             else:
                 self.print_string(mark)
         self.print_string(text[start:])
+
+
+def _obeyed_by_no_terminal(text: str) -> str:
+    """A text without control characters: escaped as MLIR escapes them in strings, a space where they stand in none.
+
+    >>> print(_obeyed_by_no_terminal('my.op "\\x1b[31m" // \\x1b[31m'))
+    my.op "\\1B[31m" //  [31m
+    """
+    if _CONTROL.search(text) is None:
+        return text
+    escaped = _STRING.sub(lambda found: _CONTROL.sub(_hexadecimal, found.group()), text)
+    return _CONTROL.sub(" ", escaped)
+
+
+def _hexadecimal(found: re.Match[str]) -> str:
+    return "".join(f"\\{byte:02X}" for byte in found.group().encode())
+
+
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NUMBERS = re.compile(r"(_\d+)+$")
+"""What xDSL takes from the end of a name when it reads it, once: `%a_1_0` would be written as `%a_1`, and read as `%a`."""
 
 
 def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:

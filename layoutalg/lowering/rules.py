@@ -269,15 +269,19 @@ class Kernel(KernelText):
     def exchanged(
         self, op: Operation, fragment: Fragment, layout: Layout, sizes: Sequence[int], why: str = ""
     ) -> list[Value]:
-        """A fragment in another layout, by the planned exchange; a finding says `why`, where the module does not ask for it."""
+        """A fragment in another layout, by the planned exchange; a finding says `why`, where the module does not ask for it.
+
+        Where every work-item has what it needs already, and picks it by its numbers, nothing is exchanged, and nothing is said.
+        """
         self._refuse_open_lanes(op, fragment.layout, layout)
         # Registers are renamed before and after: what is planned, and paid for, is an exchange between work-items.
         element, before, after = fragment.pieces[0].element, in_order(fragment.layout), in_order(layout)
         plan = convert(before, after, element_bits=moved_bits(element), target=self.target)
         paid = price(before, after, None, element, chip=self.target)
+        stays = plan.kind in ("identity", "registers")
         made = Exchanged(place_of(op), op.name, fragment.layout, layout, plan, paid, written=not why)
         self.exchanges.append(made)
-        if why:
+        if why and not stays:
             self.findings.append(
                 Finding(
                     "lower.exchange",

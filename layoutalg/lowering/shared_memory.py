@@ -36,6 +36,7 @@ from xdsl.utils.hints import isa
 from layoutalg.core.errors import SizeError
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.lowering.insertion import Insertion
+from layoutalg.simulate.memory.views import is_shared
 
 __all__ = [
     "SHARED",
@@ -134,13 +135,9 @@ def declared_bytes(function: Operation) -> int:
     taken = {
         str(op.properties["name"]): op.results[0].type
         for op in function.walk()
-        if op.name == "memref.get_global" and _in_shared(op.results[0].type)
+        if op.name == "memref.get_global" and is_shared(op.results[0].type)
     }
     return sum(_bytes(kind) for kind in (*[argument.type for argument in _declared(function)], *taken.values()))
-
-
-def _in_shared(kind: Attribute) -> bool:
-    return isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu"))
 
 
 def _bytes(kind: Attribute) -> int:

@@ -189,7 +189,8 @@ class Module:
         """Run a kernel on numpy arrays and numbers, on `grid` workgroups; without a name, the only kernel.
 
         Arrays are written in place. One that numpy says is not writeable is an input; the contents of `results` (numbers of
-        arguments) must not be read before they are written. What the kernel does wrong is among the outcome's findings.
+        arguments) must not be read before they are written. Arguments that share memory are one memory under several names, as
+        on the device: accesses through two names race. What the kernel does wrong is among the outcome's findings.
 
         `level`, `block` (work-items of a workgroup along x, y and z) and `subgroup_size` are what the kernel says unless they
         are given. `trace` names results (`%7`) whose values are kept; `progress` is told the part that is done. `counted`

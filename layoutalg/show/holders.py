@@ -70,7 +70,8 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> Held:
         start = layout.offsets.get("reg", 0)
         part["reg"] = range(start, start + MOST_PRINTED)
         more = count - MOST_PRINTED
-    return Held(whole, layout.fragment_map(**part).reshape(-1, layout.rank).tolist(), more)
+    found = layout.fragment_map(**part)
+    return Held(whole, found.reshape(prod(found.shape[:-1]), layout.rank).tolist(), more)
 
 
 def holder_text(position: Mapping[str, int]) -> str:

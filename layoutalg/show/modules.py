@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_whole, instance_of, listed
 from layoutalg.hardware import target_info
 from layoutalg.show.findings import words
+from layoutalg.show.fragments import fragment_places, whole_of
 from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
 
 if TYPE_CHECKING:
@@ -214,13 +215,18 @@ def describe_module(
     at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     on = as_machine(machine)
     chip = target_info(DEFAULT_CHIP if target is None else target).name
-    known: dict[tuple[str, Any, Any], LayoutRow] = {}
+    known: dict[tuple[Any, ...], LayoutRow] = {}
+    fragments = fragment_places(module)
     rows: list[LayoutRow] = []
     for use in module.layouts:
-        key = (use.text, use.shape, use.element)
+        whole = whole_of(use, fragments)
+        key = (use.text, use.shape, use.element, whole)
         row = known.get(key)
         if row is None:
-            row = known[key] = _row(use, on, llvm, at, holder)
+            row = known[key] = _row(use if whole is None else replace(use, shape=whole), on, llvm, at, holder)
+            if whole is not None:
+                tensor = "x".join(map(str, whole))
+                row = known[key] = replace(row, meaning=f"left by a pass: of {tensor}, {row.meaning}")
         rows.append(LayoutRow(use, row.meaning, row.refused, row.answer, row.facts))
     question = unanswered = ""
     if at is not None:

@@ -23,22 +23,25 @@ order is that of a weak topological ordering (Bourdoncle, "Efficient chaotic ite
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import networkx as nx
 import numpy as np
 from xdsl.ir import Block, Operation, Region
 
+from layoutalg.core.limits import MOST_OPERATIONS
 from layoutalg.ir.dialects import cf
+from layoutalg.ir.verify.structure import use_problems
 from layoutalg.simulate.compiling import Body, Compiling, Step, execute
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.masks import EVERYBODY, merge, merged
 from layoutalg.simulate.symbols import symbol_around
 
-__all__ = ["compile_function", "compile_region"]
+__all__ = ["compile_function", "compile_region", "refuse_misplaced_uses"]
 
 _Branches = list[tuple[int, Array | None, list[Any]]]
 
@@ -50,6 +53,28 @@ class _Place:
     body: Body
     shared: tuple[int, ...]
     leave: Callable[[list[Any]], _Branches] | None
+
+
+def refuse_misplaced_uses(function: Operation) -> None:
+    """Refuse a function that uses a value where it is not visible.
+
+    Raises:
+        SimulationError: a value is used before it is defined, or outside its region.
+
+    >>> from layoutalg.ir import read_module
+    >>> refuse_misplaced_uses(read_module("func.func @f() { return }").body.block.first_op)
+    """
+    for user, rule, message in use_problems(function, set()):
+        if rule.startswith("ssa."):
+            named = _OPERAND.match(message)
+            if named is None:
+                fail(user, message, "run.undefined")
+            number = int(named[1])
+            name = user.operands[number].name_hint
+            fail(user, f"{f'%{name}' if name else f'operand {number}'} is used before it is defined", "run.undefined")
+
+
+_OPERAND = re.compile(r"operand #(\d+)")
 
 
 def compile_region(compiling: Compiling, region: Region) -> Step:
@@ -92,14 +117,35 @@ def compile_function(compiling: Compiling, operation: Operation, name: str) -> S
     if called not in compiling.functions:
         compiling.functions[called] = None
         before, compiling.peak = compiling.peak, 0
+        refuse_misplaced_uses(called)
         compiling.functions[called] = compile_region(compiling, called.regions[0]), compiling.peak
+        compiling.counts[called] = _least(compiling, called)
         compiling.peak = before
     found = compiling.functions[called]
     if found is None:
         fail(operation, f"@{name} calls itself, which is not simulated")
     step, size = found
     compiling.holds(size)
-    return step
+    count = compiling.counts[called]
+    if count <= MOST_OPERATIONS:
+        return step
+
+    def refuse(run: Run, values: list[Any]) -> NoReturn:
+        fail(
+            operation, f"@{name} executes {count} operations; a launch of more than {MOST_OPERATIONS} is not simulated"
+        )
+
+    return refuse
+
+
+def _least(compiling: Compiling, function: Operation) -> int:
+    """How many operations a function executes at least: those of its first block, and of the functions that they call."""
+    total = 0
+    for operation in function.regions[0].blocks[0].ops:
+        callee: Any = operation.properties.get("callee") if operation.name == "func.call" else None
+        called = None if callee is None else symbol_around(operation, callee.string_value())
+        total += 1 if called is None else 1 + compiling.counts.get(called, 0)
+    return total
 
 
 def _walk(run: Run, places: Sequence[_Place], values: list[Any]) -> list[Any]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from math import prod
 from typing import Any, TypeVar
@@ -41,6 +41,7 @@ from layoutalg.ir.dialects.amx import TileType, X86TileType
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.places import line_of
 from layoutalg.simulate.machine import Level, Run, SimulationError, fail
+from layoutalg.simulate.poison import has_poison, tracked
 from layoutalg.simulate.subjects import SUBJECTS
 
 __all__ = ["Body", "Compiling", "Line", "Step", "compiled_by", "execute", "value_shape"]
@@ -156,6 +157,11 @@ class Body:
     work: int
     peak: int
 
+    @property
+    def count(self) -> int:
+        """The operations that running it once counts as: an empty body is one, too, so that it cannot run without end."""
+        return len(self.lines) or 1
+
 
 @dataclass(eq=False)
 class Compiling:
@@ -178,12 +184,18 @@ class Compiling:
     functions: dict[Operation, tuple[Step, int] | None] = field(
         default_factory=dict[Operation, "tuple[Step, int] | None"]
     )
+    counts: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """How many operations a function executes at least, with the functions that it calls."""
     peak: int = 0
 
     @property
     def subgroups(self) -> int:
         """Subgroups of one workgroup."""
         return -(-prod(self.block) // self.lanes)
+
+    @cached_property
+    def _has_poison(self) -> bool:
+        return has_poison(self.module)
 
     def slots(self) -> list[Any]:
         """Room for all values of what was compiled."""
@@ -266,7 +278,8 @@ class Compiling:
         live = peak = sum(_bytes(argument.type) for argument in block.args)
         for number, operation in enumerate(operations):
             self.peak = 0
-            step = self._traced(operation, self.step(operation))
+            step = self.step(operation)
+            step = self._traced(operation, tracked(operation, step) if self._has_poison else step)
             inside = self.peak
             free = freed.get(number, ())
             live += sum(_bytes(result.type) for result in operation.results if operation not in self._shared)
@@ -307,8 +320,9 @@ def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
     slots = run.slots
     for slot, value in zip(body.arguments, values, strict=True):
         slots[slot] = value
-    if body.lines:
-        run.spend(body.lines[0].operation, len(body.lines), body.fixed + body.work * prod(run.machine.items))
+    operation = body.lines[0].operation if body.lines else body.terminator or body.block.parent_op()
+    if operation is not None:
+        run.spend(operation, body.count, body.fixed + body.work * prod(run.machine.items))
     operation = body.terminator
     try:
         for line in body.lines:

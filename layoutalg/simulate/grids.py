@@ -40,7 +40,7 @@ from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import gpu
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.arguments import values_of
-from layoutalg.simulate.branching import compile_region
+from layoutalg.simulate.branching import compile_region, refuse_misplaced_uses
 from layoutalg.simulate.compiling import Compiling, Step
 from layoutalg.simulate.counting import COUNTED, Counted, Counter
 from layoutalg.simulate.executed import Executed
@@ -116,6 +116,7 @@ def compile_kernel(
     (16, 1, 1)
     """
     function = _find_kernel(module, name)
+    refuse_misplaced_uses(function)
     at = level_of(function) if level is None else level
     if type(at) is not str or at not in LEVELS:
         raise LayoutError(f"level {shown(level)}: expected {', '.join(LEVELS)}")
@@ -264,7 +265,7 @@ def _attributions(function: gpu.FuncOp, run: Run) -> list[View]:
     """The memory that a function declares behind its arguments: of the workgroup, and private to a work-item."""
     arguments = function.body.blocks[0].args
     count = len(function.function_type.inputs.data)
-    shared = function.workgroup_attributions.value.data if function.workgroup_attributions else 0
+    shared = 0 if function.workgroup_attributions is None else function.workgroup_attributions.value.data
     found: list[View] = []
     for number, argument in enumerate(arguments[count:]):
         kind: Attribute = argument.type

@@ -27,7 +27,7 @@ from layoutalg.core.messages import shown
 from layoutalg.ir.dialects import func
 from layoutalg.ir.findings import Finding
 from layoutalg.simulate.arguments import bound, values_of
-from layoutalg.simulate.branching import compile_region
+from layoutalg.simulate.branching import compile_region, refuse_misplaced_uses
 from layoutalg.simulate.compiling import Compiling
 from layoutalg.simulate.grids import Compiled, Found, compile_kernel, run_on
 from layoutalg.simulate.machine import Budget, Level, Machine, Run, SimulationError
@@ -104,6 +104,7 @@ def run_host(
         names = ", ".join(op.sym_name.data for op in functions) or "none"
         raise LayoutError(f"expected a function named {shown(entry).strip(chr(39))} in the text; it has: {names}")
     [function] = chosen
+    refuse_misplaced_uses(function)
     compiling = Compiling(module, 1, (1, 1, 1), "host", target, trace or {})
     step = compile_region(compiling, function.body)
     machine = Machine(target, (1, 1, 1), (1, 1, 1), 1, 0, 1, "host")

@@ -87,7 +87,8 @@ def launch(
     """Run a kernel on arrays; without a name, the module's only kernel. With `entry`, the host function of that name.
 
     A memref takes an array; an argument of type i64 takes an array (its address is passed) or an integer. Arrays are written in
-    place. What the kernel does wrong is a finding of the outcome.
+    place. Arguments that share memory are one memory under several names, as on the device: accesses through two names race.
+    What the kernel does wrong is a finding of the outcome.
 
     `block` and `subgroup_size` are the kernel's own unless they are given; `level` is what its operations show. `trace` names
     values (`%x`) to be kept, or maps the values themselves to names. `results` are the numbers of arguments whose contents must
@@ -118,12 +119,18 @@ def launch(
     memory = Memory()
     arguments = listed(arguments, "arguments")
     if entry is not None:
-        found = run_host(read, entry, arguments, memory, level=level, target=target, trace=traced, budget=budget)
+        try:
+            found = run_host(read, entry, arguments, memory, level=level, target=target, trace=traced, budget=budget)
+        finally:
+            memory.give_back()
         return Outcome(tuple(arguments), found.findings, found.trace)
     compiled = compile_kernel(read, kernel, block=block, lanes=subgroup_size, level=level, target=target, trace=traced)
     given = bound(compiled.function, arguments, memory, results)
-    found = run_on(compiled, given, grid, memory, budget=budget, progress=progress, threads=threads, carry_on=True,
-                   counted=counted)  # fmt: skip
+    try:
+        found = run_on(compiled, given, grid, memory, budget=budget, progress=progress, threads=threads, carry_on=True,
+                       counted=counted)  # fmt: skip
+    finally:
+        memory.give_back()
     return Outcome(tuple(arguments), found.findings, found.trace, found.executed)
 
 

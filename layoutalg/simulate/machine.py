@@ -208,7 +208,7 @@ class Run:
     def afford(self, operation: Operation, body: Body, times: int) -> None:
         """Refuse to run a body so many times if the launch has not that much left, before the first time."""
         each = body.fixed + body.work * prod(self.machine.items)
-        self._check(operation, times * len(body.lines), times * each)
+        self._check(operation, times * body.count, times * each)
 
     def keep(self, operation: Operation, name: str, value: object) -> None:
         """Note what every work-item holds now, under a name; past the limit nothing more is kept, and a finding says so.

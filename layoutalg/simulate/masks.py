@@ -23,6 +23,7 @@ import numpy as np
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.simulate.machine import Array, Run
+from layoutalg.simulate.poison import merged_mark, poisoned
 
 __all__ = ["EVERYBODY", "NOBODY", "Some", "merge", "merged", "split", "under"]
 
@@ -92,7 +93,9 @@ def merge(mask: Array | Some, new: object, old: object) -> Any:
         return old
     if _is_array(new) and _is_array(old):
         where: Array = np.reshape(mask, (*np.shape(mask), *(1,) * (new.ndim - 3)))
-        return np.where(where, new, old)
+        mark = merged_mark(where, new, old)
+        whole = np.where(where, new, old)
+        return whole if mark is None else poisoned(whole, mark)
     if _is_tuple(new) and _is_tuple(old) and len(new) == len(old):
         return tuple(merge(mask, a, b) for a, b in zip(new, old, strict=True))
     if is_dataclass(new) and type(new) is type(old):

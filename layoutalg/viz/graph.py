@@ -19,13 +19,11 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
-from layoutalg.viz.page import image
+from layoutalg.viz.page import image, source
 from layoutalg.viz.svg import FONT, escaped
 
 if TYPE_CHECKING:
@@ -156,7 +154,7 @@ class Graph:
         name = hashlib.sha256((svg + text).encode()).hexdigest()[:16]
         return (
             f'<div class="layoutalg-graph" data-of="{name}"><div class="drawing">{image(svg, self.title)}</div>'
-            f'<script data-of="{name}">{_source()}({text});</script></div>'
+            f'<script data-of="{name}">{source("graph.js", "layoutalg-graph")}({text});</script></div>'
         )
 
     def _repr_html_(self) -> str:
@@ -305,8 +303,3 @@ def _panel(line: Line, pictures: dict[str, int]) -> dict[str, object] | None:
         return None
     shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in line.panel.pictures]
     return {"words": [html.escape(word) for word in line.panel.words], "pictures": shown}
-
-
-@cache
-def _source() -> str:
-    return files("layoutalg.viz").joinpath("graph.js").read_text(encoding="utf-8").strip().removesuffix(";")

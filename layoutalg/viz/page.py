@@ -30,7 +30,7 @@ from layoutalg.viz.tooltips import holders
 if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
-__all__ = ["fragment", "image", "page"]
+__all__ = ["fragment", "image", "page", "source"]
 
 
 def page(picture: Picture) -> str:
@@ -91,7 +91,7 @@ def _script(picture: Picture, scenes: dict[str, Scene]) -> str:
     }
     # `<` never stands in the script, so no text can end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<script data-of="{_identity(scenes)}">{_source()}({text});</script>'
+    return f'<script data-of="{_identity(scenes)}">{source("picture.js", "layoutalg")}({text});</script>'
 
 
 def _identity(scenes: dict[str, Scene]) -> str:
@@ -143,5 +143,12 @@ def _indexed(scene: Scene, kind: str) -> dict[str, Any]:
 
 
 @cache
-def _source() -> str:
-    return files("layoutalg.viz").joinpath("picture.js").read_text(encoding="utf-8").strip().removesuffix(";")
+def source(name: str, root: str) -> str:
+    """A script that is put into pages, for an element of the class `root`; what all scripts begin with is `opening.js`.
+
+    >>> source("picture.js", "layoutalg").splitlines()[1]
+    '  "use strict";'
+    """
+    script, opening = (files("layoutalg.viz").joinpath(one).read_text(encoding="utf-8") for one in (name, "opening.js"))
+    marked = "  // opening.js: root, the element that this script stands in\n"
+    return script.replace(marked, opening.replace("ROOT", f".{root}")).strip().removesuffix(";")

@@ -1,14 +1,6 @@
 (function (data) {
   "use strict";
-  // The script stands in its picture. A viewer may have moved it: then the picture of the same name is taken, no other.
-  const current = document.currentScript;
-  const name = current ? current.dataset.of : "";
-  const roots = current && current.closest(".layoutalg")
-    ? [current.closest(".layoutalg")]
-    : Array.from(document.querySelectorAll('.layoutalg[data-of="' + name + '"]')).filter((one) => !one.layoutalg);
-  const root = roots[0];
-  if (!root || root.layoutalg) return;
-  root.layoutalg = true;
+  // opening.js: root, the element that this script stands in
   root.querySelectorAll(".bar, .info").forEach((old) => old.remove()); // of a page that was saved while it was open
   let colour = data.colour;
   let pinned = null;

@@ -386,3 +386,13 @@ def test_shared_memory_of_the_kernel_itself_counts(declared: str) -> None:
         made = la.lower(la.read(own))
         assert (made.module is not None) == fits
         assert fits or [finding.rule for finding in made.findings] == ["lower.shared_memory"]
+
+
+@pytest.mark.parametrize("space", ["private", "global"])
+def test_buffers_in_other_memory_take_no_shared_memory(space: str) -> None:
+    kind = f"memref<131072xi8, #gpu.address_space<{space}>>"
+    text = str(MODULES["across_rows"].module).replace(
+        "gpu.module @kernels {", f'gpu.module @kernels {{\nmemref.global "private" @all : {kind}', 1
+    )
+    text = re.sub(r"(gpu.func[^\n]*\{)\n", rf"\1\n%all = memref.get_global @all : {kind}\n", text, count=1)
+    assert la.lower(la.read(text)).module is not None

@@ -79,3 +79,27 @@ def test_lanes_that_nobody_says_are_refused_by_name_and_can_be_decided(lines: st
     assert errors
     assert {finding.rule for finding in errors} == {"lower.lanes"}
     assert la.lower(module, level="lane").module is not None
+
+
+def test_what_each_subgroup_holds_already_is_picked_and_not_exchanged() -> None:
+    """8 subgroups hold 16x32 of 32x32 each; the store takes 8x16 of it, which check calls right."""
+    held, taken = (
+        f"#xegpu.layout<sg_layout = {grid}, sg_data = {data}, lane_layout = [1, 16], lane_data = [1, 1]>"
+        for grid, data in (([2, 4], [16, 32]), ([4, 2], [8, 16]))
+    )
+    block, kind = "!xegpu.tensor_desc<32x32xf32>", "vector<32x32xf32>"
+    kernel = la.read(f"""gpu.module @m {{ gpu.func @k(%p: memref<32x32xf32>, %q: memref<32x32xf32>) kernel attributes
+      {{known_block_size = array<i32: 128, 1, 1>, intel_reqd_sub_group_size = 16 : i32}} {{
+      %s = xegpu.create_nd_tdesc %p : memref<32x32xf32> -> {block}
+      %u = xegpu.create_nd_tdesc %q : memref<32x32xf32> -> {block}
+      %w = xegpu.load_nd %s[0, 0] <{{layout = {held}}}> : {block} -> {kind}
+      %y = arith.negf %w : {kind}
+      xegpu.store_nd %y, %u[0, 0] <{{layout = {taken}}}> : {kind}, {block}
+      gpu.return }} }}""")
+    assert la.check(kernel, llvm=24).is_right
+    lowered = la.lower(kernel)
+    assert [finding.rule for finding in lowered.findings if finding.rule == "lower.exchange"] == []
+    assert lowered.module is not None
+    source, result = np.arange(1024, dtype=np.float32).reshape(32, 32), np.zeros((32, 32), np.float32)
+    assert lowered.module.run([source, result], (1, 1, 1)).findings == ()
+    assert (result == -source).all()

@@ -65,12 +65,15 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.hardware.chips import target_info
+from layoutalg.xegpu.rules import DEFAULT_LLVM, rules
 
 __all__ = ["emit_function", "emit_kernel"]
 
 MESSAGE = 64
 """The bytes that a kernel moves at once, at most; its addresses are multiples of so many."""
 
+_LAST_WITH_CHUNKS = 23
+"""The last LLVM whose `xegpu.load` and `xegpu.store` move several elements for one offset of a lane."""
 _FLOATS = ("f16", "f32", "f64")
 _INDENT = " " * 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -109,12 +112,17 @@ def emit_function(
 
 
 def emit_kernel(
-    programs: Program | Sequence[Program], element: str = "i32", name: str = "convert", target: str = "generic"
+    programs: Program | Sequence[Program],
+    element: str = "i32",
+    name: str = "convert",
+    target: str = "generic",
+    llvm: int = DEFAULT_LLVM,
 ) -> str:
     """A kernel that converts a fragment for each work-item, from one array in global memory to another.
 
     Its arguments are two addresses (i64), multiples of 64. A workgroup is `subgroups * lanes` work-items along x; the
-    fragments lie one after another in the order [workgroup, subgroup, lane, register].
+    fragments lie one after another in the order [workgroup, subgroup, lane, register]. For LLVM 22 and 23 they go to and
+    from Intel's GPUs by XeGPU's messages of several elements for each lane; LLVM 24 has none, and takes loads of vectors.
 
     Raises `ConversionError` as `emit_function` does, and for a workgroup that is not a number of whole warps or wavefronts.
 
@@ -132,7 +140,8 @@ def emit_kernel(
             f"a workgroup of {workgroup} work-items on {target}: expected a multiple of the {indices.width} that execute "
             "together; a function is emitted for it (kernel=False)"
         )
-    memory = (_Pointers if indices.vendor in FIXED_WIDTH else _Messages)(indices, cell)
+    chunked = rules(llvm).llvm <= _LAST_WITH_CHUNKS
+    memory = (_Messages if chunked and indices.vendor not in FIXED_WIDTH else _Pointers)(indices, cell)
     needed, takes = _source_messages(chain, cell)
     loaded: list[Value] = []
     for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):

@@ -35,6 +35,7 @@ from layoutalg.gemm.amx.compiling import (
     link,
     llvm_ir,
     machine_code,
+    refuse_names_of_c,
     usable_version,
 )
 from layoutalg.gemm.amx.running import amx_feature, way_of
@@ -47,8 +48,15 @@ __all__ = ["AmxLibrary", "build_amx", "checked_name", "header", "product_header"
 
 _WORKER_LOOP = Path(__file__).with_name("worker_loop.c")
 _LONGEST_NAME = 60
-_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long main
-register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+_KEYWORDS = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
+co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
+double dynamic_cast else enum explicit export extern false float for friend goto if inline int long main mutable namespace new
+noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short
+signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
+typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq"""
+"""Those of C (to C23) and of C++ (to C++23), which both include the header, and `main`."""
+_FUNCTIONS = ("prepacked", "pack", "packed_bytes", "error")
+"""The functions beside the product itself, as their names end."""
 _CPUID = {
     "fma": "one[2] >> 12",
     "f16c": "one[2] >> 29",
@@ -94,7 +102,7 @@ class AmxLibrary:
 
 
 def checked_name(name: object) -> str:
-    """A name that C functions can begin with.
+    """A name that C functions can begin with. `build_amx` also asks the compiler for names that C's headers have.
 
     Raises:
         PlanError: it isn't an identifier of C, or it is a keyword, or too long.
@@ -131,12 +139,15 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
     if not library.parent.is_dir():
         raise PlanError(f"path = {shown(str(library))}: there is no folder {shown(str(library.parent))}")
     beside = library.with_suffix(".h")
+    if not _is_ours(beside):
+        raise PlanError(f"{shown(str(beside))}: is there, and was not written for such a library; choose another path")
+    refuse_names_of_c(name, *(f"{name}_{function}" for function in _FUNCTIONS))
     version, note = usable_version(plan.llvm)
     code = machine_code(_renamed(llvm_ir(plan.emit(version, part="parts"), version), name), version, way)
     sources = {
         "product.h": product_header(plan, name, way),
         "worker_loop.c": _WORKER_LOOP.read_text(encoding="utf-8"),
-        "exports.map": f"{{ global: {name}; {name}_prepacked; {name}_pack; {name}_packed_bytes; {name}_error; local: *; }};\n",
+        "exports.map": f"{{ global: {name}; {''.join(f'{name}_{function}; ' for function in _FUNCTIONS)}local: *; }};\n",
     }
     try:
         link(library, code, way, sources)
@@ -144,6 +155,20 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
     except OSError as problem:
         raise PlanError(one_line(f"{beside}: {problem.strerror or problem}")) from None
     return AmxLibrary(library, beside, name, way, version, note)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a header may be written: there is none yet, or it is one of such a library."""
+    try:
+        return _GUARD in path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return True
+    except OSError as problem:
+        raise PlanError(one_line(f"{path}: {problem.strerror or problem}")) from None
+
+
+_GUARD = "#ifndef LAYOUTALG_"
+"""What every header that is written here has in it."""
 
 
 def header(plan: AmxGemm, name: str, how: str) -> str:
@@ -186,7 +211,7 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
         "     4  this CPU has not the features that the library was compiled for",
         "     5  the kernel does not permit tile registers",
         "     6  a tile has a size that the hardware refuses (soft tiles only) */",
-        f"#ifndef LAYOUTALG_{name.upper()}_H",
+        f"{_GUARD}{name.upper()}_H",
         f"#define LAYOUTALG_{name.upper()}_H",
         "",
         "#include <stddef.h>",

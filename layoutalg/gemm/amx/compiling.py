@@ -47,6 +47,7 @@ __all__ = [
     "llvm_ir",
     "machine_code",
     "programs",
+    "refuse_names_of_c",
     "usable_version",
 ]
 
@@ -208,13 +209,51 @@ def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[s
     files = {"kernels.o": code, **{name: text.encode() for name, text in (sources or {}).items()}}
     if way == "soft":
         files["soft_tiles.o"] = _soft_tiles(compiler)
+    # The path is absolute: a compiler reads its options from a file that is called @name, and takes -name for an option.
     with TemporaryDirectory() as folder:
         for name, contents in files.items():
             Path(folder, name).write_bytes(contents)
         paths = [str(Path(folder, name)) for name in files if name.endswith((".c", ".o"))]
         strict = ["-Wl,-z,noexecstack", "-Wl,--no-undefined"]
         strict += [f"-Wl,--version-script={Path(folder, name)}" for name in files if name.endswith(".map")]
-        _run([compiler, "-shared", *_c_options(), *strict, "-o", os.fspath(library), *paths, "-lm", "-lpthread"], "")
+        _run(
+            [compiler, "-shared", *_c_options(), *strict, "-o", os.path.abspath(library), *paths, "-lm", "-lpthread"],
+            "",
+        )
+
+
+_HEADERS = (
+    "assert", "complex", "ctype", "errno", "fcntl", "fenv", "inttypes", "limits", "locale", "math", "pthread", "setjmp",
+    "signal",
+    "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "sys/mman", "sys/syscall", "time", "unistd", "wchar",
+)  # fmt: skip
+"""Headers whose names a library must not take: those of C, and those of POSIX that worker threads and memory need."""
+
+
+def refuse_names_of_c(*names: str) -> None:
+    """Refuse names of functions that the C compiler, or a header of C, has already.
+
+    Raises:
+        PlanError: there is something of one of these names, or there is no C compiler.
+
+    >>> import pytest; from layoutalg.core.errors import PlanError
+    >>> with pytest.raises(PlanError, match="the C compiler or its headers have that name"):
+    ...     refuse_names_of_c("gemm", "sin")
+    """
+    compiler = program_path("cc")
+    if compiler is None:
+        raise PlanError("cc: not installed; linking needs a C compiler, such as the Debian package gcc")
+    includes = "".join(f"#include <{name}.h>\n" for name in _HEADERS)
+    for name in names:
+        asked = (
+            f"{includes}#ifdef {name}\n#error a macro\n#endif\nstruct of_nobody; int {name}(struct of_nobody *, ...);\n"
+        )
+        try:
+            _run([compiler, "-fsyntax-only", "-std=gnu99", "-x", "c", "-"], asked)
+        except PlanError:
+            raise PlanError(
+                f"name = {name!r}: the C compiler or its headers have that name; choose another one"
+            ) from None
 
 
 def _c_options() -> list[str]:

@@ -19,6 +19,8 @@ from xdsl.ir import Dialect
 __all__ = ["DIALECTS", "known_dialects"]
 
 DIALECTS = {
+    "XeGPU": "layoutalg.ir.dialects.rfc:XEGPU_RFC",
+    "XeGpu": "layoutalg.ir.dialects.rfc:XEGPU_RFC_TOO",
     "affine": "layoutalg.ir.dialects.affine:AFFINE",
     "amx": "layoutalg.ir.dialects.amx:AMX",
     "arith": "layoutalg.ir.dialects.arith:ARITH",
@@ -27,12 +29,14 @@ DIALECTS = {
     "cf": "layoutalg.ir.dialects.cf:CF",
     "func": "layoutalg.ir.dialects.func:FUNC",
     "gpu": "layoutalg.ir.dialects.gpu:GPU",
+    "hal": "layoutalg.ir.dialects.iree_dispatch:HAL",
     "index": "layoutalg.ir.dialects.index:INDEX",
     "iree_codegen": "layoutalg.ir.dialects.iree_codegen:IREE_CODEGEN",
     "iree_gpu": "layoutalg.ir.dialects.iree_gpu:IREE_GPU",
+    "iree_tensor_ext": "layoutalg.ir.dialects.iree_dispatch:IREE_TENSOR_EXT",
     "iree_vector_ext": "layoutalg.ir.dialects.iree_vector_ext:IREE_VECTOR_EXT",
     "layoutalg": "layoutalg.ir.dialects.unread:LAYOUTALG",
-    "linalg": "xdsl.dialects.linalg:Linalg",
+    "linalg": "layoutalg.ir.dialects.linalg:LINALG",
     "llvm": "layoutalg.ir.dialects.llvm:LLVM",
     "math": "layoutalg.ir.dialects.math:MATH",
     "memref": "layoutalg.ir.dialects.memref:MEMREF",

@@ -18,18 +18,20 @@ from xdsl.ir import Dialect
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    operand_def,
     opt_prop_def,
     prop_def,
+    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import Pure
+from xdsl.traits import MemoryWriteEffect, Pure
 
 from layoutalg.ir.dialects.directives import SameType
 from layoutalg.ir.operations.declared import declared_operation
 
-__all__ = ["IREE_CODEGEN", "InnerTiledOp"]
+__all__ = ["IREE_CODEGEN", "FusionBarrierOp", "InnerTiledOp", "LoadFromBufferOp", "StoreToBufferOp"]
 
 
 @declared_operation
@@ -57,5 +59,46 @@ class InnerTiledOp(IRDLOperation):
     """
 
 
-IREE_CODEGEN = Dialect("iree_codegen", [InnerTiledOp], [])
-"""The operation above."""
+@declared_operation
+class LoadFromBufferOp(IRDLOperation):
+    """A buffer's contents as a tensor."""
+
+    name = "iree_codegen.load_from_buffer"
+
+    buffer = operand_def()
+    tensor = result_def()
+
+    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($tensor)"
+
+
+@declared_operation
+class StoreToBufferOp(IRDLOperation):
+    """A tensor written into a buffer."""
+
+    name = "iree_codegen.store_to_buffer"
+
+    tensor = operand_def()
+    buffer = operand_def()
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = "$tensor `,` $buffer attr-dict `:` type($tensor) `into` type($buffer)"
+
+
+@declared_operation
+class FusionBarrierOp(IRDLOperation):
+    """The same tensor, which is not fused with what makes it."""
+
+    name = "iree_codegen.fusion_barrier"
+
+    source = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+    custom_directives = (SameType,)
+
+    assembly_format = "$source attr-dict `:` custom<SameType>(type($source), type($result))"
+
+
+IREE_CODEGEN = Dialect("iree_codegen", [FusionBarrierOp, InnerTiledOp, LoadFromBufferOp, StoreToBufferOp], [])
+"""The operations above."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -39,10 +39,11 @@ from xdsl.irdl.declarative_assembly_format import (
     VariadicOperandVariable,
     irdl_custom_directive,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 
+from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.directives import OperandBeforeTrait, SameType
 from layoutalg.ir.dialects.text_attributes import TextAttribute
 from layoutalg.ir.operations.declared import declared_operation
@@ -75,11 +76,37 @@ def _attribute(mnemonic: str, *, brackets: bool = True) -> type[GpuTextAttr]:
     return irdl_attr_definition(type(f"{mnemonic}_attr", (GpuTextAttr,), fields))
 
 
+class _WordAttr(GpuTextAttr, SpacedOpaqueSyntaxAttribute):
+    """An attribute that is one word: `#iree_gpu<mma_intrinsic MFMA_F32_16x16x16_F16>`."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        """Read the word."""
+        start, word = parser.pos, parser.parse_optional_identifier()
+        if word is None:
+            parser.raise_error(f"expected #{cls.name.replace('.', '<')} NAME>, as IREE writes it")
+        try:
+            cls.read(f"#{cls.name.replace('.', '<')} {word}>")
+        except LayoutError as problem:
+            parser.raise_error(str(problem).split(": ", 1)[-1], start)
+        return word
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write the word."""
+        printer.print_string(self.data)
+
+
+def _word(mnemonic: str) -> type[GpuTextAttr]:
+    fields = {"name": f"iree_gpu.{mnemonic}", "__doc__": f"`#iree_gpu<{mnemonic} ...>`."}
+    return irdl_attr_definition(type(f"{mnemonic}_attr", (_WordAttr,), fields))
+
+
+_WORDS = ("mma_intrinsic", "virtual_mma_intrinsic")
 _WITH_BRACKETS = (
     "conditional_transpose", "data_tiled_mma_layout", "data_tiled_scaled_mma_layout", "gpu_encoding_layout",
-    "gpu_encoding_resolver", "iterator_type", "lane_constant", "lane_id", "lane_increment", "lowering_config", "mma_intrinsic",
+    "gpu_encoding_resolver", "iterator_type", "lane_constant", "lane_id", "lane_increment", "lowering_config",
     "mma_layout", "mma_schedule", "mma_semantics", "pipeline_options", "reorder_workgroups_strategy", "scaled_mma_layout",
-    "swizzle_operand", "target", "target_chip", "target_wgp", "ukernel_config", "virtual_mma_intrinsic", "virtual_mma_layout",
+    "swizzle_operand", "target", "target_chip", "target_wgp", "ukernel_config", "virtual_mma_layout",
 )  # fmt: skip
 _WITHOUT = ("derived_thread_config", "use_global_load_dma")
 
@@ -214,6 +241,10 @@ class YieldOp(IRDLOperation):
 IREE_GPU = Dialect(
     "iree_gpu",
     [BarrierRegionOp, MultiMmaOp, ValueBarrierOp, YieldOp],
-    [*map(_attribute, _WITH_BRACKETS), *(_attribute(mnemonic, brackets=False) for mnemonic in _WITHOUT)],
+    [
+        *map(_attribute, _WITH_BRACKETS),
+        *map(_word, _WORDS),
+        *(_attribute(mnemonic, brackets=False) for mnemonic in _WITHOUT),
+    ],
 )
 """The operations and attributes of the dialect."""

@@ -216,14 +216,14 @@ class Carried:
         for op in list(block.ops):
             if op.name in self.rewrites:
                 self.rewrites[op.name](self, op)
+            elif not _passes_values(op):
+                self._other(op)
             elif op.name == "scf.for":
                 self._for(op)
             elif op.name == "scf.if":
                 self._if(op)
-            elif op.name == "scf.while":
-                self._while(op)
             else:
-                self._other(op)
+                self._while(op)
 
     def _other(self, op: Operation) -> None:
         for result in op.results:
@@ -391,3 +391,27 @@ class Carried:
                     part.name_hint = old.name_hint
         op.detach()
         self._replaced_ones.append(op)  # what comes later still asks for the parts of its results
+
+
+def _passes_values(op: Operation) -> bool:
+    """Whether a loop or a branch passes on as many values as it has; where it does not, the verifier says so.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = "func.func @f(%c: i1, %d: i32) { %x = scf.if %c -> (i32) { scf.yield %d : i32 } else { scf.yield } return }"
+    >>> [branch] = [op for op in read_module(text).walk() if op.name == "scf.if"]
+    >>> _passes_values(branch)
+    False
+    """
+    if op.name not in ("scf.for", "scf.if", "scf.while") or any(len(region.blocks) > 1 for region in op.regions):
+        return False
+    blocks = [region.blocks[0] for region in op.regions if region.blocks]
+    taken = [len(block.args) for block in blocks]
+    given = [len(block.last_op.operands) if block.last_op is not None else -1 for block in blocks]
+    ends = [block.last_op.name if block.last_op is not None else "" for block in blocks]
+    count, before = len(op.results), len(op.operands)
+    if op.name == "scf.for":
+        return ends == ["scf.yield"] and taken == [before - 2] and given == [before - 3] == [count]
+    if op.name == "scf.if":
+        whole = not count and all(end in ("scf.yield", "") for end in ends)
+        return whole or (ends == ["scf.yield"] * 2 and given == [count] * 2)
+    return ends == ["scf.condition", "scf.yield"] and taken == [before, count] and given == [count + 1, before]

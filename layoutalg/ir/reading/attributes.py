@@ -82,6 +82,10 @@ _REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKin
 _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 
 
+_RFC_ALIAS = re.compile(r"#[\w$.]+\s*=\s*!?xegpu\.(sg_map|tdesc_attr)\s*<")
+"""An alias of an attribute of XeGPU's RFC, which writes no `#` before it."""
+
+
 class AttributeParser(Parser):
     """Reads types and attributes between two positions of a text.
 
@@ -232,11 +236,27 @@ class AttributeParser(Parser):
     def _parse_alias_def(self) -> None:
         start, name = self.pos, self._current_token.text
         self.aliased = 0
-        super()._parse_alias_def()
+        old = _RFC_ALIAS.match(self.lexer.input.content, start)
+        if old is None:
+            super()._parse_alias_def()
+        else:
+            self._parse_rfc_alias(name, old[1])
         self.alias_lengths[name] = self.pos - start + self.aliased
         if self.alias_lengths[name] > MOST_ALIASED:
             del self.attribute_aliases[name]
             self.raise_error(f"an alias that stands for more than {MOST_ALIASED} characters is not read", start)
+
+    def _parse_rfc_alias(self, name: str, mnemonic: str) -> None:
+        """Read `#a = xegpu.sg_map<...>` or `#a = !xegpu.tdesc_attr<...>`, as the RFC writes attributes."""
+        from layoutalg.ir.dialects.xegpu.attributes import SgMapAttr, TdescAttr
+
+        self._consume_token()
+        self.parse_punctuation("=")
+        self._consume_token()
+        kind = SgMapAttr if mnemonic == "sg_map" else TdescAttr
+        if name in self.attribute_aliases:
+            self.raise_error(f"attribute alias {name} is defined a second time")
+        self.attribute_aliases[name] = kind(kind.parse_parameter(self))
 
     def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: bool) -> Any:
         if "." not in attr_or_dialect_name:

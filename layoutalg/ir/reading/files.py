@@ -46,7 +46,7 @@ from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE, WORTH_A_
 __all__ = ["Part", "Reading", "read_file_text"]
 
 _CUT = re.compile(
-    r"^[ \t]*//[ \t]*-----(?://[ \t]*(?P<title>IR Dump [^\n]*?)[ \t]*//-----[ \t]*//)?[ \t]*\r?$"
+    r"^[ \t]*(?://[ \t]*-----//[ \t]*(?P<title>IR Dump [^\n]*?)[ \t]*//-----[ \t]*//|// -----)[ \t]*\r?$"
     r"|^[^\n]{0,200}?\*\*\* (?P<older>IR Dump [^\n]*?) \*\*\*[^\n]*$",
     re.MULTILINE,
 )
@@ -197,6 +197,8 @@ class _Piece(TolerantParser):
             self._read_next(block)
         self.define(block, complain=False)
         operations = list(block.ops)
+        if any("sym_name" in one.properties and not isinstance(one, ModuleOp) for one in operations):
+            return [operations]  # functions beside modules: all of it is one module, as LLVM reads it
         if not any(isinstance(operation, ModuleOp) for operation in operations):
             return [operations] if operations else []
         modules: list[list[Operation]] = []

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnregisteredOp
 from xdsl.ir import AttributeInvT, Block, Operation, Region, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
@@ -68,6 +68,7 @@ class ModuleParser(AttributeParser):
         self.deepest = MAX_NESTING
         self.operations: int = 0
         self.operands = self.closed = self.written_out = 0
+        self.forward_names: dict[SSAValue, tuple[str, int]] = {}
 
     def place(self, position: int) -> LocationAttr:
         """A position as xDSL notes it on operations."""
@@ -127,6 +128,8 @@ class ModuleParser(AttributeParser):
         return place
 
     def _bind(self, operation: Operation, bound: Sequence[tuple[Span, int]], start: Span) -> None:
+        if operation.regions:
+            self._keep_forward_references(operation, start)
         count = sum(size for _, size in bound)
         if count and len(operation.results) != count:
             self.raise_error(f"Operation has {len(operation.results)} results, but was given {count} to bind.", start)
@@ -134,6 +137,19 @@ class ModuleParser(AttributeParser):
         for span, size in bound:
             self._register_ssa_definition(span.text[1:], operation.results[first : first + size], span)
             first += size
+
+    def _keep_forward_references(self, operation: Operation, start: Span) -> None:
+        """Operands that a definition inside of the operation's own regions took away: it is not visible here."""
+        for number, operand in enumerate(operation.operands):
+            if not isinstance(operand, ForwardDeclaredValue):
+                continue
+            name, index = self.forward_names.get(operand, ("", 0))
+            values = self.ssa_values.get(name)
+            references = self.forward_ssa_references.setdefault(name, {}) if values is None else {}
+            kept = references.setdefault(index, operand) if values is None else (*values, operand)[index]
+            if kept.type != operand.type:
+                self.raise_error(f"%{name} is used with type {operand.type}, and has type {kept.type}", start)
+            operation.operands[number] = kept
 
     def operation_class(self, name: str, pretty: bool, span: Span) -> type[Operation]:
         """The class of an operation; a name without a dialect is looked for in the dialects of the enclosing ones."""
@@ -153,7 +169,10 @@ class ModuleParser(AttributeParser):
         self.operands += 1
         if self.operands > MOST_OPERANDS:
             self.raise_error(f"operations with more than {MOST_OPERANDS} operands are not read", operand.span)
-        return super().resolve_operand(operand, type)
+        resolved = super().resolve_operand(operand, type)
+        if isinstance(resolved, ForwardDeclaredValue):
+            self.forward_names[resolved] = operand.operand_name, operand.index
+        return resolved
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)

@@ -92,6 +92,10 @@ class _State:
     adopted: int
 
 
+_OPAQUE = ("transform.",)
+"""Operations whose text is kept as it stands: scripts for compilers, which have no layouts."""
+
+
 class TolerantParser(NamesParser):
     """Reads operations between two positions of a text, whatever stands there.
 
@@ -228,7 +232,8 @@ class TolerantParser(NamesParser):
         known = self.known.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if known is None and "." in name and name.partition(".")[0] not in DIALECTS:
             level = "warning"  # of a dialect whose syntax is not known here
-        self.complain("read.operation", f"cannot be read: {message}", name, position, level)
+        if not name.startswith(_OPAQUE):
+            self.complain("read.operation", f"cannot be read: {message}", name, position, level)
         place = self.place(body)
         self.owners.append(UnreadOp if known is None else known)
         try:

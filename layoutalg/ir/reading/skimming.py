@@ -31,14 +31,14 @@ _RESULT = rf"{_VALUE}(?:[ \t]*+:[ \t]*+[0-9]++)?+"
 _RESULTS = rf"{_RESULT}(?:[ \t]*+,[ \t]*+{_RESULT})*+[ \t]*+=(?!=)"
 _FEW_RESULTS = rf"(?<!, ){_RESULT}(?:[ \t]*+,[ \t]*+{_RESULT}){{0,32}}+[ \t]*+=(?!=)"  # looked for at every position
 _QUOTED = r'"[a-z_][A-Za-z0-9_$]*+\.[A-Za-z0-9_$.]++"[ \t]*+\('
-_DOTTED = r"[a-z_][A-Za-z0-9_$]*+\.[A-Za-z_][A-Za-z0-9_$.]*+(?![ \t]*+[=,}:)\]'`-])"
+_DOTTED = r"(?:[a-z_][A-Za-z0-9_$]*+|XeG(?:PU|pu))\.[A-Za-z_][A-Za-z0-9_$.]*+(?![ \t]*+[=,}:)\]'`-])"
 _SHORT = r"(?:module|func|return|call|call_indirect|br|cond_br)\b(?![ \t]*+[=,}:.])"
 
 ONE_RESULT = re.compile(rf"({_VALUE})(?:[ \t]*+:[ \t]*+([0-9]{{1,9}})[0-9]*+)?+")
 """A result and how many values it is."""
 RESULTS = re.compile(_RESULTS)
 """The results of an operation, with the `=`."""
-STRONG = re.compile(rf'[ \t]*+(?:{_RESULTS}\s*+["a-z_]|{_QUOTED})')
+STRONG = re.compile(rf'[ \t]*+(?:{_RESULTS}\s*+(?:["a-z_]|XeG)|{_QUOTED})')
 """The start of an operation that cannot be anything else, not even inside parentheses that nobody closed."""
 _BEGINS = rf"[ \t]*+(?:{_RESULTS}|{_QUOTED}|{_DOTTED}|{_SHORT})"
 BEGINS = re.compile(_BEGINS)
@@ -48,10 +48,12 @@ LABEL = re.compile(r"[ \t]*+\^(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)[ \t]*+[(
 _ALIAS = r"[ \t]*+[#!][A-Za-z_$][A-Za-z0-9_$.]*+[ \t]*+=(?!=)"
 ALIAS = re.compile(_ALIAS)
 """The definition of an alias."""
-_INSIDE = rf"(?<![\w.'\"%#!$@-])(?:{_FEW_RESULTS}[ \t]*+(?=\"|[a-z_]++\.)|(?={_QUOTED})|(?={_DOTTED}[ \t]*+[%@<(]))"
+_INSIDE = rf"(?<![\w.'\"%#!$@-])(?:{_FEW_RESULTS}[ \t]*+(?=\"|[a-z_]++\.|XeG)|(?={_QUOTED})|(?={_DOTTED}[ \t]*+[%@<(]))"
 INSIDE_A_LINE = re.compile(_INSIDE)
 """An operation behind other text on its line."""
-NEXT_MARK = re.compile(r'//[^\n]*+|"(?:[^"\\\n]|\\[^\n])*+"?|[\n()\[\]{}]|' + _FEW_RESULTS + r'[ \t]*+(?:"|[a-z_]++\.)')
+NEXT_MARK = re.compile(
+    r'//[^\n]*+|"(?:[^"\\\n]|\\[^\n])*+"?|[\n()\[\]{}]|' + _FEW_RESULTS + r'[ \t]*+(?:"|[a-z_]++\.|XeG)'
+)
 """The next comment, string, line break, bracket, or operation with results."""
 NAMED_VALUE = re.compile(rf'"(?:[^"\\\n]|\\[^\n])*+"|//[^\n]*+|({_VALUE}(?:#[0-9]++)?+)')
 """A value that an operation names (or a string or a comment, which name none)."""

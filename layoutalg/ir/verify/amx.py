@@ -9,7 +9,10 @@ is refused with "bad mult shape: 16 x 16 x 16": A is 16 words deep, B has 8 rows
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+from xdsl.dialects.builtin import AffineMapAttr
 
 from layoutalg.ir.verify.registry import Group, Signature, Subject, rule, same, sign
 from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, width_of
@@ -76,6 +79,29 @@ def _sizes(subject: Subject) -> str | None:
 def _memory(subject: Subject) -> str | None:
     rank, count = rank_of(subject.type("base")), len(subject.values("indices"))
     return None if rank == count else f"requires {rank} indices"
+
+
+@rule("amx.tile.rows", *_both("tile_load", "tile_store"))
+def _rows(subject: Subject) -> str | None:
+    if subject.values("stride"):
+        return None  # how far rows are apart is said: the memref only has to begin somewhere
+    memory = subject.type("base")
+    if rank_of(memory) < 2:
+        return "requires at least 2D memref"
+    return None if _last_stride(memory) == 1 else "requires memref with unit innermost stride"
+
+
+def _last_stride(memory: Any) -> int | None:
+    """How many elements apart the neighbours of a row are; None where the memref does not say, or they are not evenly apart."""
+    layout = memory.layout
+    if not isinstance(layout, AffineMapAttr):
+        strides = memory.get_strides()
+        return None if strides is None else strides[-1]
+    if len(layout.data.results) != 1 or re.search("floordiv|ceildiv|mod", str(layout)):
+        return None
+    places = [[0] * layout.data.num_dims, [*[0] * (layout.data.num_dims - 1), 1]]
+    first, second = (layout.data.results[0].eval(place, [0] * layout.data.num_symbols) for place in places)
+    return second - first
 
 
 @rule("amx.product.shape", *_both("tile_mulf", "tile_muli"))

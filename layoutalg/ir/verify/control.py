@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase
 from xdsl.ir import Attribute, Operation, Region
 
 from layoutalg.ir.verify.registry import Group, Signature, Subject, name_of, rule, sign
@@ -195,6 +195,39 @@ def _edge(source: str, target: str, given: Sequence[Attribute], wanted: Sequence
 
 def _outside(subject: Subject) -> str:
     return "parent" if subject.llvm == 22 else f"Operation {subject.name}"
+
+
+@rule("scf.index_switch", "scf.index_switch")
+def _switch(subject: Subject) -> str | None:
+    operation, cases = subject.operation, subject.attribute("cases")
+    wanted = operation.result_types
+    numbers: tuple[Any, ...] = cases.get_values() if isinstance(cases, DenseArrayBase) else ()
+    for at, number in enumerate(numbers):
+        if number in numbers[:at]:
+            return f"has duplicate case value: {number}"
+    for at, region in enumerate(operation.regions):
+        last = _last(region, "scf.yield")
+        if last is None:
+            continue
+        name = "default region" if at == 0 else f"case region #{at - 1}"
+        if len(last.operand_types) != len(wanted):
+            return f"expected each region to return {len(wanted)} values, but {name} returns {len(last.operands)}"
+        for number, (one, other) in enumerate(zip(last.operand_types, wanted, strict=True)):
+            if one != other:
+                return f"expected result #{number} of each region to be {typed(other)}"
+    return None
+
+
+@rule("scf.execute_region", "scf.execute_region")
+def _executed(subject: Subject) -> str | None:
+    operation = subject.operation
+    for block in (block for region in operation.regions for block in region.blocks):
+        last = block.last_op
+        if last is not None and name_of(last) == "scf.yield":
+            found = _edge("Operation scf.yield", _outside(subject), last.operand_types, operation.result_types)
+            if found is not None:
+                return found
+    return None
 
 
 @rule("scf.for.arguments", "scf.for")

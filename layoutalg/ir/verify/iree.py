@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, cast
 
+from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute
 
-from layoutalg.ir.verify.registry import Subject, rule
+from layoutalg.ir.verify.registry import Subject, name_of, rule
 from layoutalg.ir.verify.shapes import element_of, shape_of
 from layoutalg.nested.gpu import parse_gpu
 
@@ -138,4 +139,82 @@ def _tiles(subject: Subject) -> str | None:
                 f"operand #{number} inner tile 'tensor<{tile}x{element_of(given)}>' is incompatible with expected MMA tile "
                 f"type 'vector<{expected}x{elements[number]}>'"
             )
+    return None
+
+
+# Barriers, and values with a layout
+
+
+@rule("iree.value_barrier.types", "iree_gpu.value_barrier")
+def _value_barrier(subject: Subject) -> str | None:
+    names = set[str]()
+    for number, kind in enumerate(subject.operation.operand_types):
+        if kind.name not in ("tensor", "vector") or (kind.name == "vector" and not shape_of(kind)):
+            wanted = "variadic of ranked tensor or vector of any non-token type values"
+            return f"operand #{number} must be {wanted}, but got '{kind}'"
+        names.add(kind.name)
+    return "All inputs should be either of tensor or vector type" if len(names) > 1 else None
+
+
+@rule("iree.barrier_region.types", "iree_gpu.barrier_region")
+def _barrier_region(subject: Subject) -> str | None:
+    operation = subject.operation
+    blocks = operation.regions[0].blocks if operation.regions else ()
+    if not blocks:
+        return None
+    last = blocks[0].last_op
+    yielded = last.operand_types if last is not None and last.name == "iree_gpu.yield" else ()
+    if len(yielded) != len(operation.results):
+        return "expected body to yield same number of values as results"
+    taken = [argument.type for argument in blocks[0].args]
+    if len(taken) != len(operation.operands):
+        return "expected the block argument count to match operand count"
+    if taken != list(operation.operand_types):
+        return "expected block argument types to match operand types"
+    if tuple(yielded) != tuple(operation.result_types):
+        return "expected yielded value types to match result types"
+    return None
+
+
+_AROUND = ("iree_gpu.barrier_region", "iree_gpu.subgroup_scan")
+
+
+@rule("iree.parent", "iree_gpu.yield")
+def _in_a_region(subject: Subject) -> str | None:
+    parent = subject.operation.parent_op()
+    if parent is None or name_of(parent) in (*_AROUND, "layoutalg.unread"):
+        return None
+    return f"expects parent op to be one of '{', '.join(_AROUND)}'"
+
+
+@rule("iree.to_layout.shape", "iree_vector_ext.to_layout")
+def _to_layout(subject: Subject) -> str | None:
+    """A vector, or a memref, has the shape of its layout; a tensor has its rank."""
+    if not subject.operation.operands:
+        return None
+    kind, stated = subject.operation.operand_types[0], subject.attribute("layout")
+    if not isinstance(kind, ShapedType):
+        return "invalid kind of type specified"
+    if stated is None or stated.name != "iree_vector_ext.nested_layout":
+        return None
+    value: Any = cast("Any", stated).value
+    shape, wanted = shape_of(kind), tuple(value.tensor_shape())
+    if len(shape) != len(wanted):
+        return f"Rank of vector ({len(shape)}) does not match rank of layout ({len(wanted)})."
+    if kind.name == "tensor":
+        return None
+    for dimension, (actual, expected) in enumerate(zip(shape, wanted, strict=True)):
+        if actual != expected:
+            return (
+                f"Vector shape: {list(shape)} does not match the layout ({str(stated).removeprefix('#iree_vector_ext.')}) "
+                f"at dim {dimension}. Dimension expected by layout: {expected} actual: {actual}"
+            )
+    return None
+
+
+@rule("iree.to_simt.elements", "iree_vector_ext.to_simt", "iree_vector_ext.to_simd")
+def _same_elements(subject: Subject) -> str | None:
+    kinds = [*subject.operation.operand_types, *subject.operation.result_types]
+    if len({element_of(kind) for kind in kinds}) > 1:
+        return "requires the same element type for all operands and results"
     return None

@@ -58,9 +58,23 @@ RULES = (
 """The modules with rules; importing them fills the registry."""
 
 CONTEXTUAL = frozenset(
-    ("func.call", "func.return", "gpu.return", "memref.get_global", "scf.condition", "scf.yield", "cf.br", "cf.cond_br")
+    (
+        "func.call",
+        "func.return",
+        "gpu.return",
+        "memref.get_global",
+        "scf.condition",
+        "scf.yield",
+        "cf.br",
+        "cf.cond_br",
+        "iree_gpu.yield",
+    )
 )
 """Operations whose rules look around them, at the function or at symbols; with a target, at a descriptor's address too."""
+
+
+WARNINGS = frozenset(("ours.unknown_sizes",))
+"""Rules that say where LLVM stops later on: layoutalg's own `lower` does not."""
 
 
 def findings_of(module: ModuleOp, llvm: int, target: TargetInfo | None) -> tuple[Finding, ...]:
@@ -117,7 +131,8 @@ class _Run:
         self, operation: Operation, rule: str, message: str, notes: tuple[str, ...] = (), *, source: str
     ) -> Finding:
         """A finding at an operation."""
-        return Finding(rule, message, name_of(operation), place_of(operation), source=source, notes=notes)
+        level = "warning" if rule in WARNINGS else "error"
+        return Finding(rule, message, name_of(operation), place_of(operation), source=source, notes=notes, level=level)
 
     def number(self, attribute: Attribute) -> int:
         """The number of a type or attribute; equal ones have one number. (The module keeps the objects alive.)"""

@@ -18,7 +18,18 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from layoutalg.ir.verify.layouts import distributable
 from layoutalg.ir.verify.registry import Subject, ours
-from layoutalg.ir.verify.shapes import count_of, element_of, is_vector, numbers, rank_of, shape_of, width_of, written
+from layoutalg.ir.verify.shapes import (
+    count_of,
+    element_of,
+    is_memref,
+    is_vector,
+    numbers,
+    rank_of,
+    shape_of,
+    typed,
+    width_of,
+    written,
+)
 from layoutalg.ir.verify.types import layout_value
 from layoutalg.ir.verify.xegpu_block import array_length
 
@@ -36,6 +47,38 @@ def _negative_barriers(subject: Subject) -> Complaint:
         f"reserves {count.value.data} named barriers; expected at least 0",
         "the number says how many barriers the workgroup reserves",
     )
+
+
+@ours("ours.too_many_barriers", "xegpu.alloc_nbarrier")
+def _too_many_barriers(subject: Subject) -> Complaint:
+    count: Any = subject.attribute("nbarrier_num")
+    if count.value.data <= _BARRIERS:
+        return None
+    return (
+        f"reserves {count.value.data} named barriers; expected at most {_BARRIERS}",
+        f"the page: up to {_BARRIERS} barriers (range 0-{_BARRIERS - 1}) for each XeCore on PVC",
+    )
+
+
+_BARRIERS = 32
+
+
+@ours("ours.unknown_sizes", "xegpu.create_nd_tdesc")
+def _unknown_sizes(subject: Subject) -> Complaint:
+    source = subject.type("source")
+    if subject.llvm >= _SIZES_ASKED_FOR or not is_memref(source) or DYNAMIC_INDEX not in source.get_shape():
+        return None
+    if subject.attribute("const_shape") is not None:
+        return None
+    return (
+        f"source {typed(source)} has no shape information: it has to be explicitly passed",
+        "LLVM 22 and 23 crash when they lower it; 24 asks the memref",
+        "expected shape and strides behind the source: `%m, shape : [%h, %w], strides : [%w, 1] : ...`",
+    )
+
+
+_SIZES_ASKED_FOR = 24
+"""The first LLVM that takes the sizes of a descriptor out of its memref while the kernel runs."""
 
 
 @ours("ours.packed_transpose", "xegpu.load_nd")

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import DenseArrayBase, UnregisteredOp
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.hardware import TargetInfo
+from layoutalg.ir.assembly import property_of
 from layoutalg.ir.operations.rows import Value, row_of
 from layoutalg.ir.operations.words import said
 from layoutalg.ir.verify.constraints import fits
@@ -237,7 +238,7 @@ def symbols_of(module: Operation) -> dict[str, Operation]:
     for region in module.regions:
         for block in region.blocks:
             for operation in block.ops:
-                named: Any = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
+                named: Any = property_of(operation, "sym_name")
                 if named is not None:
                     found.setdefault(named.data, operation)
     return found

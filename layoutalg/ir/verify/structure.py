@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from xdsl.dialects.builtin import StringAttr, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 
+from layoutalg.ir.assembly import property_of
 from layoutalg.ir.verify.registry import name_of
 
 __all__ = ["use_problems"]
@@ -38,25 +40,96 @@ def _inside(operation: Operation, visible: set[SSAValue], unreadable: set[Operat
     outside: set[SSAValue] = set() if operation.has_trait(IsolatedFromAbove) else visible
     graph = name_of(operation) in _GRAPHS or isinstance(operation, UnregisteredOp)
     for region in operation.regions:
-        before = _defined_before(region)
-        for block in region.blocks:
-            entered: list[SSAValue] = [*block.args, *before.get(block, ())]
-            if graph:
-                entered += [result for one in block.ops for result in one.results]
-            entered = [value for value in entered if value not in outside]
-            outside.update(entered)
-            for one in block.ops:
-                for number, operand in enumerate(one.operands):
-                    if operand not in outside and one not in unreadable:
-                        yield one, *_misuse(one, number, operand)
-                        break
-                if one.regions:
-                    yield from _inside(one, outside, unreadable)
-                if not graph and one.results:
-                    outside.update(one.results)
-                    entered += one.results
+        if len(region.blocks) == 1:
+            entered: list[SSAValue] = []
+            yield from _block(operation, region.blocks[0], outside, entered, unreadable, graph)
             outside.difference_update(entered)
-            yield from _names(block) if graph else _end(operation, block)
+        elif region.blocks:
+            yield from _blocks(operation, region, outside, unreadable, graph)
+
+
+def _blocks(
+    operation: Operation, region: Region, outside: set[SSAValue], unreadable: set[Operation], graph: bool
+) -> Iterator[Problem]:
+    """The problems of a region of several blocks: a value is visible in the blocks that its own one dominates.
+
+    Blocks are visited from the top of the tree of dominators down; what a block defines goes when the tree below it is done.
+    """
+    children = _dominated(region)
+    reached = {one for below in children.values() for one in below} | {region.blocks[0]}
+    visits: list[tuple[Block, list[SSAValue] | None]] = [(region.blocks[0], None)]
+    while visits:
+        block, defined = visits.pop()
+        if defined is not None:
+            outside.difference_update(defined)
+            continue
+        entered: list[SSAValue] = []
+        yield from _block(operation, block, outside, entered, unreadable, graph)
+        visits.append((block, entered))
+        visits += [(child, None) for child in children.get(block, ())]
+    lost = [block for block in region.blocks if block not in reached]
+    if not lost:
+        return
+    # What no branch reaches is never executed: every value of the region is visible there, as LLVM has it.
+    values = (value for block in region.blocks for value in _defined(block))
+    everything = [value for value in values if value not in outside]
+    outside.update(everything)
+    for block in lost:
+        yield from _block(operation, block, outside, [], unreadable, graph)
+    outside.difference_update(everything)
+
+
+def _block(
+    operation: Operation,
+    block: Block,
+    outside: set[SSAValue],
+    entered: list[SSAValue],
+    unreadable: set[Operation],
+    graph: bool,
+) -> Iterator[Problem]:
+    """The problems of a block; the values that it makes visible are added to `outside`, and listed in `entered`."""
+
+    def enter(values: Iterable[SSAValue]) -> None:
+        new = [value for value in values if value not in outside]
+        outside.update(new)
+        entered.extend(new)
+
+    enter(_defined(block) if graph else block.args)
+    for one in block.ops:
+        for number, operand in enumerate(one.operands):
+            if operand not in outside and one not in unreadable:
+                yield one, *_misuse(one, number, operand)
+                break
+        if one.regions:
+            yield from _inside(one, outside, unreadable)
+        if not graph and one.results:
+            enter(one.results)
+    yield from _names(block) if graph else _end(operation, block)
+
+
+def _defined(block: Block) -> list[SSAValue]:
+    """The values that a block defines: its arguments, and the results of its operations."""
+    return [*block.args, *(result for one in block.ops for result in one.results)]
+
+
+def _dominated(region: Region) -> dict[Block, list[Block]]:
+    """For each block those that it dominates and no block between them does; blocks that nothing reaches are left out."""
+    import networkx
+
+    nx: Any = networkx
+    blocks = list(region.blocks)
+    number = {block: at for at, block in enumerate(blocks)}
+    graph = nx.DiGraph()
+    graph.add_node(0)
+    for at, block in enumerate(blocks):
+        last = block.last_op
+        graph.add_edges_from((at, number[one]) for one in (last.successors if last else ()) if one in number)
+    found: dict[int, int] = nx.immediate_dominators(graph, 0)
+    children: dict[Block, list[Block]] = {}
+    for at, above in sorted(found.items(), reverse=True):
+        if at:
+            children.setdefault(blocks[above], []).append(blocks[at])
+    return children
 
 
 _GRAPHS = ("builtin.module", "gpu.module")
@@ -81,7 +154,7 @@ def _names(block: Block) -> Iterator[Problem]:
     """Operations that have the name of one before them."""
     taken: set[str] = set()
     for one in block.ops:
-        named = one.properties.get("sym_name") or one.attributes.get("sym_name")
+        named = property_of(one, "sym_name")
         if isinstance(named, StringAttr):
             if named.data in taken:
                 yield one, "structure.name", f"redefinition of symbol named '{named.data}'"
@@ -98,33 +171,3 @@ def _end(operation: Operation, block: Block) -> Iterator[Problem]:
         return
     if not last.has_trait(IsTerminator) and not name_of(last).startswith("layoutalg."):
         yield last, "structure.terminator", f"block with no terminator, has '{name_of(last)}'"
-
-
-def _defined_before(region: Region) -> dict[Block, set[SSAValue]]:
-    """For each block the values of the blocks that dominate it."""
-    blocks = list(region.blocks)
-    if len(blocks) < 2:
-        return {}
-    everything = set(blocks)
-    dominators = {block: {block} if number == 0 else everything for number, block in enumerate(blocks)}
-    before: dict[Block, list[Block]] = {block: [] for block in blocks}
-    for block in blocks:
-        last = block.last_op
-        for successor in () if last is None else last.successors:
-            if successor in before:
-                before[successor].append(block)
-    changed = True
-    while changed:
-        changed = False
-        for block in blocks[1:]:
-            found = set(everything)
-            for one in before[block]:
-                found &= dominators[one]
-            found.add(block)
-            if found != dominators[block]:
-                dominators[block], changed = found, True
-    values: dict[Block, set[SSAValue]] = {}
-    for block in blocks:
-        defined = [*block.args, *(result for one in block.ops for result in one.results)]
-        values[block] = set(defined)
-    return {block: set().union(*(values[one] for one in dominators[block] - {block})) for block in blocks}

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
     UnitAttr,
+    UnregisteredAttr,
 )
 from xdsl.ir import Attribute
 
@@ -57,6 +58,8 @@ def refused(attribute: Attribute, llvm: int) -> str | None:
 
 @lru_cache(maxsize=65536)
 def _refused(attribute: Attribute, llvm: int) -> str | None:
+    if isinstance(attribute, UnregisteredAttr) and attribute.attr_name.data.startswith("iree_gpu."):
+        return f"unknown attribute `{attribute.attr_name.data.partition('.')[2]}` in dialect `iree_gpu`"
     if is_vector(attribute):
         sizes = ", ".join(map(str, shape_of(attribute)))
         positive = all(size > 0 for size in shape_of(attribute))
@@ -108,6 +111,10 @@ def _judged(attribute: Any, llvm: int) -> tuple[str | None, bool]:
         return "unknown attribute `scatter_tdesc_attr` in dialect `xegpu`", False
     if llvm > 22 and attribute.name == "xegpu.tensor_desc" and not isinstance(attribute.element_type, _NUMBERS):
         return f"unsupported element type {typed(attribute.element_type)}: expected integer or float", False
+    if attribute.name in _UNKNOWN:
+        return f"unknown attribute `{attribute.name.partition('.')[2]}` in dialect `xegpu`", False
+    if attribute.name == "xegpu.tensor_desc" and not attribute.get_shape():
+        return "expected non-zero rank tensor", False
     try:
         value: Any = parse_attribute(str(attribute), llvm=llvm)
         if isinstance(attribute, xegpu.LayoutAttr | xegpu.SliceAttr):
@@ -120,6 +127,8 @@ def _judged(attribute: Any, llvm: int) -> tuple[str | None, bool]:
     return said, said is not None and any(word in said for word in _OURS)
 
 
+_UNKNOWN = ("xegpu.sg_map", "xegpu.tdesc_attr", "xegpu.scattered_tdesc_attr")
+"""Attributes of the RFC, which no LLVM of these has; what reads them as today's says so itself."""
 _NUMBERS = (AnyFloat, IntegerType)
 _OURS = ("LLVM 22 accepts", "LLVM 22 crashes", "element type", "expected 1 to")
 

@@ -15,7 +15,16 @@ __all__ = ["absent"]
 _DIALECTS = {"amx": (22,), "x86.amx": (23, 24), "x86vector": (22,)}
 """Dialects that came or went, and the versions that have them."""
 
-_OPERATIONS = {"xevm.truncf": (23, 24)}
+_ELEMENTWISE = (
+    "abs", "add", "ceil", "div", "div_unsigned", "erf", "exp", "floor", "log", "max", "min", "mul", "negf", "powf",
+    "reciprocal", "round", "rsqrt", "select", "sqrt", "square", "sub", "tanh",
+)  # fmt: skip
+"""Named operations on elements, which `linalg.elementwise` replaces in LLVM 24."""
+
+_OPERATIONS = {
+    "xevm.truncf": (23, 24),
+    **{f"linalg.{name}": (22, 23) for name in _ELEMENTWISE},
+}
 """Operations of dialects that stay, and the versions that have them, where no table says it."""
 
 

@@ -101,13 +101,15 @@ def parse_gpu(text: str) -> GpuAttr:
 
 
 def read_gpu(reader: Reader) -> GpuAttr:
-    """Read an attribute from `#iree_gpu` on; the reader's aliases may stand inside.
+    """Read an attribute from `#iree_gpu` on, or a swizzle of `#iree_codegen`; the reader's aliases may stand inside.
 
     >>> read_gpu(Reader("#iree_gpu<subgroup_ops shuffle>")).value
     1
     """
     instance_of(reader, Reader, "reader")
     start = reader.skip()
+    if reader.looking_at("#iree_codegen."):
+        return _swizzle(reader)
     reader.expect("#iree_gpu")
     if reader.accept("<"):
         at = reader.skip()

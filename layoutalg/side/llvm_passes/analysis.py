@@ -19,6 +19,7 @@ from xdsl.ir import Attribute as IRAttribute
 from xdsl.ir import Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.ir.assembly import property_of
 from layoutalg.ir.dialects.xegpu import attributes as ir
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.side.llvm_passes.fields import Attribute
@@ -176,7 +177,7 @@ class Analysis:
 
 def held(op: Operation, name: str) -> Attribute | None:
     """The layout that an operation has under a name."""
-    found = op.properties.get(name) or op.attributes.get(name)
+    found = property_of(op, name)
     return found.value if isinstance(found, ir.LayoutAttr | ir.SliceAttr) else None  # pyright: ignore[reportReturnType]
 
 

@@ -14,7 +14,9 @@ What a kernel does to a buffer, and whether it may, is `LaunchMemory`'s affair.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import gcd
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +55,28 @@ class Buffer:
     tracked: bool = True
     """Whether the launch may write it, so that it has to be known who reads it."""
     freed: bool = False
+    first: int = 0
+    """Where its bytes begin in its shadow: above 0 where other buffers share its memory, and begin before it."""
+    region: int = 0
+    """The bytes that the shadow is of, where other buffers share memory with this one; 0 where none does."""
+    watched: bool = True
+    """Whether the launch may write its bytes, under this name or another one, so that it has to be known who reads them."""
+
+    def stamps(self, places: Array, size: int) -> Array:
+        """The numbers of the shadow's stamps of elements of `size` bytes (see `Shadow.places`).
+
+        >>> Buffer("A", np.zeros(16, np.uint8), 16, first=8, region=24).stamps(np.array([0, 1]), 4)
+        array([2, 3])
+        """
+        if not self.region:
+            return self.shadow.places(places, size, self.bytes.size)
+        grain = gcd(size, self.first)
+        if grain == size:
+            return self.shadow.places(places + self.first // size, size, self.region)
+        # The elements do not begin at multiples of their size in the region: they have the stamps of their parts.
+        parts = (places * (size // grain))[..., None] + (self.first // grain + np.arange(size // grain))
+        found = self.shadow.places(parts, grain, self.region)
+        return found.reshape(*places.shape, -1)
 
     def elements(self, dtype: np.dtype[Any]) -> Array:
         """The buffer as an array of elements; what is left over at the end is out of reach.
@@ -106,18 +130,24 @@ class Memory:
 
     def __init__(self) -> None:
         self.buffers: list[Buffer] = []
+        self._swapped: list[tuple[Array, Array]] = []
 
     def bind(
         self, name: str, array: NDArray[Any], *, extent: tuple[int, int] | None = None, initialised: bool = True
     ) -> int:
         """Give a C-contiguous array an address; the name is for messages.
 
+        Buffers that share memory (one array bound twice, or two parts of one) are the same memory under several names: accesses
+        through one name race with those through another. An array in the other byte order than this machine's is read and
+        written in a copy; `give_back` puts the numbers back in its own order.
+
         An array that numpy says is not writeable is an input: a kernel that writes it is wrong. `extent` are the rows and
         columns of a 2-D array that hold elements: what lies beyond is padding, which a kernel must not write. The contents of
         an array that is not `initialised` must not be read before they are written.
 
         Raises:
-            LayoutError: the array is not contiguous, or the extent is not inside it.
+            LayoutError: the array is not contiguous, is masked, or is in another byte order and shares memory with another one;
+                or the extent is not inside it.
 
         >>> memory = Memory()
         >>> memory.describe(memory.bind("A", np.zeros(4, np.float32)) + 8)
@@ -129,7 +159,10 @@ class Memory:
             raise LayoutError(f"buffer {name}: an array of {array.dtype} has no bytes in memory")
         if not array.flags.c_contiguous:
             raise LayoutError(f"buffer {name}: only a contiguous array can be bound to an address")
-        flat = array.reshape(-1).view(np.uint8)
+        if isinstance(array, np.ma.MaskedArray):
+            raise LayoutError(f"buffer {name}: a masked array has elements without a value; give array.filled(value)")
+        array = np.asarray(array)
+        flat = self._native(name, array).reshape(-1).view(np.uint8)
         buffer = Buffer(name, flat, flat.size, written=None if initialised else np.zeros(flat.size, np.uint8))
         if extent is not None:
             if array.ndim != 2 or not all(0 < n <= size for n, size in zip(extent, array.shape, strict=True)):
@@ -138,6 +171,38 @@ class Memory:
             buffer.pitch = array.shape[1] * array.itemsize
         self.buffers.append(buffer)
         return len(self.buffers) * SPAN
+
+    def _native(self, name: str, array: Array) -> Array:
+        """The array in the byte order of this machine: itself, or a copy that is given back."""
+        for given, copy in self._swapped:
+            if given is array or (_bytes(given) == _bytes(array) and given.dtype == array.dtype):
+                return copy
+        native = array.dtype.isnative
+        others = [given for given, _ in self._swapped] if native else [array, *(one.bytes for one in self.buffers)]
+        if any(other is not array and np.may_share_memory(other, array) for other in others):
+            raise LayoutError(
+                f"buffer {name}: shares memory with another argument, and one of them is in the other byte order"
+            )
+        if native:
+            return array
+        copy = array.astype(array.dtype.newbyteorder("="))
+        copy.flags.writeable = array.flags.writeable
+        self._swapped.append((array, copy))
+        return copy
+
+    def give_back(self) -> None:
+        """Write what copies of arrays in the other byte order hold now into those arrays.
+
+        >>> memory, array = Memory(), np.array([1.0], ">f4")
+        >>> address = memory.bind("A", array)
+        >>> memory.buffers[0].elements(np.dtype(np.float32))[0] = 3
+        >>> memory.give_back()
+        >>> array
+        array([3.], dtype='>f4')
+        """
+        for array, copy in self._swapped:
+            if array.flags.writeable:
+                array[...] = copy
 
     def release(self, address: int) -> bool:
         """Free the buffer that begins at an address; its address is given to no other one. False where none begins there.
@@ -159,8 +224,30 @@ class Memory:
 
         >>> Memory().begin_launch()
         """
+        for together in _sharing(self.buffers):
+            start = min(_bytes(buffer.bytes)[0] for buffer in together)
+            size = max(_bytes(buffer.bytes)[1] for buffer in together) - start
+            shadow, several = Shadow(), len(together) > 1
+            for buffer in together:
+                buffer.shadow, buffer.tracked = shadow, True
+                buffer.first, buffer.region = (_bytes(buffer.bytes)[0] - start, size) if several else (0, 0)
+            if several:
+                _write_together(together, size)
+
+    def watch(self) -> None:
+        """Note of which buffers it has to be known who reads them: of those that the launch may write under any name.
+
+        >>> memory, array = Memory(), np.zeros(4, np.float32)
+        >>> addresses = memory.bind("A", array), memory.bind("B", array)
+        >>> memory.begin_launch()
+        >>> memory.buffers[0].tracked = False
+        >>> memory.watch()
+        >>> memory.buffers[0].watched
+        True
+        """
+        written = {id(buffer.shadow) for buffer in self.buffers if buffer.tracked}
         for buffer in self.buffers:
-            buffer.shadow, buffer.tracked = Shadow(), True
+            buffer.watched = id(buffer.shadow) in written
 
     def is_there(self, addresses: NDArray[Any]) -> NDArray[Any]:
         """Which addresses are in a buffer.
@@ -186,3 +273,35 @@ class Memory:
         if not 1 <= index <= len(self.buffers):
             return f"address {address:#x}, which is in no buffer"
         return self.buffers[index - 1].describe(offset)
+
+
+def _bytes(array: Array) -> tuple[int, int]:
+    """Where the bytes of an array that is contiguous begin and end in this process."""
+    start = int(array.__array_interface__["data"][0])
+    return start, start + array.nbytes
+
+
+def _sharing(buffers: Iterable[Buffer]) -> Iterator[list[Buffer]]:
+    """The buffers, those together whose bytes are (in part) the same."""
+    together: list[Buffer] = []
+    end = 0
+    for buffer in sorted(buffers, key=lambda one: _bytes(one.bytes)):
+        start, behind = _bytes(buffer.bytes)
+        if together and start >= end:
+            yield together
+            together = []
+        together.append(buffer)
+        end = max(end, behind)
+    if together:
+        yield together
+
+
+def _write_together(buffers: Iterable[Buffer], size: int) -> None:
+    """Buffers that share memory know of each other what was written; what one of them was given with contents has them."""
+    whole = np.zeros(size, np.uint8)
+    for buffer in buffers:
+        part = slice(buffer.first, buffer.first + buffer.size)
+        whole[part] |= 1 if buffer.written is None else buffer.written
+    for buffer in buffers:
+        if buffer.written is not None:
+            buffer.written = whole[buffer.first : buffer.first + buffer.size]

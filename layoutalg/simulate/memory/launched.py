@@ -62,6 +62,7 @@ class LaunchMemory:
         buffers.begin_launch()
         for number, buffer in enumerate(buffers.buffers):
             buffer.tracked = buffer.bytes.flags.writeable and (tracked is None or number in tracked)
+        buffers.watch()
         workgroups = int(np.prod(machine.grid, dtype=np.int64)) * machine.repeats
         alone = "workgroup" if machine.level == "workgroup" else ""
         if machine.level == "host" and workgroups > 1:
@@ -105,7 +106,7 @@ class LaunchMemory:
         with self.stamps.lock:
             if key not in self._constants:
                 raw = np.frombuffer(values.tobytes(), np.uint8)
-                self.constants.append(Buffer(name, raw, raw.size, tracked=False))
+                self.constants.append(Buffer(name, raw, raw.size, tracked=False, watched=False))
                 self._constants[key] = (CONSTANT + len(self.constants)) * SPAN
             return self._constants[key]
 
@@ -225,7 +226,7 @@ class LaunchMemory:
         """
         index, offset = divmod(address, SPAN)
         buffer = self._buffer(index)
-        if buffer is None or buffer.tracked or buffer.space != "global" or buffer.written is not None:
+        if buffer is None or buffer.watched or buffer.space != "global" or buffer.written is not None:
             return None
         return (buffer.bytes, offset) if offset < buffer.size and not buffer.shadow.writes.size else None
 
@@ -258,7 +259,7 @@ class LaunchMemory:
         for buffer, here, places in self._located(run, op, addresses, mask, dtype.itemsize):
             if buffer.written is not None:
                 self._check_written(run, op, buffer, places, dtype.itemsize, here)
-            if buffer.space != "private" and (buffer.tracked or buffer.shadow.writes.size):
+            if buffer.space != "private" and (buffer.watched or buffer.shadow.writes.size):
                 self.races.read(run, op, buffer, places, dtype.itemsize, here, together)
             values = buffer.elements(dtype)[places]
             if here is None:

@@ -26,7 +26,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MEMORY_SPAN as SPAN
 from layoutalg.ir.builtin_names import demangled
-from layoutalg.simulate.memory.views import View, dtype_of
+from layoutalg.simulate.memory.views import View, dtype_of, is_shared
 from layoutalg.simulate.symbols import symbol_around
 
 __all__ = ["buffers_of", "shared_bytes", "written_arguments", "written_buffers", "written_outside"]
@@ -112,7 +112,7 @@ def written_arguments(entry: Block) -> set[int] | None:
     >>> written_arguments(read_module('"other.thing"() : () -> ()').body.block) is None
     True
     """
-    places = _written_places(entry, ())
+    places = _written_places(entry, {})
     roots = None if places is None else _roots(places, entry)
     return None if roots is None else {root.index for root in roots if isinstance(root, BlockArgument)}
 
@@ -131,12 +131,15 @@ def written_outside(around: Operation) -> list[SSAValue] | None:
     ['c']
     """
     entry = around.regions[0].block
-    places = _written_places(entry, ())
+    places = _written_places(entry, {})
     return None if places is None else _roots(places, entry)
 
 
-def _written_places(entry: Block, calling: tuple[Block, ...]) -> list[SSAValue] | None:
-    """The operands that say where a block writes; of a call, those whose arguments the function may write to."""
+def _written_places(entry: Block, known: dict[Block, list[int] | None]) -> list[SSAValue] | None:
+    """The operands that say where a block writes; of a call, those whose arguments the function may write to.
+
+    `known` has the functions that were looked at: the numbers of those arguments, or None where they can't be told.
+    """
     places: list[SSAValue] = []
     for operation in _walk(entry):
         if operation.name in WRITES:
@@ -149,14 +152,23 @@ def _written_places(entry: Block, calling: tuple[Block, ...]) -> list[SSAValue] 
                 return None
         elif operation.name == "func.call":
             body = _called(operation)
-            inside = None if body is None or body in calling else _written_places(body, (*calling, body))
-            roots = None if body is None or inside is None else _roots(inside, body)
-            if roots is None:
+            numbers = None if body is None else _written_by(body, known)
+            if numbers is None:
                 return None
-            places += [operation.operands[root.index] for root in roots if isinstance(root, BlockArgument)]
+            places += [operation.operands[number] for number in numbers]
         elif not operation.name.startswith(PURE):
             return None
     return places
+
+
+def _written_by(body: Block, known: dict[Block, list[int] | None]) -> list[int] | None:
+    """The numbers of the arguments that a function may write to; each function is looked at once."""
+    if body not in known:
+        known[body] = None  # of a function that calls itself it can't be told
+        places = _written_places(body, known)
+        roots = None if places is None else _roots(places, body)
+        known[body] = None if roots is None else [root.index for root in roots if isinstance(root, BlockArgument)]
+    return known[body]
 
 
 def _called(call: Operation) -> Block | None:
@@ -253,7 +265,7 @@ def shared_bytes(function: Operation, most: int) -> int:
             return most
         if operation.name in ("memref.alloc", "memref.alloca", "memref.get_global"):
             kind: Attribute = operation.results[0].type
-            if isa(kind, MemRefType[Attribute]) and str(kind.memory_space).startswith(("3", "#gpu", "#xegpu")):
-                key = operation.properties.get("name") or operation
+            if isa(kind, MemRefType[Attribute]) and is_shared(kind):
+                key = operation.properties.get("name", operation)
                 sizes[key] = prod(max(1, size) for size in kind.get_shape()) * dtype_of(kind.element_type).itemsize
     return min(most, sum(sizes.values()))

@@ -129,9 +129,9 @@ class Races:
     ) -> None:
         """Compare with who wrote, and remember who reads."""
         shadow = buffer.shadow
-        if not shadow.writes.size and not buffer.tracked:
+        if not shadow.writes.size and not buffer.watched:
             return
-        where = shadow.places(places, size, buffer.bytes.size)
+        where = buffer.stamps(places, size)
         mine = self._stamps(run, op, where, here, together)
         last = shadow.writes[where]
         if last.any():
@@ -139,7 +139,7 @@ class Races:
             other &= ~self.stamps.among(mine, last) | ((last & self.stamps.atomic) != 0)
             if other.any():
                 self._report_read(run, op, buffer, where, last, mine, other)
-        if buffer.tracked and not (buffer.space == "global" and not buffer.bytes.flags.writeable):
+        if buffer.watched:
             self._note(shadow.reading(), where, mine)
 
     @_one_at_a_time
@@ -156,13 +156,13 @@ class Races:
         """Put the values there; compare with who wrote and who read, and remember who writes."""
         size = bits.dtype.itemsize
         elements, shadow = buffer.elements(bits.dtype), buffer.shadow
-        where = shadow.places(places, size, buffer.bytes.size)
+        where = buffer.stamps(places, size)
         mine = self._stamps(run, op, where, here, together)
         last = shadow.writes[where]
         changed = elements[places] != bits
         if buffer.written is not None:
             changed |= buffer.holds(size)[places] == 0
-        each = changed if where is places else changed[..., None]
+        each = changed if where.ndim == places.ndim else changed[..., None]
         stamp = mine | np.where(each, self.stamps.changed, 0)
         conflicts = self._conflicts(last, mine) & each if last.any() else None
         if conflicts is not None:
@@ -184,7 +184,7 @@ class Races:
     def atomic(self, run: Run, op: Operation, buffer: Buffer, places: Array, size: int, here: Array | None) -> None:
         """As a write that changes everything, save that atomic operations don't race with one another."""
         shadow = buffer.shadow
-        where = shadow.places(places, size, buffer.bytes.size)
+        where = buffer.stamps(places, size)
         mine = self._stamps(run, op, where, here, False)
         last = shadow.writes[where]
         plain = (last & self.stamps.atomic) == 0
@@ -294,7 +294,7 @@ class Races:
 
     def _pick(self, buffer: Buffer, where: Array, last: Array, mine: Array, other: Array) -> tuple[str, int, int]:
         found = np.broadcast_to(other, where.shape)
-        at = int(where[found].reshape(-1)[0]) * buffer.shadow.grain
+        at = max(0, int(where[found].reshape(-1)[0]) * buffer.shadow.grain - buffer.first)
         return buffer.found_at(at), int(last[found].reshape(-1)[0]), int(mine[found].reshape(-1)[0])
 
     def _rule(self, last: int, mine: int) -> tuple[str, str]:
@@ -343,7 +343,7 @@ class Races:
     ) -> None:
         place = int(places[lost].reshape(-1)[0])
         at = buffer.found_at(place * bits.dtype.itemsize)
-        stamps = mine if where is places else mine[..., 0]
+        stamps = mine if where.ndim == places.ndim else mine[..., 0]
         kept = stamps[(places == place) & ~lost].reshape(-1)
         loser, winner = int(stamps[lost].reshape(-1)[0]), int(kept[0]) if kept.size else 0
         rule, _ = self._rule(winner, loser)

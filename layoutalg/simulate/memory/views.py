@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.simulate.values.elements import element
 
-__all__ = ["View", "dtype_of", "kept_as", "memory_space", "static_view"]
+__all__ = ["View", "dtype_of", "is_shared", "kept_as", "memory_space", "static_view"]
 
 Array = NDArray[Any]
 
@@ -104,10 +105,7 @@ def memory_space(kind: MemRefType[Attribute]) -> str:
     >>> memory_space(MemRefType(f32, [4])), memory_space(MemRefType(f32, [4], memory_space=IntegerAttr(3, i64)))
     ('global', 'shared')
     """
-    space: Attribute = kind.memory_space
-    if isinstance(space, NoneAttr):
-        return "global"
-    text = str(space).replace(" : i64", "").replace(" : i32", "")
+    text = _space_text(kind)
     for name, spellings in _SPACES.items():
         if text in spellings:
             return name
@@ -119,6 +117,21 @@ _SPACES = {
     "shared": ("3", "#gpu.address_space<workgroup>", "#xegpu<memory_space slm>", "#xegpu.memory_space<slm>"),
     "private": ("5", "#gpu.address_space<private>"),
 }
+
+
+def _space_text(kind: MemRefType[Attribute]) -> str:
+    space: Attribute = kind.memory_space
+    return "0" if isinstance(space, NoneAttr) else str(space).replace(" : i64", "").replace(" : i32", "")
+
+
+def is_shared(kind: Attribute) -> bool:
+    """Whether a type is of a buffer in shared local memory; memory spaces that are not known are not.
+
+    >>> from xdsl.dialects.builtin import IntegerAttr, f32, i64
+    >>> [is_shared(MemRefType(f32, [4], memory_space=IntegerAttr(space, i64))) for space in (1, 3, 5, 7)]
+    [False, True, False, False]
+    """
+    return isa(kind, MemRefType[Attribute]) and _space_text(kind) in _SPACES["shared"]
 
 
 def kept_as(values: Array, dtype: np.dtype[Any]) -> Array:

@@ -13,18 +13,16 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import ub
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Operation, Region
 
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import func, scf
 from layoutalg.ir.dialects.xegpu.ranges import range_of
 from layoutalg.simulate.branching import compile_function, compile_region
-from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute, value_shape
+from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute
 from layoutalg.simulate.iterations import iterations_of
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.masks import EVERYBODY, NOBODY, Some, merged, split, under
-from layoutalg.simulate.operations.declared import element_of
 from layoutalg.simulate.values.elements import Element, element
 
 __all__: list[str] = []
@@ -284,12 +282,3 @@ def execute_region(op: scf.ExecuteRegionOp, compiling: Compiling) -> Step:
 def call(op: func.CallOp, compiling: Compiling) -> Step:
     """`func.call` of a function of the same module."""
     return compile_function(compiling, op, op.callee.string_value())
-
-
-@compiled_by(ub.PoisonOp)
-def poison(op: ub.PoisonOp, compiling: Compiling) -> Step:
-    """`ub.poison`: a value that nothing may depend on; it is zero here."""
-    kind: Attribute = op.results[0].type
-    made = np.zeros((1, 1, 1, *value_shape(kind)), element_of(op.results[0]).dtype)
-    compiling.is_same_for_all(op)
-    return lambda run, values: (made,)

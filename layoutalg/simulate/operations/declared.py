@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.ir.assembly import property_of
 from layoutalg.simulate.compiling import Step
 from layoutalg.simulate.machine import Array, Run
 from layoutalg.simulate.values.elements import Element, element
@@ -25,11 +26,6 @@ from layoutalg.simulate.values.elements import Element, element
 __all__ = ["element_of", "pointwise", "property_of", "undefined", "whole_numbers", "word"]
 
 _WORD = re.compile(r"[a-z_0-9]+")
-
-
-def property_of(operation: Operation, name: str) -> Attribute | None:
-    """A property, or the attribute of that name where the operation was read from an older spelling."""
-    return operation.properties.get(name, operation.attributes.get(name))
 
 
 def whole_numbers(operation: Operation, name: str) -> tuple[int, ...]:

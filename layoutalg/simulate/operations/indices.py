@@ -41,7 +41,7 @@ def apply(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by("ub.poison")
+@compiled_by("ub.poison", "llvm.mlir.poison")
 def poison(op: Operation, compiling: Compiling) -> Step:
     """A value that must not be used: NaN in floats and 0xa5 in every byte of integers, so that using it shows."""
     kind, shape = element_of(op.results[0]), value_shape(op.results[0].type)

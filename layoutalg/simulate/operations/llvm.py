@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Operation
 
-from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.assembly import property_of, static_numbers
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.memory.views import dtype_of, kept_as
@@ -42,8 +42,8 @@ def pointer(op: Operation, compiling: Compiling) -> Step:
 @compiled_by("llvm.getelementptr")
 def getelementptr(op: Any, compiling: Compiling) -> Step:
     """`llvm.getelementptr`: indices into elements of a type, and into arrays of them."""
-    kind: Any = op.properties.get("elem_type") or op.attributes.get("elem_type")
-    numbers: Any = op.properties.get("rawConstantIndices") or op.attributes.get("rawConstantIndices")
+    kind: Any = property_of(op, "elem_type")
+    numbers: Any = property_of(op, "rawConstantIndices")
     if kind is None or not isinstance(numbers, DenseArrayBase):
         fail(op, "elem_type and rawConstantIndices are needed")
     known: list[int] = list(static_numbers(numbers))  # pyright: ignore[reportUnknownArgumentType]

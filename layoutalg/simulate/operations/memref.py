@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from layoutalg.core.limits import MOST_PRIVATE_BYTES
-from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.assembly import property_of, static_numbers
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.memory.atomics import KINDS
@@ -75,10 +75,6 @@ def _listed(op: Operation, numbers: Attribute | None) -> tuple[int, Callable[[li
     return sum(number == DYNAMIC_INDEX for number in known), filled
 
 
-def _attribute(op: Operation, name: str) -> Attribute | None:
-    return op.properties.get(name) or op.attributes.get(name)
-
-
 # Where memrefs come from
 
 
@@ -91,7 +87,7 @@ def declare_global(op: Operation, compiling: Compiling) -> Step:
 @compiled_by("memref.get_global")
 def get_global(op: Operation, compiling: Compiling) -> Step:
     """`memref.get_global`: shared local memory of the workgroup, or constants."""
-    name = _attribute(op, "name")
+    name = property_of(op, "name")
     symbol = name.string_value() if isinstance(name, SymbolRefAttr) else ""
     kind = memref_type(op, op.results[0].type)
     declared = _declaration(op, symbol)
@@ -99,7 +95,7 @@ def get_global(op: Operation, compiling: Compiling) -> Step:
         fail(op, f"there is no memref.global @{symbol}")
     size, sizes = _bytes(op, kind), kind.get_shape()
     space, element = memory_space(kind), dtype_of(kind.element_type).itemsize
-    initial = _attribute(declared, "initial_value")
+    initial = property_of(declared, "initial_value")
     constants: Array | None = None
     if isinstance(initial, DenseIntOrFPElementsAttr):
         dtype = dtype_of(kind.element_type)
@@ -124,7 +120,7 @@ def _declaration(op: Operation, name: str) -> Operation | None:
         for region in around.regions:
             for block in region.blocks:
                 for candidate in block.ops:
-                    if candidate.name == "memref.global" and str(_attribute(candidate, "sym_name")) == f'"{name}"':
+                    if candidate.name == "memref.global" and str(property_of(candidate, "sym_name")) == f'"{name}"':
                         return candidate
         around = around.parent_op()
     return None
@@ -194,7 +190,7 @@ def cast(op: Operation, compiling: Compiling) -> Step:
 def subview(op: Operation, compiling: Compiling) -> Step:
     """`memref.subview`: a window; dimensions of extent 1 that the type does not have are dropped."""
     counts, parts = zip(
-        *(_listed(op, _attribute(op, name)) for name in ("static_offsets", "static_sizes", "static_strides")),
+        *(_listed(op, property_of(op, name)) for name in ("static_offsets", "static_sizes", "static_strides")),
         strict=True,
     )
     ends = np.cumsum([1, *counts]).tolist()
@@ -223,7 +219,7 @@ def subview(op: Operation, compiling: Compiling) -> Step:
 
 
 def _sizes_of(op: Operation) -> DenseArrayBase[Any]:
-    sizes = _attribute(op, "static_sizes")
+    sizes = property_of(op, "static_sizes")
     if not isa(sizes, DenseArrayBase):
         fail(op, "static_sizes is missing")
     return sizes
@@ -244,7 +240,7 @@ def _kept_dimensions(op: Operation, sizes: Sequence[int], shape: Sequence[int]) 
 def reinterpret_cast(op: Operation, compiling: Compiling) -> Step:
     """`memref.reinterpret_cast`: another offset, other sizes and strides from the same base."""
     counts, parts = zip(
-        *(_listed(op, _attribute(op, name)) for name in ("static_offsets", "static_sizes", "static_strides")),
+        *(_listed(op, property_of(op, name)) for name in ("static_offsets", "static_sizes", "static_strides")),
         strict=True,
     )
     ends = np.cumsum([1, *counts]).tolist()
@@ -385,7 +381,7 @@ def kind_of(op: Operation) -> str:
     >>> kind_of(TestOp(properties={"kind": IntegerAttr(6, 64)}))
     'maxs'
     """
-    number: Any = _attribute(op, "kind")
+    number: Any = property_of(op, "kind")
     value = number.value.data if hasattr(number, "value") else -1
     if not 0 <= value < len(KINDS):
         fail(op, f"kind = {number}: expected 0 to {len(KINDS) - 1}")

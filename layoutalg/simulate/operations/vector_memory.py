@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.hints import isa
 
+from layoutalg.ir.assembly import property_of
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.memory.views import View, dtype_of, kept_as
@@ -30,7 +31,7 @@ def _dtype(kind: Attribute) -> np.dtype[Any]:
 
 def _aligned(op: Operation) -> int:
     """The bytes that the operation promises its first address to be a multiple of."""
-    given: Any = op.properties.get("alignment") or op.attributes.get("alignment")
+    given: Any = property_of(op, "alignment")
     bytes_ = 1 if given is None else int(given.value.data)
     if bytes_ < 1 or bytes_ & (bytes_ - 1):
         fail(op, f"alignment = {bytes_}: expected a power of two")
@@ -178,7 +179,7 @@ def _transfer(op: Any, memory: SSAValue, vector: Attribute) -> Any:
     """A function to the places of a transfer: which memref dimension each dimension of the vector runs along."""
     shape = value_shape(vector)
     rank = len(memref_type(op, memory.type).get_shape())
-    given = op.properties.get("permutation_map") or op.attributes.get("permutation_map")
+    given = property_of(op, "permutation_map")
     results = given.data.results if isinstance(given, AffineMapAttr) else ()
     along: list[int | None] = []
     for result in results:
@@ -192,7 +193,7 @@ def _transfer(op: Any, memory: SSAValue, vector: Attribute) -> Any:
         along = list(range(rank - len(shape), rank))
     if len(along) != len(shape):
         fail(op, f"a permutation_map of {len(along)} results for {vector}")
-    bounds = op.properties.get("in_bounds") or op.attributes.get("in_bounds")
+    bounds = property_of(op, "in_bounds")
     sure = [False] * len(shape)
     if isa(bounds, ArrayAttr[IntegerAttr]):
         sure = [bool(bound.value.data) for bound in bounds]

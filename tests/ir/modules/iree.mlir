@@ -133,3 +133,13 @@ func.func private @f() attributes {a = #iree_gpu.mma_layout<MFMA_F32_32x32x8_F16
 // attributes of the GPU dialect that are new: iree
 func.func private @f() attributes {a = #iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F16>,
   b = #iree_gpu.use_global_load_dma}
+// -----
+// tensors and buffers: iree
+func.func @f(%m: memref<16x32xf16>) {
+  %0 = iree_codegen.load_from_buffer %m : memref<16x32xf16> -> tensor<16x32xf16>
+  %1 = iree_codegen.load_from_buffer %m {mine} : memref<16x32xf16> -> tensor<16x32xf16>
+  %2 = iree_codegen.fusion_barrier %0 : tensor<16x32xf16>
+  iree_codegen.store_to_buffer %2, %m : tensor<16x32xf16> into memref<16x32xf16>
+  iree_codegen.store_to_buffer %1, %m {mine} : tensor<16x32xf16> into memref<16x32xf16>
+  return
+}

@@ -167,6 +167,14 @@ def _described(shape: str, strides: str, base: str = "%p", tile: str = _TILE) ->
 
 OURS = (
     Example("ours.negative_barriers", _function("", "xegpu.alloc_nbarrier -1")),
+    Example("ours.too_many_barriers", _function("", "xegpu.alloc_nbarrier 33")),
+    Example(
+        "ours.unknown_sizes",
+        _function(
+            "%m: memref<?x?xf32>", "%t = xegpu.create_nd_tdesc %m : memref<?x?xf32> -> !xegpu.tensor_desc<8x16xf32>"
+        ),
+        (22, 23),
+    ),
     Example(
         "ours.packed_transpose",
         _function(

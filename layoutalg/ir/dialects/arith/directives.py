@@ -42,7 +42,7 @@ def _word_of(operation: IRDLOperation, number: Attribute | None, words: Sequence
 
 def _read_word(parser: Parser, words: Sequence[str]) -> int:
     start = parser.pos
-    word = parser.parse_identifier()
+    word = parser.parse_optional_str_literal() or parser.parse_identifier()  # as LLVM, which writes the word alone
     if word not in words:
         parser.raise_error(f"expected one of {', '.join(words)}", start, parser.pos)
     return words.index(word)

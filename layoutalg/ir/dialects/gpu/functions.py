@@ -242,7 +242,7 @@ class FuncOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         count = len(self.function_type.inputs)
-        shared = self.workgroup_attributions.value.data if self.workgroup_attributions else 0
+        shared = 0 if self.workgroup_attributions is None else self.workgroup_attributions.value.data
         arguments = self.body.blocks[0].args
         with printer.in_parens():
             _print_arguments(printer, arguments[:count], self.arg_attrs, ": ")

@@ -56,7 +56,7 @@ class AtomicKind(CustomDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read a keyword."""
         start = parser.pos
-        word = parser.parse_identifier()
+        word = parser.parse_optional_str_literal() or parser.parse_identifier()  # as LLVM, which writes the word alone
         if word not in ATOMIC_KINDS:
             parser.raise_error(f"expected one of {', '.join(ATOMIC_KINDS)}", start, parser.pos)
         self.kind.set(state, IntegerAttr(ATOMIC_KINDS.index(word), i64))

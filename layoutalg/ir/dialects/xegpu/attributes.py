@@ -22,9 +22,9 @@ Layout.parse('d0 = 8@reg, d1 = 16@lane')
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -60,7 +60,9 @@ __all__ = [
     "ScatterTensorDescAttr",
     "SgMapAttr",
     "SliceAttr",
+    "TdescAttr",
     "TensorDescType",
+    "parse_shaped",
 ]
 
 _OLD_WORDS = {"dim": "dims", "arr_len": "array_length", "memory_scope": "memory_space"}
@@ -305,10 +307,17 @@ def _print_shaped(printer: Printer, shape: Sequence[int], element: Attribute, re
             printer.print_attribute(attribute)
 
 
-def _parse_shaped(parser: AttrParser) -> tuple[ArrayAttr[IntAttr], Attribute, list[tuple[int, Attribute]]]:
-    """Read `<8x16xf16, #a, #b>`: shape, element type, and the attributes with their positions in the text."""
+def parse_shaped(
+    parser: AttrParser,
+    shaped: Callable[[], tuple[Sequence[int], Attribute]] | None = None,
+    attribute: Callable[[Any], Attribute] | None = None,
+) -> tuple[ArrayAttr[IntAttr], Attribute, list[tuple[int, Attribute]]]:
+    """Read `<8x16xf16, #a, #b>`: shape, element type, and the attributes with their positions in the text.
+
+    Other functions may read the shape with the element type, and an attribute.
+    """
     with parser.in_angle_brackets():
-        shape, element = parser.parse_ranked_shape()
+        shape, element = (shaped or parser.parse_ranked_shape)()
         rest: list[tuple[int, Attribute]] = []
         loose: list[str] = []
         start = parser.pos
@@ -316,7 +325,8 @@ def _parse_shaped(parser: AttrParser) -> tuple[ArrayAttr[IntAttr], Attribute, li
             position = parser.pos
             name = parser.parse_optional_identifier()
             if name is None:
-                rest.append((position, _today(parser, parser.parse_attribute(), len(shape))))
+                found = parser.parse_attribute() if attribute is None else attribute(parser)
+                rest.append((position, _today(parser, found, len(shape))))
                 continue
             parser.parse_punctuation("=")
             while parser.lexer.input.content[parser.pos : parser.pos + 1] not in (",", ">"):
@@ -363,12 +373,19 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Read `<8x16xf16, #encoding, #layout>`."""
-        shape, element, rest = _parse_shaped(parser)
+        return cls.parts(parser, *parse_shaped(parser))
+
+    @classmethod
+    def parts(
+        cls, parser: AttrParser, shape: ArrayAttr[IntAttr], element: Attribute, rest: Sequence[tuple[int, Attribute]]
+    ) -> Sequence[Attribute]:
+        """What the type is made of, from its shape, its element type, and the attributes behind them."""
         encoding: Attribute = NoneAttr()
         layout: Attribute = NoneAttr()
         for position, attribute in rest:
             if isinstance(attribute, BlockTensorDescAttr | ScatterTensorDescAttr):
-                encoding = attribute
+                # As in LLVM, a descriptor that says the defaults is the one that says nothing.
+                encoding = NoneAttr() if attribute == BlockTensorDescAttr("") else attribute
             elif isinstance(attribute, LayoutAttr | SliceAttr):
                 layout = attribute
             else:
@@ -398,7 +415,7 @@ class MemDescType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Read `<16x8xf16, #xegpu.mem_layout<...>>`."""
-        shape, element, rest = _parse_shaped(parser)
+        shape, element, rest = parse_shaped(parser)
         for position, attribute in rest:
             if not isinstance(attribute, MemLayoutAttr) or len(rest) > 1:
                 parser.raise_error("expected one mem_layout", position)
