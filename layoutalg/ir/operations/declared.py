@@ -263,6 +263,10 @@ def with_llvm_syntax(
         written: the syntax
         inherent: attributes that LLVM 24 writes behind the operands, and LLVM 22 and 23 in the dictionary
         style: what stands between several of those (`,`), or `()` for brackets around the value of each
+
+    >>> from layoutalg.ir.dialects.index import SizeOfOp
+    >>> with_llvm_syntax(SizeOfOp, "attr-dict").assembly_format
+    'attr-dict'
     """
     definition = operation.get_irdl_definition()
     program = FormatProgram.from_str(definition.assembly_format or "", definition)

@@ -44,7 +44,12 @@ Missing = Callable[[Groups, Groups], Attribute | None]
 
 
 class Program(FormatProgram):
-    """A format whose types are not checked while it is read: what is wrong with them is for the verifier to say."""
+    """A format whose types are not checked while it is read: what is wrong with them is for the verifier to say.
+
+    >>> from layoutalg.ir.dialects.index import CmpOp
+    >>> Program((), CmpOp.get_irdl_definition()).counts  # operands, results, regions
+    (2, 1, 0)
+    """
 
     def __init__(self, steps: tuple[FormatDirective, ...], definition: OpDef) -> None:
         super().__init__(steps)
