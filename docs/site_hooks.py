@@ -22,7 +22,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
-from layoutalg.ir.dialects.listing import listing
+from layoutalg.ir.listing import listing
 
 __all__ = ["notebooks", "on_files", "on_page_markdown", "on_post_page", "on_startup", "without_loaders"]
 

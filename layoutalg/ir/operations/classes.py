@@ -160,6 +160,9 @@ def define(
         directives: the custom directives that the syntax names
         fields: what a class has beside its row, by the name of the operation
         assumed: whether a type that the syntax leaves out is for the verifier alone, where the generic form says another
+
+    >>> define(__name__, "a dialect without a table")
+    ()
     """
     words = {**ATTRIBUTES, **(attributes or {})}
     known = {directive.__name__: directive for directive in directives}

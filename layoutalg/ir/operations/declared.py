@@ -48,6 +48,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.operations.inherent import InherentDictionary
@@ -91,7 +92,7 @@ INDEX = Assumed(IndexType())
 """The type of the values in an index list."""
 
 
-_BEGINNINGS = ("{", "<", "#", "a")
+_BEGINNINGS = (MLIRTokenKind.L_BRACE, MLIRTokenKind.LESS, MLIRTokenKind.HASH_IDENT, MLIRTokenKind.BARE_IDENT)
 """What dictionaries begin with: `{`, `<{`, `#alias`, `attributes {`."""
 
 
@@ -106,9 +107,7 @@ class _Dictionaries(AttrDictDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         definition = state.op_type.get_irdl_definition()
         start = parser.pos
-        if parser.lexer.input.content[start : start + 1] not in _BEGINNINGS and not hasattr(
-            state.op_type, "OLD_OPERATION"
-        ):
+        if parser._current_token.kind not in _BEGINNINGS and not hasattr(state.op_type, "OLD_OPERATION"):  # pyright: ignore[reportPrivateUsage]
             return
         written = self._inherent(parser)
         other = self._other(parser)
@@ -265,6 +264,10 @@ def with_llvm_syntax(
         written: the syntax
         inherent: attributes that LLVM 24 writes behind the operands, and LLVM 22 and 23 in the dictionary
         style: what stands between several of those (`,`), or `()` for brackets around the value of each
+
+    >>> from layoutalg.ir.dialects.index import SizeOfOp
+    >>> with_llvm_syntax(SizeOfOp, "attr-dict").assembly_format
+    'attr-dict'
     """
     definition = operation.get_irdl_definition()
     program = FormatProgram.from_str(definition.assembly_format or "", definition)

@@ -46,7 +46,12 @@ __all__ = ["InherentDictionary", "parse_inherent", "print_inherent"]
 def parse_inherent(
     parser: Parser, names: tuple[str, ...], separator: str = "", *, equals: bool = True
 ) -> dict[str, Attribute]:
-    """Read `alignment = 8 nontemporal = true`, as much of it as is there, and `<{...}>`."""
+    """Read `alignment = 8 nontemporal = true`, as much of it as is there, and `<{...}>`.
+
+    >>> from xdsl.context import Context
+    >>> print(parse_inherent(Parser(Context(), "alignment = 8 : f32"), ("alignment",))["alignment"])
+    8 : i64
+    """
     found: dict[str, Attribute] = {}
     for name in names:
         if found and separator:
@@ -79,7 +84,11 @@ def _dictionary_follows(parser: Parser) -> bool:
 def print_inherent(
     printer: Printer, values: dict[str, Attribute], names: tuple[str, ...], separator: str = "", *, equals: bool = True
 ) -> None:
-    """Write `alignment = 8 nontemporal = true`, and the values without such a spelling as `<{...}>`."""
+    """Write `alignment = 8 nontemporal = true`, and the values without such a spelling as `<{...}>`.
+
+    >>> print_inherent(Printer(), {"alignment": IntegerAttr(8, i64)}, ("alignment",))
+    alignment = 8
+    """
     first = True
     for name in names:
         if name not in values:
@@ -110,7 +119,11 @@ def _print_value(printer: Printer, value: Attribute) -> None:
 
 @dataclass(frozen=True)
 class InherentDictionary(AttrDictDirective):
-    """The dictionary of a declared format, which leaves the inherent attributes to a spelling of their own."""
+    """The dictionary of a declared format, which leaves the inherent attributes to a spelling of their own.
+
+    >>> InherentDictionary(False, set(), {"alignment"}, ("alignment",), "", True).names
+    ('alignment',)
+    """
 
     names: tuple[str, ...]
     separator: str

@@ -24,7 +24,12 @@ _LIST = re.compile(r"\[ *(?:-?\d{1,18} *(?:, *-?\d{1,18} *){0,255})?\]")
 
 
 def optional_numbers(parser: Parser) -> DenseArrayBase[IntegerType] | None:
-    """Read a short list of numbers, if one stands here."""
+    """Read a short list of numbers, if one stands here.
+
+    >>> from xdsl.context import Context
+    >>> print(optional_numbers(Parser(Context(), "[%a, 1]")))
+    None
+    """
     content: str = parser.lexer.input.content
     found = _LIST.match(content, parser.pos, getattr(parser.lexer, "end", len(content)))
     if found is None:
@@ -39,7 +44,11 @@ def _array(text: str) -> DenseArrayBase[IntegerType]:
 
 
 class Numbers(DenseArrayAttributeVariable):
-    """An attribute that is a list of 64-bit numbers."""
+    """An attribute that is a list of 64-bit numbers.
+
+    >>> print(Numbers("mask", True, False, None, i64).elt_type)
+    i64
+    """
 
     def parse_attr(self, parser: Parser) -> Attribute | None:
         """Read the list."""

@@ -46,7 +46,16 @@ def refuse_spelling(operation: Operation, versions: Sequence[int], message: str)
 
 
 def keep_old_spellings(parser: AttrParser, operation: Operation) -> None:
-    """Hand what was noted since the last operation to this one, which has just been read."""
+    """Hand what was noted since the last operation to this one, which has just been read.
+
+    >>> from xdsl.context import Context
+    >>> from xdsl.dialects.test import TestOp
+    >>> parser, operation = AttrParser(Context(), ""), TestOp()
+    >>> note_old_spelling(parser, "`a`", "`b`")
+    >>> keep_old_spellings(parser, operation)
+    >>> old_spellings(operation)
+    ['`a` is an older spelling; today: `b`']
+    """
     for notes in (_NOTES, _REFUSED):
         found = vars(parser).pop(notes, None)
         if found:

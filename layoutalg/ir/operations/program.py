@@ -44,7 +44,12 @@ Missing = Callable[[Groups, Groups], Attribute | None]
 
 
 class Program(FormatProgram):
-    """A format whose types are not checked while it is read: what is wrong with them is for the verifier to say."""
+    """A format whose types are not checked while it is read: what is wrong with them is for the verifier to say.
+
+    >>> from layoutalg.ir.dialects.index import CmpOp
+    >>> Program((), CmpOp.get_irdl_definition()).counts  # operands, results, regions
+    (2, 1, 0)
+    """
 
     def __init__(self, steps: tuple[FormatDirective, ...], definition: OpDef) -> None:
         super().__init__(steps)
@@ -54,11 +59,23 @@ class Program(FormatProgram):
         self.missing_operands, self.missing_results = missing[:count], missing[count:]
         self.segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
         self.regions = bool(definition.regions)
+        self.counts = count, len(definition.results), len(definition.regions)
         self.optional_results = [isinstance(one, VarResultDef | OptResultDef) for _, one in definition.results]
+
+    def state(self, op_type: type[IRDLOperation]) -> ParsingState:
+        """What was read so far: nothing. (The constructor of xDSL's class looks the numbers up each time.)"""
+        state = ParsingState.__new__(ParsingState)
+        state.op_type = op_type
+        operands, results, regions = self.counts
+        state.operands, state.operand_types = [None] * operands, [None] * operands
+        state.result_types, state.regions, state.successors = [None] * results, [None] * regions, []
+        state.attributes, state.properties = {}, {}
+        state.context = VerificationContext()
+        return state
 
     def parse(self, parser: Parser, op_type: type[OperationT]) -> OperationT:
         """Read an operation."""
-        state = ParsingState(op_type)
+        state = self.state(op_type)
         start = parser.pos
         for step in self.stmts:
             step.parse(parser, state)

@@ -36,13 +36,21 @@ _VALUES = {
 
 
 def stubs() -> Iterator[tuple[Path, str]]:
-    """The stub files that there should be, and what should stand in them."""
+    """The stub files that there should be, and what should stand in them.
+
+    >>> sorted({path.name for path, _ in stubs()})
+    ['operations.pyi']
+    """
     for path in sorted(Path(__file__).parent.parent.glob("dialects/*/operations.py")):
         yield path.with_suffix(".pyi"), stub_of(path.parent.name)
 
 
 def stub_of(dialect: str) -> str:
-    """The stub of a dialect's classes."""
+    """The stub of a dialect's classes.
+
+    >>> "class CmpOp(IRDLOperation):" in stub_of("index")
+    True
+    """
     module = import_module(f"layoutalg.ir.dialects.{dialect}.operations")
     imports: dict[str, set[str]] = {"xdsl.irdl": {"IRDLOperation"}}
     classes: list[str] = []

@@ -8,6 +8,8 @@ from layoutalg.ir.dialects.arith.directives import Constant, FloatPredicate, Int
 from layoutalg.ir.dialects.type_directives import TruthOf
 from layoutalg.ir.operations.classes import define
 
+__all__ = ["OPERATIONS"]
+
 OPERATIONS = define(
     __name__,
     "arith",

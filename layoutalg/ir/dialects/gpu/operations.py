@@ -23,6 +23,8 @@ from layoutalg.ir.dialects.gpu.directives import (
 )
 from layoutalg.ir.operations.classes import define
 
+__all__ = ["OPERATIONS"]
+
 OPERATIONS = define(
     __name__,
     "gpu",

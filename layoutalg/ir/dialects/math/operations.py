@@ -7,5 +7,7 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from layoutalg.ir.dialects.type_directives import TruthOf
 from layoutalg.ir.operations.classes import define
 
+__all__ = ["OPERATIONS"]
+
 OPERATIONS = define(__name__, "math", attributes={"fastmath": FastMathFlagsAttr}, directives=(TruthOf,))
 """The classes, in the order of the table."""

@@ -8,6 +8,8 @@ from layoutalg.ir.dialects.memref.directives import AtomicKind, PermutationMap, 
 from layoutalg.ir.dialects.type_directives import ElementOf
 from layoutalg.ir.operations.classes import define
 
+__all__ = ["OPERATIONS"]
+
 OPERATIONS = define(
     __name__, "memref", directives=(AtomicKind, DynamicIndexList, ElementOf, PermutationMap, PrefetchFlags)
 )

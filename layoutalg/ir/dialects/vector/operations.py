@@ -17,6 +17,8 @@ from layoutalg.ir.dialects.vector.attributes import CombiningKindAttr, PrintPunc
 from layoutalg.ir.dialects.vector.directives import ReducedDimensions
 from layoutalg.ir.operations.classes import define
 
+__all__ = ["OPERATIONS"]
+
 
 def _has_its_elements(operation: Any) -> None:
     """Check that `vector.from_elements` has as many scalars as its vector has elements, of their type."""

@@ -55,6 +55,8 @@ from layoutalg.ir.dialects.xegpu.attributes import (
 )
 from layoutalg.ir.dialects.xegpu.directives import DescriptorType
 from layoutalg.ir.operations.classes import define
+
+__all__ = ["OPERATIONS"]
 from layoutalg.ir.operations.old_spellings import refuse_spelling
 
 
