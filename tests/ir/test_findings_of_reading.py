@@ -150,7 +150,12 @@ def test_the_branch_that_was_found_is_migrated() -> None:
 def test_tiles_are_layouts_in_both_dialects(dialect: str) -> None:
     module = la.read(f"func.func @f() {{\n%t = {dialect}.tile_zero : !{dialect}.tile<16x64xi8>\nreturn }}")
     [use] = module.layouts
-    assert (use.operand, use.shape, use.element, str(use.attribute)) == ("res", (16, 64), "i8", "!x86.amx.tile<16x64xi8>")
+    assert (use.operand, use.shape, use.element, str(use.attribute)) == (
+        "res",
+        (16, 64),
+        "i8",
+        "!x86.amx.tile<16x64xi8>",
+    )
 
 
 # What was refused, or accepted, in the wrong words
