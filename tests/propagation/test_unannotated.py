@@ -14,6 +14,7 @@ from layoutalg.flow.written_layouts import statements_of
 from layoutalg.lanes import decided
 from layoutalg.propagation.refinement import is_coarse
 from layoutalg.simulate.levels import level_of
+from tests.attack.effort import slowness
 from tests.propagation.unannotated import UNANNOTATED, Kernel
 
 LOWERED = tuple(UNANNOTATED)
@@ -92,7 +93,7 @@ def test_subgroups_are_decided_in_under_a_second(name: str) -> None:
     la.propagate(UNANNOTATED["gather"].text, level="workgroup")  # loads what it needs
     start = time.process_time()
     la.propagate(UNANNOTATED[name].text, level="workgroup")
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < slowness()  # seconds of a quiet machine
 
 
 def test_two_steps_and_one_decide_the_same() -> None:
