@@ -13,7 +13,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
-	@echo "make test-all    run all tests, those with compilers too; of long families three seconds, by turns"
+	@echo "make test-all    run all tests, those with compilers too; of long families two seconds, by turns"
 	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
 	@echo "make exhaustive  run all of all, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
 	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"
@@ -56,7 +56,7 @@ test: $(VENV)/installed-test
 	@$(BIN)/python -m tests.minute $(TESTS)
 
 test-all: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) --sample=3 --ignore=tests/attack $(TESTS)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --sample=2 --ignore=tests/attack $(TESTS)
 
 times: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q --store-times --ignore=tests/attack

@@ -20,7 +20,7 @@ QUICK = ("-q", "-m", "not slow", "--ignore=tests/oracle", "--ignore=tests/attack
 
 def main(arguments: list[str]) -> int:
     """Run the sample, and return the worst exit status; what the first process says is seen at once."""
-    sample = [] if any(one.startswith("--sample") for one in arguments) else ["--sample=0.04"]
+    sample = [] if any(one.startswith("--sample") for one in arguments) else ["--sample=0.03"]
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with TemporaryDirectory() as folder:
         processes: list[subprocess.Popen[bytes]] = []

@@ -15,7 +15,7 @@ are read by `layoutalg.nested.gpu`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
 from xdsl.ir import Dialect, SpacedOpaqueSyntaxAttribute
@@ -116,6 +116,7 @@ class MultiMmaOp(IRDLOperation):
     """Multiply and add fragments of one matrix intrinsic over outer dimensions (IREE 3.2)."""
 
     name = "iree_gpu.multi_mma"
+    BEFORE_LLVM_24: ClassVar = True
 
     lhs = operand_def()
     rhs = operand_def()

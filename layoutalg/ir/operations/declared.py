@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -112,7 +112,7 @@ class _Dictionaries(AttrDictDirective):
         written = self._inherent(parser)
         other = self._other(parser)
         plain = next((name for name in definition.properties if name in other), None)  # LLVM asks in this order
-        if plain is not None:
+        if plain is not None and not _is_loose(state.op_type):
             reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
             message = f"custom op '{state.op_type.name}' inherent attribute '{plain}' {reason}"
             note_refused_spelling(parser, (24,), message)
@@ -160,7 +160,8 @@ class _Dictionaries(AttrDictDirective):
             if name in self.expected_properties and value != definition.properties[name].default_value
         }
         other = {name: op.attributes[name] for name in sorted(op.attributes)}
-        if inherent and (self.separate or rules(printed_for(printer)).strict_properties):
+        strict = rules(printed_for(printer)).strict_properties and not _is_loose(type(op))
+        if inherent and (self.separate or strict):
             printer.print_string(" ")
             with printer.in_angle_brackets():
                 printer.print_attr_dict(inherent)
@@ -173,6 +174,11 @@ class _Dictionaries(AttrDictDirective):
         if printed or inherent:
             state.last_was_punctuation = False
             state.should_emit_space = True
+
+
+def _is_loose(operation: type[Any]) -> bool:
+    """Whether an operation went before LLVM 24, so that no compiler wants its inherent attributes in `<{...}>`."""
+    return getattr(operation, "BEFORE_LLVM_24", False)
 
 
 def _alias_of_dictionary(parser: Parser) -> dict[str, Attribute] | None:
