@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,9 @@ def run_kernel(ir: str, name: str, fragments: Array, made: tuple[int, ...], item
     return result.view(fragments.dtype).reshape(made)
 
 
-_known: dict[int, list[tuple[str, str, str, str]]] = {}
-
-
+@lru_cache(maxsize=1)
 def _functions(ir: str) -> list[tuple[str, str, str, str]]:
-    if id(ir) not in _known:
-        _known.clear()
-        _known[id(ir)] = _FUNCTION.findall(ir)
-    return _known[id(ir)]
+    return _FUNCTION.findall(ir)
 
 
 def _run(lines: Sequence[str], group: Workgroup) -> None:
