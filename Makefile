@@ -13,9 +13,9 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
-	@echo "make test-all    run all tests, those with compilers too; of long families two seconds, by turns"
+	@echo "make test-all    run nearly all tests, those with compilers too; of long families two seconds, by turns"
 	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
-	@echo "make exhaustive  run all of all, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
+	@echo "make exhaustive  run every case of every test, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
 	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"

@@ -2,7 +2,7 @@
 
     python -m tests.minute [--sample SECONDS] [folders and options of pytest]
 
-Its last line says how many of how many tests ran; `make test-all` runs all of them.
+Its closing lines say how many of how many tests ran.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     total = counted.total()
     print(
         f"{total:,} of {total + left_out:,} tests ran, of every family those whose turn it is: {said}.\n"
-        "`make test-all` runs all of them, and those that ask compilers."
+        "`make test-all` runs nearly all, and those that ask compilers; `make exhaustive` runs all."
     )
     no_tests = 5  # of a share: there are more processes than files
     return max((status for status in statuses if status != no_tests), default=0)

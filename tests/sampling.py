@@ -23,8 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-import hypothesis
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMES = Path(__file__).with_name("times.json")
@@ -139,6 +139,11 @@ def share_of(count: int, seconds: float | None) -> dict[str, int]:
     return found
 
 
+def examples(count: int) -> int:
+    """How many examples a property-based test has that asks for so many: all of them, or what a sample has."""
+    return min(count, EXAMPLES) if settings.default.max_examples == EXAMPLES else count
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sampling")
     group.addoption(
@@ -156,8 +161,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Measuring())
     seconds: float | None = config.getoption("--sample")
     if seconds is not None and seconds < LONGEST:
-        hypothesis.settings.register_profile("sample", max_examples=EXAMPLES, deadline=None)
-        hypothesis.settings.load_profile("sample")
+        settings.register_profile("sample", max_examples=EXAMPLES, deadline=None)
+        settings.load_profile("sample")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

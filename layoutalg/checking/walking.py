@@ -237,7 +237,7 @@ class _Checking:
                     yield from self._registers(operand, result, edge.tie.user, name, kept)
 
     def _gap(self, edge: Edge, operand: Candidate, result: Candidate) -> Missing | None:
-        """What is missing along an edge, at the levels that statements say if it is so there: what followed is no news."""
+        """What the result lacks along an edge: first at the levels that the module states, then at those that were inferred."""
         ends = ((edge.operand, operand), (edge.result, result))
         for levels in ([self._said(number, one) for number, one in ends], [operand.levels, result.levels]):
             gap = lacks(edge.tie, operand.layout, result.layout, axes_of(edge.tie, *levels))
@@ -246,7 +246,7 @@ class _Checking:
         return None
 
     def _said(self, number: int, one: Candidate) -> frozenset[str]:
-        """The levels that are said of a value where it is made; of one that nothing is said of, those that follow."""
+        """The levels that the module states of a value; where it states none, the inferred ones."""
         stated = self.flow.values[number].stated
         return (
             frozenset[str]().union(*(levels_of(each.attribute) for each in stated)) & one.levels

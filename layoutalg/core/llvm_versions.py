@@ -1,4 +1,4 @@
-"""What depends on the version of LLVM: one row per version, every field measured with that version's programs.
+"""What depends on the version of LLVM: a row for each version, measured with that version's programs.
 
 A check, a print or a plan is for `DEFAULT_LLVM` unless `llvm=` (or `--llvm`) says another version.
 
@@ -21,7 +21,7 @@ dimension may be shared while another goes round robin:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
@@ -91,74 +91,54 @@ class Rules:
     payload_per_message: bool
 
 
-_ROWS = {
-    row.llvm: row
-    for row in (
-        Rules(
-            22,
-            each_dimension=False,
-            data_with_layout=False,
-            layouts_asked_on="tensor_desc",
-            slice_in_descriptor=False,
-            scattered=True,
-            words_in_angles=False,
-            lane_shuffle=False,
-            loops_take_layouts=False,
-            amx_dialect="amx",
-            amx_f8=False,
-            strict_properties=False,
-            truths_as_bytes=False,
-            large_blocks=False,
-            spirv_bf16=False,
-            shuffles_in_functions=False,
-            dynamic_descriptors=False,
-            chunked_messages=True,
-            payload_per_message=False,
-        ),
-        Rules(
-            23,
-            each_dimension=True,
-            data_with_layout=True,
-            layouts_asked_on="convert_layout",
-            slice_in_descriptor=True,
-            scattered=False,
-            words_in_angles=False,
-            lane_shuffle=False,
-            loops_take_layouts=True,
-            amx_dialect="x86.amx",
-            amx_f8=True,
-            strict_properties=False,
-            truths_as_bytes=True,
-            large_blocks=True,
-            spirv_bf16=True,
-            shuffles_in_functions=True,
-            dynamic_descriptors=False,
-            chunked_messages=True,
-            payload_per_message=True,
-        ),
-        Rules(
-            24,
-            each_dimension=True,
-            data_with_layout=True,
-            layouts_asked_on="convert_layout",
-            slice_in_descriptor=True,
-            scattered=False,
-            words_in_angles=True,
-            lane_shuffle=True,
-            loops_take_layouts=True,
-            amx_dialect="x86.amx",
-            amx_f8=True,
-            strict_properties=True,
-            truths_as_bytes=True,
-            large_blocks=True,
-            spirv_bf16=True,
-            shuffles_in_functions=True,
-            dynamic_descriptors=True,
-            chunked_messages=False,
-            payload_per_message=True,
-        ),
-    )
-}
+_LLVM_22 = Rules(
+    22,
+    each_dimension=False,
+    data_with_layout=False,
+    layouts_asked_on="tensor_desc",
+    slice_in_descriptor=False,
+    scattered=True,
+    words_in_angles=False,
+    lane_shuffle=False,
+    loops_take_layouts=False,
+    amx_dialect="amx",
+    amx_f8=False,
+    strict_properties=False,
+    truths_as_bytes=False,
+    large_blocks=False,
+    spirv_bf16=False,
+    shuffles_in_functions=False,
+    dynamic_descriptors=False,
+    chunked_messages=True,
+    payload_per_message=False,
+)
+_LLVM_23 = replace(
+    _LLVM_22,
+    llvm=23,
+    each_dimension=True,
+    data_with_layout=True,
+    layouts_asked_on="convert_layout",
+    slice_in_descriptor=True,
+    scattered=False,
+    loops_take_layouts=True,
+    amx_dialect="x86.amx",
+    amx_f8=True,
+    truths_as_bytes=True,
+    large_blocks=True,
+    spirv_bf16=True,
+    shuffles_in_functions=True,
+    payload_per_message=True,
+)
+_LLVM_24 = replace(
+    _LLVM_23,
+    llvm=24,
+    words_in_angles=True,
+    lane_shuffle=True,
+    strict_properties=True,
+    dynamic_descriptors=True,
+    chunked_messages=False,
+)
+_ROWS = {row.llvm: row for row in (_LLVM_22, _LLVM_23, _LLVM_24)}
 
 
 def rules(llvm: int = DEFAULT_LLVM) -> Rules:

@@ -47,7 +47,7 @@ _CACHED = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class OpenLevels:
-    """The values of a flow that leave a level open which others say, and the edges along which they may get it.
+    """The values of a flow whose layouts leave a level open, and the edges along which they may get it.
 
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
@@ -70,7 +70,7 @@ class OpenLevels:
         return cls(search, tuple([edge for edge in search.edges if edge.equal and _keeps(edge)]))
 
     def offers(self) -> dict[int, list[Candidate]]:
-        """For each value that leaves a level open, its layouts with that level as a neighbour says it.
+        """For each value that leaves a level open, its layouts completed from its neighbours.
 
         >>> from layoutalg.ir import read_module
         >>> from layoutalg.flow.graph import flow_of
@@ -124,7 +124,7 @@ def _is_of(want: Candidate, edge: Edge) -> bool:
 
 
 def with_levels_of(own: Candidate, other: Candidate, machine: Machine, *, deal: bool = True) -> Candidate:
-    """A layout with the levels that it leaves open as another one of the same tensor says them; as it was where it has them.
+    """A layout, completed with the levels that it leaves open and another layout of the same tensor has.
 
     First the attributes are put together, then the layouts of each level. Where neither fits, `deal` deals the lanes to each
     subgroup's block, as in the price of a conversion: right at a conversion, and a guess anywhere else.
@@ -173,7 +173,7 @@ def _filled(
 def ends_in(
     held: Candidate | None, taken: Candidate | None, made: Candidate | None, machine: Machine
 ) -> tuple[Candidate, Candidate] | None:
-    """The two ends of a conversion: what its operand is when it is converted, and what is made of it.
+    """The two ends of a conversion: the layout that it converts, and the one that it makes.
 
     `held` and `made` are the layouts that are chosen for the operand and the result, `taken` is what the conversion says of its
     operand. If the operand is held with more levels than the conversion says, and they agree, the held layout is converted.
@@ -195,7 +195,7 @@ def ends_in(
 
 
 def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Distributed:
-    """How an operation takes a value of which it says a layout: with the levels that this leaves open as the value is held.
+    """The layout that an operation states for an operand, completed from how the operand is held.
 
     >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
     >>> as_taken(None, WrittenLayout(None, 0, None, "layout", lanes), (8, 16), Machine(lanes=16)) is lanes

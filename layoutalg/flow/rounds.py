@@ -1,6 +1,6 @@
 """Rounds: what is new goes to all neighbours at once, and each takes what is new to it.
 
-Three values in a row, each of which passes its numbers on, one higher. A value takes at most two, smallest first:
+Three values in a row. Each passes its numbers to the next one, plus one, and takes at most two, the smallest first:
 
 >>> class Higher(Rounds[int]):
 ...     most = 2
@@ -30,7 +30,9 @@ C = TypeVar("C")
 
 
 class Rounds(Generic[C]):
-    """Candidates of numbered values, that are passed on in rounds until nothing is new.
+    """Candidates of numbered values, passed on in rounds until nothing is new.
+
+    A subclass says which candidates are the same (`key`), which come first (`order`), and what neighbours get (`passed_on`).
 
     >>> Rounds(2).of
     [{}, {}]

@@ -15,7 +15,7 @@ Candidates go to all neighbours in rounds (`flow.rounds`), so no order matters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
@@ -76,7 +76,7 @@ class Candidate:
 
 
 def stated_layout(attribute: Distributed, shape: tuple[int, ...], machine: Machine) -> Layout:
-    """Who holds what of a value of which this is written; along a dimension of one element everybody holds a copy.
+    """Who holds what of a value with this attribute; along a dimension of one element every lane holds a copy.
 
     Raises `LayoutError` where the layout does not fit the shape.
 
@@ -140,7 +140,7 @@ class ValueCandidates(Rounds[Candidate]):
             if edge.result != edge.operand:
                 self.touching[edge.result].append(edge)
         self.bound: list[Candidate | None] = [None] * len(self.values)
-        """What is stated about a value: at its levels, every candidate is so."""
+        """What is stated about a value; at the levels that this says, every candidate agrees with it."""
         self.misfits: list[tuple[WrittenLayout, str]] = []
         self.wanted: dict[int, list[Candidate]] = {}
         """By value, what statements say of it where it is used."""
@@ -207,7 +207,7 @@ class ValueCandidates(Rounds[Candidate]):
         return bool(offers or met)
 
     def _held_in_both(self) -> dict[int, list[Candidate]]:
-        """Of values that are made of several, what work-items have that hold their share of two operands."""
+        """For values made of several operands, the layout in which each work-item holds what it holds of two of them."""
         into: dict[int, list[Edge]] = {}
         for edge in self.edges:
             if edge.passes_on and edge.tie.reach == "work-item":
@@ -223,7 +223,7 @@ class ValueCandidates(Rounds[Candidate]):
             ]
             for first, second in combinations(made, 2):
                 for one, other in product(first, second):
-                    layout = _met(one.layout, other.layout) if one.levels == other.levels else None
+                    layout = _held_in_both(one.layout, other.layout) if one.levels == other.levels else None
                     if layout is not None:
                         found = Candidate(layout, one.levels, None, "carried", one.statement)
                         offers.setdefault(number, []).append(found)
@@ -240,7 +240,7 @@ class ValueCandidates(Rounds[Candidate]):
                 self._refine(number, list(found.values()))
 
     def key(self, one: Candidate) -> _Key:
-        """A layout, and the levels at which it counts."""
+        """A layout and its levels: candidates with the same two are one."""
         return one.layout, one.levels
 
     def order(self, one: Candidate) -> tuple[Any, ...]:
@@ -275,7 +275,7 @@ class ValueCandidates(Rounds[Candidate]):
 
 
 def _is_read(member: SSAValue) -> bool:
-    """Whether an operation that is known makes a value, of no other value: it reads memory."""
+    """Whether a value is read from memory, by an operation that is known."""
     owner = member.owner
     return not isinstance(owner, Block) and relation_of(owner) is not None
 
@@ -302,7 +302,7 @@ _HOW = {"stated": 0, "carried": 1, "wanted": 2}
 
 
 def _rank(one: Candidate) -> tuple[Any, ...]:
-    """Which of two names of one layout is told."""
+    """The order of candidates with one layout; the first one names it."""
     return one.attribute is None, _HOW[one.how], str(one.attribute), where_stated(one)
 
 
@@ -316,28 +316,20 @@ def where_stated(one: Candidate) -> tuple[int, int]:
     return (1 << 30, 0) if place is None else (place.line, place.column)
 
 
-@lru_cache(maxsize=_CACHED)
-def _given(relation: Layout, operand: Layout) -> Layout | None:
-    try:
-        return given(relation, operand)
-    except LayoutError:
-        return None
+def _or_none(combined: Callable[[Layout, Layout], Layout]) -> Callable[[Layout, Layout], Layout | None]:
+    """The same, kept, with None where there is no such layout."""
+
+    @lru_cache(maxsize=_CACHED)
+    def found(one: Layout, other: Layout) -> Layout | None:
+        try:
+            return combined(one, other)
+        except LayoutError:
+            return None
+
+    return found
 
 
-@lru_cache(maxsize=_CACHED)
-def _needed(relation: Layout, result: Layout) -> Layout | None:
-    try:
-        return needed(relation, result)
-    except LayoutError:
-        return None
-
-
-@lru_cache(maxsize=_CACHED)
-def _met(one: Layout, other: Layout) -> Layout | None:
-    try:
-        return held_in_both(one, other)
-    except LayoutError:
-        return None
+_given, _needed, _held_in_both = _or_none(given), _or_none(needed), _or_none(held_in_both)
 
 
 def _moved(edge: Edge, one: Candidate, shape: tuple[int, ...], forward: bool) -> Candidate | None:

@@ -300,7 +300,7 @@ def _body(kernel: Kernel, function: FuncOp) -> Placed:
     arguments = len(function.function_type.inputs)
     kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
     text = kernel.writer.text(_INDENT)
-    free = target_info(kernel.target).slm_bytes - declared_bytes(function)
+    free = max(0, target_info(kernel.target).slm_bytes - declared_bytes(function))
     return placed(text, kernel.writer.names()[shared], free)
 
 

@@ -31,6 +31,7 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.graph import flows_of
 from layoutalg.flow.levels import levels_of, machine_of
 from layoutalg.flow.relations import Demand, shape_of
+from layoutalg.ir.assembly import property_of
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.costs import bits_of
@@ -92,7 +93,7 @@ def restate(module: Operation, target: str, llvm: int) -> list[Restated]:
 
 def _written(operation: Operation) -> LayoutAttr | SliceAttr | None:
     """The layout at a load or a store: its own, or its descriptor's."""
-    own = operation.properties.get("layout") or operation.attributes.get("layout")
+    own = property_of(operation, "layout")
     if isinstance(own, LayoutAttr | SliceAttr):
         return own
     for operand in operation.operands:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import LayoutError, PlanError, SizeError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.ir import read_module, write_module
+from tests.sampling import examples
 
 Array = NDArray[Any]
 
@@ -75,7 +76,7 @@ def test_a_product_of_512_is_exact(element: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     m=st.integers(1, 70),
     n=st.integers(16, 40).map(lambda half: 2 * half),

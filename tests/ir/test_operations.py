@@ -18,7 +18,7 @@ from layoutalg.ir.operations.words import said
 from layoutalg.ir.reading.files import read_file_text
 from layoutalg.ir.verify import verify_module
 from layoutalg.ir.verify.constraints import fits
-from layoutalg.ir.verify.registry import signature_of
+from layoutalg.ir.verify.signatures import signature_of
 
 ROWS = [row for dialect in DIALECTS for row in rows_of(dialect).values()]
 TEXT = "%a = arith.constant dense<0.0> : vector<4x8xf32> %t = vector.transpose %a, [1, 0] : vector<4x8xf32> to vector<8x4xf32>"

@@ -50,13 +50,12 @@ def test_the_search_finds_what_was_wrong() -> None:
 
 
 def test_no_code_asks_for_an_attribute_by_its_truth() -> None:
-    # Layouts are never false: the one place that is left is in propagation.
     wrong = {
         str(path.relative_to(HOME)): lines
         for path in HOME.rglob("*.py")
         if (lines := decided_by_truth(path.read_text()))
     }
-    assert not {name: lines for name, lines in wrong.items() if name != "propagation/unloadable_layouts.py"}
+    assert not wrong
 
 
 def test_a_property_that_is_0_is_found_in_both_spellings() -> None:

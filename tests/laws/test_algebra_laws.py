@@ -21,8 +21,9 @@ from layoutalg.core import (
     index_function,
 )
 from tests.laws.relations import composed, covering_layouts, point, relation, strided_layouts
+from tests.sampling import examples
 
-settings.register_profile("laws", max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("laws", max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("laws")
 
 any_layout = covering_layouts() | strided_layouts()

@@ -58,7 +58,7 @@ class Page:
         self._parts: list[str] = []
 
     def line(self, text: str, *, bold: bool = False, size: float = 11, gap: float = 5) -> None:
-        """A line of text below what there is."""
+        """Add a line of text at the bottom of the page."""
         self.y += size + gap
         self.text(MARGIN, self.y, text, bold=bold, size=size)
 

@@ -27,7 +27,7 @@ __all__ = ["SymbolicBlocks", "has_symbols", "symbolic_blocks"]
 
 
 def has_symbols(layout: Layout) -> bool:
-    """Whether an extent or a stride is no number."""
+    """Whether an extent or a stride is a symbol."""
     return any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2])
 
 

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from layoutalg.flow.relations.relation import Relation, numbers_of, relates, same_shape, shape_of
+from layoutalg.ir.assembly import property_of
 from layoutalg.ir.operations.rows import names_with
 
 __all__: list[str] = []
@@ -45,7 +46,7 @@ def constant(op: Operation) -> Relation:
     """Every work-item makes what it needs; of a list, its own elements."""
     if shape_of(op.results[0]) is None:
         return Relation()
-    value: Any = op.properties.get("value", op.attributes.get("value"))
+    value: Any = property_of(op, "value")
     splat = isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat()
     return Relation(makes="equal" if splat else "listed")
 

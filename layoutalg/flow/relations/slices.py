@@ -41,6 +41,7 @@ from layoutalg.flow.relations.relation import (
     same_shape,
     shape_of,
 )
+from layoutalg.ir.assembly import property_of
 
 __all__ = ["place_of", "shuffled", "slice_of"]
 
@@ -210,7 +211,7 @@ def shuffle(op: Any) -> Relation | None:
 
 def _position(op: Any) -> tuple[int, ...]:
     """Where an element or a sub-vector is: what is known when the program runs alone is `DYNAMIC_INDEX`."""
-    held = op.properties.get("static_position", op.attributes.get("static_position"))
+    held = property_of(op, "static_position")
     known = numbers_of(held)
     if known is not None:
         return known

@@ -158,7 +158,7 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a header may be written: there is none yet, or it is one of such a library."""
+    """Whether the header may be overwritten: there is none, or layoutalg wrote it."""
     try:
         return _GUARD in path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -168,7 +168,7 @@ def _is_ours(path: Path) -> bool:
 
 
 _GUARD = "#ifndef LAYOUTALG_"
-"""What every header that is written here has in it."""
+"""In every header that layoutalg writes."""
 
 
 def header(plan: AmxGemm, name: str, how: str) -> str:

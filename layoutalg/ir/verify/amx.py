@@ -14,8 +14,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import AffineMapAttr
 
-from layoutalg.ir.verify.registry import Group, Signature, Subject, rule, same, sign
+from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, width_of
+from layoutalg.ir.verify.signatures import Group, Signature, Subject, sign
 
 __all__: list[str] = []
 

@@ -15,8 +15,9 @@ from typing import Any
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase
 from xdsl.ir import Attribute, Operation, Region
 
-from layoutalg.ir.verify.registry import Group, Signature, Subject, name_of, rule, sign
+from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, typed
+from layoutalg.ir.verify.signatures import Group, Signature, Subject, name_of, sign
 
 __all__: list[str] = []
 

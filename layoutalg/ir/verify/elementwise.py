@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutalg.ir.verify.registry import Subject, rule
+from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, is_memref, is_vector, rank_of, shape_of, typed, width_of
+from layoutalg.ir.verify.signatures import Subject
 
 __all__: list[str] = []
 

@@ -15,8 +15,9 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute
 
-from layoutalg.ir.verify.registry import Subject, name_of, rule
+from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, shape_of
+from layoutalg.ir.verify.signatures import Subject, name_of
 from layoutalg.nested.gpu import parse_gpu
 
 __all__: list[str] = []

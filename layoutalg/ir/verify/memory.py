@@ -13,8 +13,9 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from layoutalg.ir.verify.constraints import memory_space
-from layoutalg.ir.verify.registry import Subject, rule
+from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, is_memref, numbers, rank_of, shape_of, typed
+from layoutalg.ir.verify.signatures import Subject
 
 __all__: list[str] = []
 

@@ -35,7 +35,8 @@ from layoutalg.ir.verify import (
     xegpu_scatter,
     xegpu_shared,
 )
-from layoutalg.ir.verify.registry import OUR_RULES, Rule, Signature, Subject, name_of, rules_of, signature_of
+from layoutalg.ir.verify.registry import OUR_RULES, Rule, rules_of
+from layoutalg.ir.verify.signatures import Signature, Subject, name_of, signature_of
 from layoutalg.ir.verify.types import doubtful, refused
 
 __all__ = ["findings_of"]

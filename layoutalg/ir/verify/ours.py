@@ -17,7 +17,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from layoutalg.ir.verify.layouts import distributable
-from layoutalg.ir.verify.registry import Subject, ours
+from layoutalg.ir.verify.registry import ours
 from layoutalg.ir.verify.shapes import (
     count_of,
     element_of,
@@ -30,6 +30,7 @@ from layoutalg.ir.verify.shapes import (
     width_of,
     written,
 )
+from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
 from layoutalg.ir.verify.xegpu_block import array_length
 

@@ -22,8 +22,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.hardware import TargetInfo, block_load, block_store
-from layoutalg.ir.verify.registry import Subject, name_of, ours
+from layoutalg.ir.verify.registry import ours
 from layoutalg.ir.verify.shapes import count_of, element_of, is_memref, numbers, rank_of, shape_of, width_of
+from layoutalg.ir.verify.signatures import Subject, name_of
 from layoutalg.ir.verify.types import layout_value
 from layoutalg.ir.verify.xegpu_block import array_length
 

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 
 from layoutalg.ir.assembly import property_of
-from layoutalg.ir.verify.registry import name_of
+from layoutalg.ir.verify.signatures import name_of
 
 __all__ = ["use_problems"]
 

@@ -11,7 +11,7 @@ from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import (
     count_of,
     element_of,
@@ -23,6 +23,7 @@ from layoutalg.ir.verify.shapes import (
     typed,
     width_of,
 )
+from layoutalg.ir.verify.signatures import Subject
 
 __all__: list[str] = []
 

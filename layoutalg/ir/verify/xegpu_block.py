@@ -16,8 +16,9 @@ from typing import Any
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, NoneAttr, ScatterTensorDescAttr
 from layoutalg.ir.verify.constraints import in_shared_memory, memory_space
 from layoutalg.ir.verify.layouts import distributable
-from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, is_memref, list_length, numbers, rank_of, shape_of, written
+from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
 
 __all__ = ["array_length", "hint_problem", "is_scattered"]

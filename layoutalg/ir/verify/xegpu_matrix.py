@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutalg.ir.verify.layouts import distributable, level
-from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_vector, rank_of, shape_of, width_of
+from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
 
 __all__: list[str] = []

@@ -14,8 +14,9 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.ir.verify.constraints import in_shared_memory, memory_space
 from layoutalg.ir.verify.layouts import distributable
-from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_memref, is_vector, rank_of, shape_of, written
+from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
 from layoutalg.ir.verify.xegpu_block import hint_problem, is_scattered
 

@@ -12,8 +12,9 @@ from typing import Any
 from xdsl.dialects.builtin import NoneAttr
 
 from layoutalg.ir.verify.layouts import distributable
-from layoutalg.ir.verify.registry import Subject, rule, same
+from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_vector, rank_of, shape_of, width_of
+from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
 
 __all__: list[str] = []

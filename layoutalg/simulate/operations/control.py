@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, Region
 
-from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.assembly import property_of, static_numbers
 from layoutalg.ir.dialects import func, scf
 from layoutalg.ir.dialects.xegpu.ranges import range_of
 from layoutalg.simulate.branching import compile_function, compile_region
@@ -36,7 +36,7 @@ def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
     """`scf.for`: work-items may have bounds of their own."""
     body = compiling.body(op.body.block)
     kind, loads = element(str(op.lb.type)), _loads(op)
-    unsigned = op.properties.get("unsignedCmp") is not None or op.attributes.get("unsignedCmp") is not None
+    unsigned = property_of(op, "unsignedCmp") is not None
     mask = (1 << kind.bits) - 1 if unsigned else -1
 
     def step(run: Run, values: list[Any]) -> list[Any]:
